@@ -1,0 +1,1 @@
+"""The judgement: records in, records out. One file an agent, its prompt as a text file beside."""

@@ -1,0 +1,38 @@
+"""Identity is content: what a thing is called follows from what it says."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+_DIGITS = 20  # 80 bits: a collision among 10 million items has a chance of about 4e-11
+
+
+def digest(*parts: str) -> str:
+    """Return 20 hexadecimal digits of SHA-256 over the parts, unambiguous as to their borders."""
+    state = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        state.update(len(encoded).to_bytes(8, "big"))
+        state.update(encoded)
+    return state.hexdigest()[:_DIGITS]
+
+
+def digest_of(value: object) -> str:
+    """Return the digest of a JSON-serialisable value, whatever the order of its keys."""
+    return digest(json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")))
+
+
+def digest_of_set(items: Iterable[str]) -> str:
+    """Return the digest of a set of strings, whatever their order."""
+    return digest(*sorted(set(items)))
+
+
+def normalise_query(text: str) -> str:
+    """Return a query with white space folded and its ends trimmed; case is kept."""
+    return " ".join(text.split())
+
+
+def normalise_code(text: str) -> str:
+    """Return code with Unix line ends, no trailing white space and no empty lines around it."""
+    lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    return "\n".join(lines).strip("\n")

@@ -1,0 +1,206 @@
+"""Records that travel between the stages: frozen, validated when made, equal by value.
+
+They carry what was found and what was said, never a connection, a path to be opened or a method
+that does work.
+"""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from infra.identity import digest, normalise_code, normalise_query
+
+
+class Record(BaseModel):
+    """Base of all records."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Query(Record):
+    """A question somebody asked. ``origin`` says where, as ``file:line`` or the source's own id."""
+
+    query_id: str
+    text: str = Field(min_length=1)
+    origin: str = ""
+
+    @classmethod
+    def of(cls, text: str, origin: str = "") -> Self:
+        """Return the query with its content-derived id; empty text is a ``ValueError``."""
+        text = normalise_query(text)
+        if not text:
+            raise ValueError("the query is empty")
+        return cls(query_id=f"q{digest('query', text)}", text=text, origin=origin)
+
+
+class Code(Record):
+    """A function: its text and where it stood.
+
+    ``documentation`` is the docstring as Python cleans it, "" where there is none. Lines count
+    from 1; 0 means unknown.
+    """
+
+    code_id: str
+    text: str = Field(min_length=1)
+    name: str = ""
+    module: str = ""
+    first_line: int = 0
+    last_line: int = 0
+    documentation: str = ""
+    parameters: tuple[str, ...] = ()
+    origin: str = ""
+
+    @classmethod
+    def of(cls, text: str, **fields: object) -> Self:
+        """Return the function with its content-derived id; empty text is a ``ValueError``."""
+        text = normalise_code(text)
+        if not text:
+            raise ValueError("the code is empty")
+        identity = f"c{digest('code', text)}"
+        return cls.model_validate({**fields, "text": text, "code_id": identity})
+
+
+class Label(Record):
+    """What one origin says of one pair: people, documentation or a recipe of agents."""
+
+    query_id: str
+    code_id: str
+    origin: str
+    relevance: float
+    demo: bool = False
+
+
+class SourceInfo(Record):
+    """Where a collection comes from and what may be done with it."""
+
+    name: str
+    licence: str
+    revision: str
+    location: str
+
+
+class Collected(Record):
+    """What a source gives: queries, codes, labels, and how many items each rule dropped."""
+
+    info: SourceInfo
+    queries: tuple[Query, ...] = ()
+    codes: tuple[Code, ...] = ()
+    labels: tuple[Label, ...] = ()
+    dropped: dict[str, int] = Field(default_factory=dict)
+
+
+class Candidate(Record):
+    """A function that the encoders find promising for a query (rank 1 is the best)."""
+
+    query_id: str
+    code_id: str
+    rank: int = Field(ge=1)
+    similarity: float
+    by_encoder: dict[str, float]
+
+
+class Pair(Record):
+    """One question to the agents: does this code answer this query?"""
+
+    query: Query
+    code: Code
+
+
+class LanguageModelCall(Record):
+    """One request to a language model and what came of it.
+
+    ``cost_usd`` and the token counts are None where the provider did not say. ``cached`` tells
+    that the reply came from the store of replies and cost nothing this time.
+    """
+
+    role: Literal["screener", "writer", "fixer", "arbiter"]
+    attempt: int = Field(ge=1)
+    model: str
+    prompt_digest: str
+    status: Literal["ok", "unreadable", "unavailable", "refused"]
+    reply: str = ""
+    error: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    seconds: float = 0.0
+    cached: bool = False
+
+
+Outcome = Literal[
+    "passed",
+    "assertion_failed",
+    "raised",
+    "import_error",
+    "timeout",
+    "memory",
+    "output_limit",
+    "killed",
+]
+
+
+class ExecutionResult(Record):
+    """What happened to a program in a box, in terms of the harness and not of printed text.
+
+    Attributes:
+        outcome: ``passed`` needs an intact report from the runner: the program ran to its end and
+            nothing was raised. ``killed`` covers every end without a report.
+        error_type: Name of the exception's type, for ``raised`` and its kin.
+        message: The exception's message, or what ended the program.
+        missing_module: The top-level module of an ``import_error``.
+        seconds: Wall time inside the box.
+        peak_memory_mb: Highest resident size, or None where unknown.
+        tests_run: ``test*`` functions that were called.
+        asserts_executed: Assert statements reached, whether they held or not.
+        target_calls: Calls of functions of the code under test.
+    """
+
+    outcome: Outcome
+    error_type: str = ""
+    message: str = ""
+    missing_module: str = ""
+    seconds: float = 0.0
+    peak_memory_mb: float | None = None
+    stdout: str = ""
+    stderr: str = ""
+    tests_run: int = 0
+    asserts_executed: int = 0
+    target_calls: int = 0
+
+
+class Execution(Record):
+    """One run of one test program for a pair; round 0 is the writer's own program."""
+
+    round: int = Field(ge=0)
+    program: str
+    requirements: tuple[str, ...] = ()
+    result: ExecutionResult
+
+
+class Annotation(Record):
+    """What the agents made of a pair under a recipe, with all the evidence.
+
+    ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
+    judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: to be asked
+    again). ``path`` names the way through Algorithm 1, for counting.
+    """
+
+    query_id: str
+    code_id: str
+    recipe_id: str
+    status: Literal["labelled", "undecided", "failed"]
+    label: Literal[0, 1] | None = None
+    decided_by: Literal["screener", "arbiter"] | None = None
+    path: str
+    reason: str = ""
+    demo: bool = False
+    calls: tuple[LanguageModelCall, ...] = ()
+    executions: tuple[Execution, ...] = ()
+    seconds: float = 0.0
+
+    @field_validator("label")
+    @classmethod
+    def _is_binary(cls, value: int | None) -> int | None:
+        if value not in (0, 1, None):
+            raise ValueError("a label is 0 or 1; undecided is a status")
+        return value

@@ -1,0 +1,229 @@
+"""Settings: a class per subsystem, bounds on every field, built once at the edge.
+
+Where values come from, the last one winning: the defaults below; the TOML file named by
+``COSQA_CONFIG`` (default ``cosqa.toml``, optional); environment variables such as
+``COSQA_LLM__MODEL``; options of the command line. A function receives the section it needs.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from infra.errors import SettingsError
+
+_CORES = os.cpu_count() or 1
+
+EMBEDDED_MODEL = "embedded/smollm2-135m-instruct"
+
+
+class Section(BaseModel):
+    """Base of all sections: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StoreSettings(Section):
+    """The artifact store: a folder with the database, the vectors and the replies of models."""
+
+    folder: Path = Field(Path("cosqa-data"), description="Folder of the store; made when missing.")
+    lock_timeout_s: float = Field(
+        30.0, ge=0, description="How long to wait while another process holds the database."
+    )
+
+    @property
+    def database(self) -> Path:
+        """The DuckDB file."""
+        return self.folder / "cosqa.duckdb"
+
+    @property
+    def vectors(self) -> Path:
+        """Folder of the Parquet files that hold vectors."""
+        return self.folder / "vectors"
+
+    @property
+    def replies(self) -> Path:
+        """Folder of the language models' replies, by content."""
+        return self.folder / "replies"
+
+
+class SourceSettings(Section):
+    """What goes in."""
+
+    name: str = Field("python-source", description="Source: python-source, cosqa or jsonl.")
+    path: Path | None = Field(None, description="Folder or file that the source reads.")
+    distribution: str | None = Field(
+        None, description="Installed distribution that python-source reads instead of a folder."
+    )
+    queries: Path | None = Field(
+        None, description="JSON Lines file of queries; python-source has 40 of its own."
+    )
+    collection: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9._-]+$", description="Name of the collection in the store."
+    )
+    documentation_queries: int = Field(
+        500, ge=0, description="Documentation paragraphs taken as queries; 0 makes no such benchmark."
+    )
+    seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
+
+
+class SearchSettings(Section):
+    """How candidates are found."""
+
+    encoders: tuple[str, ...] = Field(
+        ("minilm",), min_length=1, description="Encoders whose cosines are averaged."
+    )
+    top_k: int = Field(20, ge=1, le=1000, description="Candidates for each query.")
+
+
+class EncoderSettings(Section):
+    """How embedding uses the machine."""
+
+    actors: int = Field(
+        0, ge=0, description="Ray actors; 0 takes one for each GPU, or one for each two cores."
+    )
+    batch_size: int = Field(32, ge=1, description="Texts for one forward pass.")
+    shard_size: int = Field(2048, ge=1, description="Texts for one Parquet file of vectors.")
+
+
+class LanguageModelSettings(Section):
+    """Who judges."""
+
+    model: str = Field(
+        EMBEDDED_MODEL,
+        description="litellm's name of the model; the embedded one needs no key and is a demo.",
+    )
+    base_url: str | None = Field(None, description="Address of an OpenAI-compatible server.")
+    api_key: SecretStr | None = Field(None, description="The provider's key.")
+    temperature: float = Field(0.0, ge=0, le=2)
+    max_tokens: int = Field(2048, ge=16, description="Longest reply, in tokens.")
+    timeout_s: float = Field(120.0, gt=0, description="For one request.")
+    max_retries: int = Field(5, ge=0, description="After 408, 409, 429, 5xx and lost connections.")
+    max_backoff_s: float = Field(60.0, gt=0, description="Longest wait between two tries.")
+    requests_per_minute: int = Field(0, ge=0, description="0 means no limit.")
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether labels by this model are demonstrations only."""
+        return self.model.startswith("embedded/")
+
+
+class AnnotationSettings(Section):
+    """How pairs are worked through."""
+
+    limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
+    max_try_time: int = Field(3, ge=0, le=20, description="Rounds of the fixer (Algorithm 1).")
+    shard_size: int = Field(50, ge=1, description="Pairs for one Prefect task run on Ray.")
+    concurrency: int = Field(4, ge=1, le=256, description="Pairs at once inside a shard.")
+
+
+class SandboxSettings(Section):
+    """The box: limits that each program runs under."""
+
+    image: str = Field("cosqa-sandbox:1", description="Image that boxes are made from.")
+    backend: str = Field("docker", description="Registered sandbox backend.")
+    slots: int = Field(max(2, 2 * _CORES), ge=1, description="Boxes at once.")
+    memory_mb: int = Field(512, ge=64, description="Memory and swap together.")
+    processes: int = Field(64, ge=4, description="Processes and threads.")
+    cpus: float = Field(1.0, gt=0)
+    timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program.")
+    output_kb: int = Field(64, ge=1, description="Kept of stdout and of stderr, each.")
+    tmp_mb: int = Field(64, ge=1, description="Size of the writable tmpfs.")
+    runtime: str | None = Field(None, description="Other container runtime, such as runsc.")
+    install_timeout_s: float = Field(180.0, gt=0, description="For one pip install.")
+    allow_install: bool = Field(True, description="Let the fixer install wheels from the index.")
+
+
+class RaySettings(Section):
+    """Where work fans out to."""
+
+    address: str | None = Field(None, description="A cluster's address; none starts one here.")
+    cpus: int | None = Field(None, ge=1, description="Cores to offer; as found when not given.")
+    gpus: int | None = Field(None, ge=0, description="GPUs to offer; as found when not given.")
+    object_store_mb: int = Field(512, ge=80, description="Memory of the local object store.")
+
+
+class PublishSettings(Section):
+    """What comes out."""
+
+    folder: Path = Field(Path("cosqa-benchmarks"), description="Folder of the exported benchmarks.")
+    allow_demo: bool = Field(False, description="Export labels of the demo model as a dataset.")
+    include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
+
+
+class EvaluationSettings(Section):
+    """How retrieval methods are scored."""
+
+    methods: tuple[str, ...] = Field(
+        (), description="Retrieval methods; none given takes all lexical ones and the encoders."
+    )
+    depth: int = Field(1000, ge=10, description="Length of the rankings that are scored.")
+
+
+class Settings(BaseSettings):
+    """Everything that can be set."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="COSQA_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    store: StoreSettings = StoreSettings()
+    source: SourceSettings = SourceSettings()
+    search: SearchSettings = SearchSettings()
+    encoder: EncoderSettings = EncoderSettings()
+    llm: LanguageModelSettings = LanguageModelSettings()
+    annotation: AnnotationSettings = AnnotationSettings()
+    sandbox: SandboxSettings = SandboxSettings()
+    ray: RaySettings = RaySettings()
+    publish: PublishSettings = PublishSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Put the TOML file below the environment and the environment below the command line."""
+        file = Path(os.environ.get("COSQA_CONFIG", "cosqa.toml"))
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, file)
+
+
+def load_settings(overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:
+    """Return the settings from defaults, file, environment and ``overrides``, in rising order.
+
+    Args:
+        overrides: Section → field → value, as the command line gives them; a value of None means
+            "not given" and lets the lower layers speak.
+
+    Raises:
+        SettingsError: A value is out of bounds or a key is unknown; one line for each.
+    """
+    given = {
+        section: {key: value for key, value in fields.items() if value is not None}
+        for section, fields in (overrides or {}).items()
+    }
+    if "RAY_ADDRESS" in os.environ:
+        given.setdefault("ray", {}).setdefault("address", os.environ["RAY_ADDRESS"])
+    try:
+        return Settings(**given)  # type: ignore[arg-type]
+    except ValidationError as error:
+        lines = [
+            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
+            for problem in error.errors()
+        ]
+        raise SettingsError("invalid settings:\n  " + "\n  ".join(lines)) from None
+    except tomllib.TOMLDecodeError as error:
+        file = os.environ.get("COSQA_CONFIG", "cosqa.toml")
+        raise SettingsError(f"{file} is not valid TOML: {error}") from None

@@ -1,0 +1,62 @@
+"""The sandbox's contract: what callers may rely on, whatever the backend.
+
+``sandbox/self_check.py`` is the same contract in executable form.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from infra.records import ExecutionResult, Record
+
+
+class InstallResult(Record):
+    """What came of installing requirements into a box; ``installed`` lists ``name==version``."""
+
+    ok: bool
+    installed: tuple[str, ...] = ()
+    message: str = ""
+    seconds: float = 0.0
+
+
+class Box(Protocol):
+    """A place for one pair: made for its code under test, thrown away afterwards."""
+
+    async def install(self, requirements: Sequence[str]) -> InstallResult:
+        """Install distributions (wheels only) where running programs cannot write.
+
+        A requirement that does not exist or has no wheel is a result with ``ok=False``.
+
+        Raises:
+            SandboxError: The box, not the requirement, failed.
+        """
+        ...
+
+    async def run(self, program: str, *, hash_seed: int = 0) -> ExecutionResult:
+        """Run a test program that may ``import target`` (the code under test).
+
+        Raises:
+            SandboxError: The box, not the program, failed; never a verdict.
+        """
+        ...
+
+
+class Sandbox(Protocol):
+    """A backend that makes boxes."""
+
+    async def check(self) -> str:
+        """Return what would run code (engine, image id), for people and for the recipe.
+
+        Raises:
+            EngineUnavailableError: No engine answers; the message says what to do.
+            ImageMissingError: The image is missing; the message says what to do.
+        """
+        ...
+
+    def box(self, code: str) -> AbstractAsyncContextManager[Box]:
+        """Return a fresh box around the code under test, importable inside as ``target``."""
+        ...
+
+    async def close(self) -> None:
+        """Remove everything that is still there."""
+        ...
