@@ -3,7 +3,7 @@
 CosqaError
 ├── SettingsError            a setting is unknown, out of bounds or contradicts another
 ├── UnknownNameError         a registry has no entry of that name
-├── SourceError              input files: missing, unreadable, malformed (file and line in the message)
+├── SourceError              an input file is missing, unreadable or malformed (file and line)
 ├── StoreError               the DuckDB file
 │   ├── StoreVersionError    made by another schema version
 │   └── StoreLockedError     another process holds it

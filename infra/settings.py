@@ -70,7 +70,9 @@ class SourceSettings(Section):
         None, pattern=r"^[A-Za-z0-9._-]+$", description="Name of the collection in the store."
     )
     documentation_queries: int = Field(
-        500, ge=0, description="Documentation paragraphs taken as queries; 0 makes no such benchmark."
+        500,
+        ge=0,
+        description="Documentation paragraphs taken as queries; 0 makes no such benchmark.",
     )
     seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
 
@@ -192,8 +194,8 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the TOML file below the environment and the environment below the command line."""
         file = Path(os.environ.get("COSQA_CONFIG", "cosqa.toml"))

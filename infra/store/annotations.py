@@ -1,0 +1,242 @@
+"""Tables of the annotate stage: recipes, verdicts and the evidence behind each."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from infra.records import Annotation, Label, Record
+from infra.store.database import Database, Transaction
+
+_PAIR = ("query_id", "code_id", "recipe_id")
+
+
+class Tally(Record):
+    """How far the annotation of a search's pairs is, under one recipe."""
+
+    pairs: int
+    finished: int
+    failed: int
+
+    @property
+    def pending(self) -> int:
+        """Pairs that still have to be judged, failed ones included."""
+        return self.pairs - self.finished
+
+
+def record_recipe(
+    database: Database, recipe_id: str, body: Mapping[str, object], *, demo: bool
+) -> None:
+    """Enter a recipe, once."""
+    row = {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
+    with database.transaction() as tx:
+        tx.insert("recipes", [row], on_conflict="ignore")
+
+
+def load_recipe(database: Database, recipe_id: str) -> dict[str, object]:
+    """Return a recipe's body."""
+    with database.transaction() as tx:
+        body = tx.value("SELECT body FROM recipes WHERE recipe_id = ?", [recipe_id])
+    loaded: dict[str, object] = json.loads(str(body))
+    return loaded
+
+
+def finished_pairs(database: Database, recipe_id: str) -> set[tuple[str, str]]:
+    """Return (query, code) of all pairs that the recipe's agents have finished.
+
+    A failed pair, for which the model or the box was out of reach, is not finished.
+    """
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT query_id, code_id FROM annotations WHERE recipe_id = ? AND status <> 'failed'",
+            [recipe_id],
+        )
+    return {(str(query), str(code)) for query, code in rows}
+
+
+def add_annotations(database: Database, annotations: Sequence[Annotation]) -> None:
+    """Store annotations with their evidence, in place of failed ones of the same pairs."""
+    with database.transaction() as tx:
+        _forget(tx, annotations)
+        tx.insert(
+            "annotations",
+            [item.model_dump(exclude={"calls", "executions"}) for item in annotations],
+        )
+        tx.insert(
+            "llm_calls",
+            [
+                _key(item) | {"ordinal": ordinal} | call.model_dump()
+                for item in annotations
+                for ordinal, call in enumerate(item.calls)
+            ],
+        )
+        tx.insert(
+            "executions",
+            [
+                _key(item)
+                | {"ordinal": ordinal, "requirements": list(run.requirements)}
+                | run.model_dump(include={"round", "program"})
+                | run.result.model_dump()
+                for item in annotations
+                for ordinal, run in enumerate(item.executions)
+            ],
+        )
+
+
+def _key(item: Annotation) -> dict[str, object]:
+    return {name: getattr(item, name) for name in _PAIR}
+
+
+def _forget(tx: Transaction, annotations: Sequence[Annotation]) -> None:
+    keys = {name: [getattr(item, name) for item in annotations] for name in _PAIR}
+    with tx.table("doomed", keys):
+        for table in ("annotations", "llm_calls", "executions"):
+            tx.execute(
+                f"DELETE FROM {table} WHERE (query_id, code_id, recipe_id) IN "  # noqa: S608
+                "(SELECT (query_id, code_id, recipe_id) FROM doomed)"
+            )
+
+
+def agent_labels(
+    database: Database, recipe_id: str, search_id: str, collection: str
+) -> list[Label]:
+    """Return the labels that a recipe gave to a search's candidates."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT query_id, code_id, 'agents:' || recipe_id AS origin, "
+            "label::DOUBLE AS relevance, demo FROM annotations "
+            "JOIN candidates USING (query_id, code_id) "
+            "JOIN collection_queries USING (query_id) "
+            "WHERE recipe_id = ? AND search_id = ? AND collection = ? AND status = 'labelled' "
+            "ORDER BY query_id, code_id",
+            [recipe_id, search_id, collection],
+        )
+    return [Label.model_validate(row) for row in rows]
+
+
+def undecided_pairs(
+    database: Database, recipe_id: str, search_id: str, collection: str
+) -> list[tuple[str, str, str]]:
+    """Return (query, code, reason) of a search's pairs that the agents left undecided."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT query_id, code_id, reason FROM annotations "
+            "JOIN candidates USING (query_id, code_id) "
+            "JOIN collection_queries USING (query_id) "
+            "WHERE recipe_id = ? AND search_id = ? AND collection = ? AND status = 'undecided' "
+            "ORDER BY query_id, code_id",
+            [recipe_id, search_id, collection],
+        )
+    return [(str(query), str(code), str(reason)) for query, code, reason in rows]
+
+
+def count_by(
+    database: Database, recipe_id: str, search_id: str, column: Literal["status", "path", "label"]
+) -> dict[str, int]:
+    """Return value → number of a search's annotations, by one column; no value counts as "none"."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
+            "FROM annotations JOIN candidates USING (query_id, code_id) "
+            "WHERE recipe_id = ? AND search_id = ? GROUP BY value ORDER BY value",
+            [recipe_id, search_id],
+        )
+    return {str(value): int(str(number)) for value, number in rows}
+
+
+class Effort(Record):
+    """What the annotations of a search took; None is unknown."""
+
+    calls: int
+    cached_calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    model_seconds: float
+    pair_seconds: float
+
+
+def effort(database: Database, recipe_id: str, search_id: str) -> Effort:
+    """Return calls, tokens, cost and time of a search's annotations.
+
+    Replies that came from the store cost nothing now; the cost of all is unknown as soon as that
+    of one paid call is.
+    """
+    with database.transaction() as tx:
+        calls = tx.dicts(
+            "SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls, "
+            "coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens, "
+            "coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens, "
+            "CASE WHEN count(*) FILTER (NOT cached AND cost_usd IS NULL) > 0 THEN NULL "
+            "ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd, "
+            "coalesce(sum(seconds), 0) AS model_seconds "
+            "FROM llm_calls JOIN candidates USING (query_id, code_id) "
+            "WHERE recipe_id = ? AND search_id = ?",
+            [recipe_id, search_id],
+        )[0]
+        seconds = tx.value(
+            "SELECT coalesce(sum(seconds), 0) FROM annotations "
+            "JOIN candidates USING (query_id, code_id) WHERE recipe_id = ? AND search_id = ?",
+            [recipe_id, search_id],
+        )
+    return Effort.model_validate(calls | {"pair_seconds": seconds})
+
+
+def count_outcomes(database: Database, recipe_id: str, search_id: str) -> dict[str, int]:
+    """Return outcome → number of executions for a search's pairs."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT outcome, count(*) FROM executions JOIN candidates USING (query_id, code_id) "
+            "WHERE recipe_id = ? AND search_id = ? GROUP BY outcome ORDER BY outcome",
+            [recipe_id, search_id],
+        )
+    return {str(outcome): int(str(number)) for outcome, number in rows}
+
+
+def load_annotations(
+    database: Database, recipe_id: str, pairs: Sequence[tuple[str, str]]
+) -> list[Annotation]:
+    """Return the annotations of these (query, code) pairs with all evidence, in their order."""
+    wanted = {"query_id": [q for q, _ in pairs], "code_id": [c for _, c in pairs]}
+    by_pair: dict[tuple[str, str], dict[str, object]] = {}
+    with database.transaction() as tx, tx.table("wanted", wanted):
+        for row in _select(tx, "annotations", recipe_id, "annotated_at"):
+            by_pair[_pair(row)] = row | {"calls": [], "executions": []}
+        for row in _select(tx, "llm_calls", recipe_id, "ordinal"):
+            _append(by_pair, "calls", row, _without_key(row))
+        for row in _select(tx, "executions", recipe_id, "ordinal"):
+            _append(by_pair, "executions", row, _nested(_without_key(row)))
+    return [Annotation.model_validate(by_pair[pair]) for pair in pairs if pair in by_pair]
+
+
+def _select(tx: Transaction, table: str, recipe_id: str, without: str) -> list[dict[str, object]]:
+    return tx.dicts(
+        f"SELECT {table}.* EXCLUDE ({without}) FROM {table} "  # noqa: S608 - our own names
+        f"SEMI JOIN wanted USING (query_id, code_id) WHERE recipe_id = ? ORDER BY {without}",
+        [recipe_id],
+    )
+
+
+def _pair(row: Mapping[str, object]) -> tuple[str, str]:
+    return str(row["query_id"]), str(row["code_id"])
+
+
+def _without_key(row: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if name not in _PAIR}
+
+
+def _nested(row: Mapping[str, object]) -> dict[str, object]:
+    own = ("round", "program", "requirements")
+    return {name: row[name] for name in own} | {
+        "result": {name: value for name, value in row.items() if name not in own}
+    }
+
+
+def _append(
+    by_pair: Mapping[tuple[str, str], dict[str, object]],
+    kind: str,
+    row: Mapping[str, object],
+    value: Mapping[str, object],
+) -> None:
+    evidence = by_pair[_pair(row)][kind]
+    assert isinstance(evidence, list)  # noqa: S101 - made so above
+    evidence.append(value)

@@ -1,0 +1,119 @@
+"""Tables of the publish and evaluate stages, and the log of what ran."""
+
+from collections.abc import Mapping, Sequence
+
+from infra.records import Record
+from infra.store.database import Database
+
+
+class Published(Record):
+    """An exported benchmark: its identity, where its labels come from and where it lies."""
+
+    benchmark_id: str
+    name: str
+    collection: str
+    label_origin: str
+    demo: bool
+    folder: str
+
+
+class StageRun(Record):
+    """A run of a stage that did new work; seconds of wall time."""
+
+    collection: str
+    stage: str
+    items: int
+    seconds: float
+
+
+def record_benchmark(database: Database, published: Published) -> None:
+    """Enter an export; the same content published again only moves."""
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM benchmarks WHERE benchmark_id = ?", [published.benchmark_id])
+        tx.insert("benchmarks", [published.model_dump()])
+
+
+def find_benchmark(database: Database, benchmark_id: str) -> Published | None:
+    """Return an export by its id."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT * EXCLUDE (published_at) FROM benchmarks WHERE benchmark_id = ?",
+            [benchmark_id],
+        )
+    return Published.model_validate(rows[0]) if rows else None
+
+
+def is_evaluated(database: Database, benchmark_id: str, method_key: str) -> bool:
+    """Return whether a method's scores on a benchmark are stored."""
+    with database.transaction() as tx:
+        return bool(
+            tx.count(
+                "SELECT count(*) FROM evaluations WHERE benchmark_id = ? AND method_key = ?",
+                [benchmark_id, method_key],
+            )
+        )
+
+
+class Evaluation(Record):
+    """A method's run over a benchmark: rankings of ``depth`` codes, made in ``seconds``."""
+
+    benchmark_id: str
+    method: str
+    method_key: str
+    depth: int
+    seconds: float
+
+
+def add_scores(
+    database: Database, evaluation: Evaluation, scores: Mapping[str, Mapping[str, float]]
+) -> None:
+    """Store an evaluation with its scores, metric → query → value, in one transaction."""
+    key = {"benchmark_id": evaluation.benchmark_id, "method_key": evaluation.method_key}
+    with database.transaction() as tx:
+        tx.insert("evaluations", [evaluation.model_dump()], on_conflict="ignore")
+        tx.insert(
+            "scores",
+            [
+                key | {"metric": metric, "query_id": query, "value": float(value)}
+                for metric, by_query in scores.items()
+                for query, value in by_query.items()
+            ],
+            on_conflict="ignore",
+        )
+
+
+def mean_scores(
+    database: Database, benchmark_id: str, method_keys: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Return method → metric → mean over queries, in the order of the keys."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT method, metric, avg(value) FROM scores "
+            "JOIN evaluations USING (benchmark_id, method_key) "
+            "WHERE benchmark_id = ? AND list_contains(?, method_key) "
+            "GROUP BY method, method_key, metric ORDER BY list_position(?, method_key), metric",
+            [benchmark_id, list(method_keys), list(method_keys)],
+        )
+    means: dict[str, dict[str, float]] = {}
+    for method, metric, value in rows:
+        means.setdefault(str(method), {})[str(metric)] = float(str(value))
+    return means
+
+
+def record_stage_run(database: Database, run: StageRun) -> None:
+    """Log a stage's run; one that found nothing to do is not kept."""
+    if run.items:
+        with database.transaction() as tx:
+            tx.insert("stage_runs", [run.model_dump()])
+
+
+def last_stage_runs(database: Database, collection: str) -> list[StageRun]:
+    """Return the newest run of each stage that did work for a collection, oldest first."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT collection, stage, items, seconds FROM stage_runs WHERE collection = ? "
+            "QUALIFY row_number() OVER (PARTITION BY stage ORDER BY ended_at DESC) = 1 "
+            "ORDER BY ended_at",
+            [collection],
+        )
+    return [StageRun.model_validate(row) for row in rows]

@@ -1,0 +1,73 @@
+"""Tables of the search for candidates."""
+
+import json
+from collections.abc import Sequence
+
+from infra.records import Candidate
+from infra.store.database import Database
+
+
+def record_search(
+    database: Database, search_id: str, collection: str, encoders: Sequence[str], top_k: int
+) -> None:
+    """Enter a search, once."""
+    with database.transaction() as tx:
+        tx.insert(
+            "searches",
+            [
+                {
+                    "search_id": search_id,
+                    "collection": collection,
+                    "encoders": list(encoders),
+                    "top_k": top_k,
+                }
+            ],
+            on_conflict="ignore",
+        )
+
+
+def queries_without_candidates(database: Database, search_id: str, collection: str) -> list[str]:
+    """Return the ids of a collection's queries that this search has not answered, ascending."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT query_id FROM collection_queries ANTI JOIN "
+            "(SELECT DISTINCT query_id FROM candidates WHERE search_id = ?) USING (query_id) "
+            "WHERE collection = ? ORDER BY query_id",
+            [search_id, collection],
+        )
+    return [str(row[0]) for row in rows]
+
+
+def add_candidates(database: Database, search_id: str, found: Sequence[Candidate]) -> None:
+    """Store candidates; those of a query must come together, since their presence says done."""
+    with database.transaction() as tx:
+        tx.insert(
+            "candidates",
+            [
+                {
+                    "search_id": search_id,
+                    **candidate.model_dump(exclude={"by_encoder"}),
+                    "by_encoder": json.dumps(candidate.by_encoder),
+                }
+                for candidate in found
+            ],
+            on_conflict="ignore",
+        )
+
+
+def load_candidates(
+    database: Database, search_id: str, collection: str, limit: int | None = None
+) -> list[Candidate]:
+    """Return a search's candidates for the collection's first ``limit`` queries, best first."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "WITH chosen AS (SELECT query_id, position FROM collection_queries "
+            "                WHERE collection = ? ORDER BY position LIMIT ?) "
+            "SELECT query_id, code_id, rank, similarity, by_encoder FROM candidates "
+            "JOIN chosen USING (query_id) WHERE search_id = ? ORDER BY position, rank",
+            [collection, limit if limit is not None else 2**31, search_id],
+        )
+    return [
+        Candidate.model_validate(row | {"by_encoder": json.loads(str(row["by_encoder"]))})
+        for row in rows
+    ]

@@ -1,0 +1,208 @@
+-- The artifact store's one schema. A stage owns its tables and reads only those above its own.
+--
+-- There are no foreign keys: DuckDB checks them so eagerly that a collection could not be replaced
+-- inside one transaction. Keys and CHECKs hold, and every stage writes parents before children.
+
+CREATE TABLE meta (
+    schema_version INTEGER NOT NULL,
+    store_id       VARCHAR NOT NULL
+);
+
+-- collect: what went in ---------------------------------------------------------------------------
+
+CREATE TABLE collections (
+    collection   VARCHAR PRIMARY KEY,
+    fingerprint  VARCHAR NOT NULL,       -- of everything that the source read
+    source       VARCHAR NOT NULL,
+    licence      VARCHAR NOT NULL,
+    revision     VARCHAR NOT NULL,
+    location     VARCHAR NOT NULL,
+    collected_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE dropped (
+    collection VARCHAR NOT NULL,
+    rule       VARCHAR NOT NULL,
+    items      BIGINT NOT NULL CHECK (items >= 0),
+    PRIMARY KEY (collection, rule)
+);
+
+CREATE TABLE queries (
+    query_id VARCHAR PRIMARY KEY,        -- hash of the normalised text
+    text     VARCHAR NOT NULL CHECK (length(text) > 0)
+);
+
+CREATE TABLE codes (
+    code_id VARCHAR PRIMARY KEY,         -- hash of the normalised text
+    text    VARCHAR NOT NULL CHECK (length(text) > 0)
+);
+
+CREATE TABLE collection_queries (
+    collection VARCHAR NOT NULL,
+    position   INTEGER NOT NULL,         -- the source's order, which "the first 20 queries" means
+    query_id   VARCHAR NOT NULL,
+    origin     VARCHAR NOT NULL,
+    PRIMARY KEY (collection, query_id)
+);
+
+CREATE TABLE collection_codes (
+    collection    VARCHAR NOT NULL,
+    position      INTEGER NOT NULL,
+    code_id       VARCHAR NOT NULL,
+    name          VARCHAR NOT NULL,
+    module        VARCHAR NOT NULL,
+    first_line    INTEGER NOT NULL,
+    last_line     INTEGER NOT NULL,
+    documentation VARCHAR NOT NULL,
+    parameters    VARCHAR[] NOT NULL,
+    origin        VARCHAR NOT NULL,
+    PRIMARY KEY (collection, code_id)
+);
+
+CREATE TABLE source_labels (             -- labels that came with a source, by people or by its form
+    collection VARCHAR NOT NULL,
+    origin     VARCHAR NOT NULL,
+    query_id   VARCHAR NOT NULL,
+    code_id    VARCHAR NOT NULL,
+    relevance  DOUBLE NOT NULL,
+    demo       BOOLEAN NOT NULL,
+    PRIMARY KEY (collection, origin, query_id, code_id)
+);
+
+-- embed: vectors live in Parquet files; the store knows which file holds what ------------------------
+
+CREATE TABLE vectors (
+    encoder_key VARCHAR NOT NULL,        -- hash of the encoder's specification
+    kind        VARCHAR NOT NULL CHECK (kind IN ('query', 'code')),
+    item_id     VARCHAR NOT NULL,
+    file        VARCHAR NOT NULL,        -- relative to the folder of vectors
+    PRIMARY KEY (encoder_key, kind, item_id)
+);
+
+-- candidates --------------------------------------------------------------------------------------
+
+CREATE TABLE searches (
+    search_id  VARCHAR PRIMARY KEY,      -- hash of the codes, the encoders' keys and top_k
+    collection VARCHAR NOT NULL,
+    encoders   VARCHAR[] NOT NULL,
+    top_k      INTEGER NOT NULL CHECK (top_k >= 1),
+    created_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE candidates (
+    search_id  VARCHAR NOT NULL,
+    query_id   VARCHAR NOT NULL,
+    code_id    VARCHAR NOT NULL,
+    rank       INTEGER NOT NULL CHECK (rank >= 1),
+    similarity DOUBLE NOT NULL,
+    by_encoder JSON NOT NULL,             -- encoder → cosine
+    PRIMARY KEY (search_id, query_id, code_id)
+);
+
+-- annotate: verdicts with their evidence ----------------------------------------------------------
+
+CREATE TABLE recipes (
+    recipe_id  VARCHAR PRIMARY KEY,      -- hash of everything that could change a label
+    body       JSON NOT NULL,
+    demo       BOOLEAN NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE annotations (
+    query_id     VARCHAR NOT NULL,
+    code_id      VARCHAR NOT NULL,
+    recipe_id    VARCHAR NOT NULL,
+    status       VARCHAR NOT NULL CHECK (status IN ('labelled', 'undecided', 'failed')),
+    label        TINYINT CHECK (label IN (0, 1)),
+    decided_by   VARCHAR,
+    path         VARCHAR NOT NULL,       -- the way through Algorithm 1
+    reason       VARCHAR NOT NULL,
+    demo         BOOLEAN NOT NULL,
+    seconds      DOUBLE NOT NULL,
+    annotated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (query_id, code_id, recipe_id),
+    CHECK ((status = 'labelled') = (label IS NOT NULL))
+);
+
+CREATE TABLE llm_calls (
+    query_id          VARCHAR NOT NULL,
+    code_id           VARCHAR NOT NULL,
+    recipe_id         VARCHAR NOT NULL,
+    ordinal           INTEGER NOT NULL,
+    role              VARCHAR NOT NULL,
+    attempt           INTEGER NOT NULL,
+    model             VARCHAR NOT NULL,
+    prompt_digest     VARCHAR NOT NULL,
+    status            VARCHAR NOT NULL,
+    reply             VARCHAR NOT NULL,
+    error             VARCHAR NOT NULL,
+    prompt_tokens     BIGINT,            -- NULL: the provider did not say
+    completion_tokens BIGINT,
+    cost_usd          DOUBLE,            -- NULL: unknown, which is not 0
+    seconds           DOUBLE NOT NULL,
+    cached            BOOLEAN NOT NULL,
+    PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
+);
+
+CREATE TABLE executions (
+    query_id         VARCHAR NOT NULL,
+    code_id          VARCHAR NOT NULL,
+    recipe_id        VARCHAR NOT NULL,
+    ordinal          INTEGER NOT NULL,
+    round            INTEGER NOT NULL,
+    program          VARCHAR NOT NULL,
+    requirements     VARCHAR[] NOT NULL,
+    outcome          VARCHAR NOT NULL,
+    error_type       VARCHAR NOT NULL,
+    message          VARCHAR NOT NULL,
+    missing_module   VARCHAR NOT NULL,
+    seconds          DOUBLE NOT NULL,
+    peak_memory_mb   DOUBLE,
+    stdout           VARCHAR NOT NULL,
+    stderr           VARCHAR NOT NULL,
+    tests_run        INTEGER NOT NULL,
+    asserts_executed INTEGER NOT NULL,
+    target_calls     INTEGER NOT NULL,
+    PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
+);
+
+-- publish and evaluate ----------------------------------------------------------------------------
+
+CREATE TABLE benchmarks (
+    benchmark_id VARCHAR PRIMARY KEY,    -- hash of the exported files
+    name         VARCHAR NOT NULL,
+    collection   VARCHAR NOT NULL,
+    label_origin VARCHAR NOT NULL,
+    demo         BOOLEAN NOT NULL,
+    folder       VARCHAR NOT NULL,
+    published_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE evaluations (
+    benchmark_id VARCHAR NOT NULL,
+    method       VARCHAR NOT NULL,
+    method_key   VARCHAR NOT NULL,       -- hash of the method and of the depth of its rankings
+    depth        INTEGER NOT NULL,
+    seconds      DOUBLE NOT NULL,
+    evaluated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (benchmark_id, method_key)
+);
+
+CREATE TABLE scores (
+    benchmark_id VARCHAR NOT NULL,
+    method_key   VARCHAR NOT NULL,
+    metric       VARCHAR NOT NULL,       -- with its variant
+    query_id     VARCHAR NOT NULL,
+    value        DOUBLE NOT NULL,
+    PRIMARY KEY (benchmark_id, method_key, metric, query_id)
+);
+
+-- what ran ------------------------------------------------------------------------------------------
+
+CREATE TABLE stage_runs (
+    collection VARCHAR NOT NULL,
+    stage      VARCHAR NOT NULL,
+    items      BIGINT NOT NULL,          -- pieces of new work done; runs without any are not kept
+    seconds    DOUBLE NOT NULL,
+    ended_at   TIMESTAMPTZ NOT NULL DEFAULT now()
+);

@@ -1,0 +1,68 @@
+"""The table of the embed stage: which Parquet file holds which item's vector."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from infra.store.database import Database
+
+Kind = Literal["query", "code"]
+
+_MEMBERS = {
+    "query": "SELECT query_id AS item_id FROM collection_queries WHERE collection = $collection",
+    "code": "SELECT code_id AS item_id FROM collection_codes WHERE collection = $collection",
+}
+_TEXTS = {
+    "query": "SELECT query_id AS item_id, text FROM queries",
+    "code": "SELECT code_id AS item_id, text FROM codes",
+}
+
+
+def items_without_vector(
+    database: Database, collection: str, encoder_key: str, kind: Kind
+) -> list[tuple[str, str]]:
+    """Return (id, text) of a collection's items that this encoder has not embedded, by id."""
+    with database.transaction() as tx:
+        rows = tx.connection.execute(
+            f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - both parts are literals above
+            f"SELECT item_id, text FROM members JOIN ({_TEXTS[kind]}) USING (item_id) "
+            "ANTI JOIN (SELECT item_id FROM vectors "
+            "           WHERE encoder_key = $encoder_key AND kind = $kind) USING (item_id) "
+            "ORDER BY item_id",
+            {"collection": collection, "encoder_key": encoder_key, "kind": kind},
+        ).fetchall()
+    return [(str(item), str(text)) for item, text in rows]
+
+
+def record_file(
+    database: Database, encoder_key: str, kind: Kind, file: str, items: Sequence[str]
+) -> None:
+    """Enter a written Parquet file with the items that it holds."""
+    with database.transaction() as tx:
+        tx.insert(
+            "vectors",
+            [
+                {"encoder_key": encoder_key, "kind": kind, "item_id": item, "file": file}
+                for item in items
+            ],
+            on_conflict="ignore",
+        )
+
+
+def forget_file(database: Database, file: str) -> None:
+    """Forget a file that is no longer there, so that its items are embedded again."""
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM vectors WHERE file = ?", [file])
+
+
+def files_of(
+    database: Database, collection: str, encoder_key: str, kind: Kind
+) -> dict[str, list[str]]:
+    """Return file → ids, in ascending order, of the collection's items with a vector."""
+    with database.transaction() as tx:
+        rows = tx.connection.execute(
+            f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - a literal above
+            "SELECT file, list(item_id ORDER BY item_id) FROM vectors JOIN members USING (item_id) "
+            "WHERE encoder_key = $encoder_key AND kind = $kind GROUP BY file ORDER BY file",
+            {"collection": collection, "encoder_key": encoder_key, "kind": kind},
+        ).fetchall()
+    return {str(file): [str(item) for item in items] for file, items in rows}

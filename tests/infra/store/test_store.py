@@ -1,0 +1,268 @@
+"""Laws of the artifact store."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from infra.errors import StoreError, StoreLockedError, StoreVersionError
+from infra.records import (
+    Annotation,
+    Candidate,
+    Code,
+    Collected,
+    Execution,
+    ExecutionResult,
+    Label,
+    LanguageModelCall,
+    Query,
+    SourceInfo,
+)
+from infra.settings import StoreSettings
+from infra.store import (
+    Database,
+    annotations,
+    benchmarks,
+    candidates,
+    corpus,
+    open_database,
+    vectors,
+)
+
+INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+QUERIES = tuple(Query.of(text) for text in ("sort a list", "parse a date", "open a file"))
+CODES = tuple(
+    Code.of(f"def f{n}(x):\n    return x + {n}", name=f"f{n}", parameters=("x",)) for n in range(4)
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(StoreSettings(folder=tmp_path / "store", lock_timeout_s=0.3))
+
+
+def collected(queries: int = 2, codes: int = 4) -> Collected:
+    label = Label(
+        query_id=QUERIES[0].query_id, code_id=CODES[0].code_id, origin="people", relevance=1.0
+    )
+    return Collected(
+        info=INFO,
+        queries=QUERIES[:queries],
+        codes=CODES[:codes],
+        labels=(label,),
+        dropped={"too short": 3},
+    )
+
+
+def test_a_collection_comes_back_as_it_went_in(database: Database) -> None:
+    corpus.replace_collection(database, "c", "print-1", collected())
+    assert corpus.load_queries(database, "c") == list(QUERIES[:2])
+    assert corpus.load_codes(database, "c") == list(CODES)
+    assert corpus.load_source_labels(database, "c") == list(collected().labels)
+    assert corpus.load_source(database, "c") == (INFO, {"too short": 3})
+    assert corpus.fingerprint_of(database, "c") == "print-1"
+    assert corpus.fingerprint_of(database, "other") is None
+
+
+def test_a_replaced_collection_shows_only_its_new_state(database: Database) -> None:
+    corpus.replace_collection(database, "c", "print-1", collected(queries=2, codes=4))
+    corpus.replace_collection(database, "c", "print-2", collected(queries=3, codes=1))
+    assert [query.text for query in corpus.load_queries(database, "c")] == [
+        query.text for query in QUERIES
+    ]
+    assert corpus.code_ids(database, "c") == [CODES[0].code_id]
+
+
+def test_limit_takes_the_first_queries_in_the_sources_order(database: Database) -> None:
+    corpus.replace_collection(database, "c", "print", collected(queries=3))
+    assert corpus.load_queries(database, "c", limit=2) == list(QUERIES[:2])
+
+
+def test_a_failed_replacement_leaves_the_old_collection(database: Database) -> None:
+    corpus.replace_collection(database, "c", "print-1", collected())
+    doubled = collected().model_copy(update={"queries": (QUERIES[0], QUERIES[0])})
+    with pytest.raises(duckdb.ConstraintException):
+        corpus.replace_collection(database, "c", "print-2", doubled)
+    assert corpus.fingerprint_of(database, "c") == "print-1"
+    assert corpus.load_queries(database, "c") == list(QUERIES[:2])
+
+
+def test_only_items_without_a_vector_are_left_to_embed(database: Database) -> None:
+    corpus.replace_collection(database, "c", "print", collected())
+    first, *rest = sorted(code.code_id for code in CODES)
+    vectors.record_file(database, "key", "code", "a.parquet", [first])
+    waiting = vectors.items_without_vector(database, "c", "key", "code")
+    assert [item for item, _ in waiting] == rest
+    assert vectors.files_of(database, "c", "key", "code") == {"a.parquet": [first]}
+    assert len(vectors.items_without_vector(database, "c", "other key", "code")) == 4
+
+
+def test_a_forgotten_file_is_embedded_again(database: Database) -> None:
+    corpus.replace_collection(database, "c", "print", collected())
+    ids = [code.code_id for code in CODES]
+    vectors.record_file(database, "key", "code", "a.parquet", ids)
+    vectors.forget_file(database, "a.parquet")
+    assert len(vectors.items_without_vector(database, "c", "key", "code")) == 4
+
+
+def test_only_queries_without_candidates_are_left_to_search(database: Database) -> None:
+    corpus.replace_collection(database, "c", "print", collected(queries=2))
+    candidates.record_search(database, "s", "c", ["minilm"], 1)
+    found = Candidate(
+        query_id=QUERIES[0].query_id,
+        code_id=CODES[1].code_id,
+        rank=1,
+        similarity=0.5,
+        by_encoder={"minilm": 0.25, "codebert": 0.75},
+    )
+    candidates.add_candidates(database, "s", [found])
+    assert candidates.queries_without_candidates(database, "s", "c") == [QUERIES[1].query_id]
+    assert candidates.load_candidates(database, "s", "c") == [found]
+
+
+def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotation:
+    call = LanguageModelCall(
+        role="screener", attempt=1, model="m", prompt_digest="d", status="ok", reply="{}",
+        prompt_tokens=10, completion_tokens=None, cost_usd=None, seconds=0.5,
+    )  # fmt: skip
+    run = Execution(
+        round=0,
+        program="assert True",
+        requirements=("numpy",),
+        result=ExecutionResult(outcome="passed", asserts_executed=1),
+    )
+    return Annotation.model_validate(
+        {
+            "query_id": QUERIES[0].query_id,
+            "code_id": CODES[1].code_id,
+            "recipe_id": "r",
+            "status": status,
+            "label": label,
+            "decided_by": "arbiter" if label is not None else None,
+            "path": "unclear_passed",
+            "reason": "because",
+            "calls": [call] * calls,
+            "executions": [run],
+        }
+    )
+
+
+def test_an_annotation_comes_back_with_its_evidence_in_order(database: Database) -> None:
+    stored = annotation("labelled", 1)
+    annotations.add_annotations(database, [stored])
+    pair = (stored.query_id, stored.code_id)
+    assert annotations.load_annotations(database, "r", [pair]) == [stored]
+    assert annotations.finished_pairs(database, "r") == {pair}
+    assert annotations.finished_pairs(database, "another recipe") == set()
+
+
+def test_a_failed_pair_is_not_finished_and_gives_way_to_its_next_annotation(
+    database: Database,
+) -> None:
+    failed, labelled = annotation("failed", calls=3), annotation("labelled", 0, calls=1)
+    annotations.add_annotations(database, [failed])
+    assert annotations.finished_pairs(database, "r") == set()
+    annotations.add_annotations(database, [labelled])
+    pair = (failed.query_id, failed.code_id)
+    assert annotations.load_annotations(database, "r", [pair]) == [labelled]
+
+
+def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -> None:
+    corpus.replace_collection(database, "c", "print", collected())
+    item = annotation("labelled", 1)
+    candidates.add_candidates(
+        database,
+        "s",
+        [
+            Candidate(
+                query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
+            )
+        ],
+    )
+    annotations.add_annotations(database, [item])
+    effort = annotations.effort(database, "r", "s")
+    assert effort.cost_usd is None
+    assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
+    labels = annotations.agent_labels(database, "r", "s", "c")
+    assert [(label.relevance, label.origin) for label in labels] == [(1.0, "agents:r")]
+
+
+def test_the_store_refuses_a_status_that_contradicts_its_label(database: Database) -> None:
+    with pytest.raises(duckdb.ConstraintException):
+        annotations.add_annotations(database, [annotation("labelled", None)])
+
+
+def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) -> None:
+    for method, value in (("a", 0.25), ("b", 1.0)):
+        evaluation = benchmarks.Evaluation(
+            benchmark_id="x", method=method, method_key=f"key-{method}", depth=10, seconds=0.1
+        )
+        benchmarks.add_scores(database, evaluation, {"MRR": {"q1": value, "q2": 0.0}})
+    means = benchmarks.mean_scores(database, "x", ["key-b", "key-a"])
+    assert list(means.items()) == [("b", {"MRR": 0.5}), ("a", {"MRR": 0.125})]
+    assert benchmarks.is_evaluated(database, "x", "key-a")
+    assert not benchmarks.is_evaluated(database, "x", "key-c")
+
+
+def test_a_store_of_another_schema_version_is_refused_untouched(database: Database) -> None:
+    with database.transaction() as tx:
+        tx.execute("UPDATE meta SET schema_version = 999")
+    before = database.settings.database.read_bytes()
+    with pytest.raises(StoreVersionError, match=r"schema version 999.*--store"):
+        open_database(database.settings)
+    assert database.settings.database.read_bytes() == before
+
+
+def test_a_duckdb_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "cosqa.duckdb")) as other:
+        other.execute("CREATE TABLE theirs (x INTEGER)")
+    with pytest.raises(StoreError, match="not a store of this program"):
+        open_database(StoreSettings(folder=tmp_path))
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "cosqa.duckdb").write_text("this is a text" * 1000)
+    with pytest.raises(StoreError, match="cannot open"):
+        open_database(StoreSettings(folder=tmp_path))
+
+
+@contextmanager
+def held_by_another_process(file: Path) -> Iterator[None]:
+    script = (
+        "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        try:
+            yield
+        finally:
+            holder.communicate("\n")
+
+
+def test_a_store_that_another_process_holds_is_an_error_that_names_it(database: Database) -> None:
+    with (
+        held_by_another_process(database.settings.database),
+        pytest.raises(StoreLockedError, match="PID"),
+        database.transaction(),
+    ):
+        pass
+
+
+def test_a_transaction_waits_for_a_lock_that_is_given_back(database: Database) -> None:
+    patient = Database(
+        database.settings.model_copy(update={"lock_timeout_s": 20.0}), database.store_id
+    )
+    with held_by_another_process(database.settings.database):
+        pass
+    with patient.transaction() as tx:
+        assert tx.count("SELECT count(*) FROM meta") == 1
