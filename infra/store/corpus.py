@@ -1,63 +1,88 @@
 """Tables of the collect stage: collections with queries, codes and the sources' own labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from infra.records import Code, Collected, Label, Query, SourceInfo
+from infra.records import Code, Collected, Label, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
 
+_OWN_TABLES = (
+    "collections", "dropped", "collection_queries", "collection_codes", "source_labels"
+)  # fmt: skip
 
-def fingerprint_of(database: Database, collection: str) -> str | None:
-    """Return the fingerprint under which a collection was stored, None where there is none."""
+
+class StoredCollection(Record):
+    """A collection as the store has it; ``for_agents`` tells whether its pairs are to be judged."""
+
+    name: str
+    fingerprint: str
+    queries: int
+    codes: int
+    for_agents: bool
+
+
+def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:
+    """Return the collections that a source gave when it had this fingerprint, those for agents first."""
     with database.transaction() as tx:
-        found = tx.value("SELECT fingerprint FROM collections WHERE collection = ?", [collection])
-    return None if found is None else str(found)
+        rows = tx.dicts(
+            "SELECT collection AS name, fingerprint, for_agents, "
+            "(SELECT count(*) FROM collection_queries q WHERE q.collection = c.collection) queries, "
+            "(SELECT count(*) FROM collection_codes k WHERE k.collection = c.collection) codes "
+            "FROM collections c WHERE fingerprint = ? ORDER BY for_agents DESC, name",
+            [fingerprint],
+        )
+    return [StoredCollection.model_validate(row) for row in rows]
 
 
-def replace_collection(
-    database: Database, collection: str, fingerprint: str, collected: Collected
+def replace_collections(
+    database: Database, fingerprint: str, collected: Mapping[str, Collected], for_agents: str
 ) -> None:
-    """Store a collection in place of its earlier state, in one transaction.
+    """Store all collections of a source in place of their earlier states, in one transaction.
 
     Texts of queries and codes are only ever added, since other collections and annotations may
     speak of them.
+
+    Args:
+        database: The store.
+        fingerprint: Of everything that the source read.
+        collected: Collection → what it holds.
+        for_agents: The collection whose pairs are to be judged.
     """
     with database.transaction() as tx:
-        for table in (
-            "collections", "dropped", "collection_queries", "collection_codes", "source_labels"
-        ):  # fmt: skip
-            tx.execute(f"DELETE FROM {table} WHERE collection = ?", [collection])  # noqa: S608
-        _insert_collection(tx, collection, fingerprint, collected)
+        for collection, content in collected.items():
+            for table in _OWN_TABLES:
+                tx.execute(f"DELETE FROM {table} WHERE collection = ?", [collection])  # noqa: S608
+            _insert_info(tx, collection, fingerprint, content.info, collection == for_agents)
+            _insert_content(tx, collection, content)
 
 
-def _insert_collection(
-    tx: Transaction, collection: str, fingerprint: str, collected: Collected
+def _insert_info(
+    tx: Transaction, collection: str, fingerprint: str, info: SourceInfo, for_agents: bool
 ) -> None:
-    info = collected.info
-    tx.insert(
-        "collections",
-        [
-            {
-                "collection": collection,
-                "fingerprint": fingerprint,
-                "source": info.name,
-                "licence": info.licence,
-                "revision": info.revision,
-                "location": info.location,
-            }
-        ],
-    )
+    row = {
+        "collection": collection,
+        "fingerprint": fingerprint,
+        "source": info.name,
+        "licence": info.licence,
+        "revision": info.revision,
+        "location": info.location,
+        "for_agents": for_agents,
+    }
+    tx.insert("collections", [row])
+
+
+def _insert_content(tx: Transaction, collection: str, content: Collected) -> None:
     tx.insert(
         "dropped",
         [
             {"collection": collection, "rule": rule, "items": items}
-            for rule, items in collected.dropped.items()
+            for rule, items in content.dropped.items()
         ],
     )
-    _insert_queries(tx, collection, collected.queries)
-    _insert_codes(tx, collection, collected.codes)
+    _insert_queries(tx, collection, content.queries)
+    _insert_codes(tx, collection, content.codes)
     tx.insert(
         "source_labels",
-        [{"collection": collection, **label.model_dump()} for label in collected.labels],
+        [{"collection": collection, **label.model_dump()} for label in content.labels],
     )
 
 

@@ -17,6 +17,7 @@ CREATE TABLE collections (
     licence      VARCHAR NOT NULL,
     revision     VARCHAR NOT NULL,
     location     VARCHAR NOT NULL,
+    for_agents   BOOLEAN NOT NULL,       -- whether its pairs are to be judged
     collected_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 

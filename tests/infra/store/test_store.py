@@ -58,19 +58,24 @@ def collected(queries: int = 2, codes: int = 4) -> Collected:
     )
 
 
+def keep(database: Database, fingerprint: str, content: Collected) -> None:
+    corpus.replace_collections(database, fingerprint, {"c": content}, for_agents="c")
+
+
 def test_a_collection_comes_back_as_it_went_in(database: Database) -> None:
-    corpus.replace_collection(database, "c", "print-1", collected())
+    keep(database, "print-1", collected())
     assert corpus.load_queries(database, "c") == list(QUERIES[:2])
     assert corpus.load_codes(database, "c") == list(CODES)
     assert corpus.load_source_labels(database, "c") == list(collected().labels)
     assert corpus.load_source(database, "c") == (INFO, {"too short": 3})
-    assert corpus.fingerprint_of(database, "c") == "print-1"
-    assert corpus.fingerprint_of(database, "other") is None
+    [stored] = corpus.collections_of(database, "print-1")
+    assert (stored.name, stored.queries, stored.codes, stored.for_agents) == ("c", 2, 4, True)
+    assert corpus.collections_of(database, "other") == []
 
 
 def test_a_replaced_collection_shows_only_its_new_state(database: Database) -> None:
-    corpus.replace_collection(database, "c", "print-1", collected(queries=2, codes=4))
-    corpus.replace_collection(database, "c", "print-2", collected(queries=3, codes=1))
+    keep(database, "print-1", collected(queries=2, codes=4))
+    keep(database, "print-2", collected(queries=3, codes=1))
     assert [query.text for query in corpus.load_queries(database, "c")] == [
         query.text for query in QUERIES
     ]
@@ -78,21 +83,21 @@ def test_a_replaced_collection_shows_only_its_new_state(database: Database) -> N
 
 
 def test_limit_takes_the_first_queries_in_the_sources_order(database: Database) -> None:
-    corpus.replace_collection(database, "c", "print", collected(queries=3))
+    keep(database, "print", collected(queries=3))
     assert corpus.load_queries(database, "c", limit=2) == list(QUERIES[:2])
 
 
 def test_a_failed_replacement_leaves_the_old_collection(database: Database) -> None:
-    corpus.replace_collection(database, "c", "print-1", collected())
+    keep(database, "print-1", collected())
     doubled = collected().model_copy(update={"queries": (QUERIES[0], QUERIES[0])})
     with pytest.raises(duckdb.ConstraintException):
-        corpus.replace_collection(database, "c", "print-2", doubled)
-    assert corpus.fingerprint_of(database, "c") == "print-1"
+        keep(database, "print-2", doubled)
+    assert corpus.collections_of(database, "print-1")
     assert corpus.load_queries(database, "c") == list(QUERIES[:2])
 
 
 def test_only_items_without_a_vector_are_left_to_embed(database: Database) -> None:
-    corpus.replace_collection(database, "c", "print", collected())
+    keep(database, "print", collected())
     first, *rest = sorted(code.code_id for code in CODES)
     vectors.record_file(database, "key", "code", "a.parquet", [first])
     waiting = vectors.items_without_vector(database, "c", "key", "code")
@@ -102,7 +107,7 @@ def test_only_items_without_a_vector_are_left_to_embed(database: Database) -> No
 
 
 def test_a_forgotten_file_is_embedded_again(database: Database) -> None:
-    corpus.replace_collection(database, "c", "print", collected())
+    keep(database, "print", collected())
     ids = [code.code_id for code in CODES]
     vectors.record_file(database, "key", "code", "a.parquet", ids)
     vectors.forget_file(database, "a.parquet")
@@ -110,7 +115,7 @@ def test_a_forgotten_file_is_embedded_again(database: Database) -> None:
 
 
 def test_only_queries_without_candidates_are_left_to_search(database: Database) -> None:
-    corpus.replace_collection(database, "c", "print", collected(queries=2))
+    keep(database, "print", collected(queries=2))
     candidates.record_search(database, "s", "c", ["minilm"], 1)
     found = Candidate(
         query_id=QUERIES[0].query_id,
@@ -172,7 +177,7 @@ def test_a_failed_pair_is_not_finished_and_gives_way_to_its_next_annotation(
 
 
 def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -> None:
-    corpus.replace_collection(database, "c", "print", collected())
+    keep(database, "print", collected())
     item = annotation("labelled", 1)
     candidates.add_candidates(
         database,

@@ -1,0 +1,42 @@
+# `make run` and `make test` need Python 3.11, git and make; they set up all else.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format setup engine clean
+
+help:  ## Show the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: setup engine  ## Set up, then build and score the default benchmark (standard library, 40 queries)
+	$(BIN)/cosqa benchmark --top-k 5
+
+test: setup engine  ## Set up, then run all tests
+	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest
+
+lint: $(READY)  ## ruff, mypy strict and the import walls
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)  ## Put the code into ruff's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+setup: $(READY)  ## Make the virtual environment and fetch the embedded model
+	$(BIN)/python -m infra.fetch_embedded_model
+
+engine:  ## Make sure of a Docker engine and of the sandbox image
+	infra/docker/ensure_engine.sh
+
+clean:  ## Remove the virtual environment and caches; stores and benchmarks stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "Python 3.11 is needed; name one with PYTHON=…")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@

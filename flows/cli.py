@@ -1,0 +1,96 @@
+"""The command line: every flow as a command with the same options."""
+
+import inspect
+import logging
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from flows.options import settings_from
+from infra.errors import CosqaError
+from infra.settings import Settings
+
+app = typer.Typer(
+    name="cosqa",
+    help="Builds, maintains and evaluates multi-choice code-search benchmarks.\n\n"
+    "Each command does what is left to do and nothing twice: run it again after a crash, with new "
+    "queries, or with another model. Settings that have no option here are read from cosqa.toml "
+    "and from the environment (COSQA_LLM__API_KEY, COSQA_SANDBOX__MEMORY_MB, ...).",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Only print how many pairs there are and what they may cost."),
+]
+Flow = Callable[[Settings], object]
+
+
+def _flow(name: str) -> Flow:
+    """Return a flow, imported on first use: ``--help`` must not wait for Prefect."""
+    from importlib import import_module  # noqa: PLC0415
+
+    flow: Flow = getattr(import_module(f"flows.{name}"), name)
+    return flow
+
+
+def _run(name: str, settings: Settings) -> None:
+    from flows.console import quieten_expected_errors  # noqa: PLC0415 - see `_flow`
+    from flows.prefect_api import prefect_api  # noqa: PLC0415
+
+    quieten_expected_errors()
+    with prefect_api():
+        _flow(name)(settings)
+
+
+def _command(name: str) -> Callable[..., None]:
+    """Return a command with the options of `settings_from` and ``--dry-run``."""
+
+    def command(*, dry_run: bool, **options: Any) -> None:  # noqa: ANN401 - see `settings_from`
+        settings = settings_from(**options)
+        if dry_run:
+            from flows.dry_run import print_estimate  # noqa: PLC0415 - see `_flow`
+
+            print_estimate(settings)
+        else:
+            _run(name, settings)
+
+    parameters = list(inspect.signature(settings_from).parameters.values())
+    dry_run = inspect.Parameter(
+        "dry_run", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=DryRun
+    )
+    command.__signature__ = inspect.Signature([*parameters, dry_run])  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in [*parameters, dry_run]}
+    return command
+
+
+for _name, _help in {
+    "benchmark": "The whole road: collect, annotate, publish, evaluate.",
+    "collect": "Read queries and functions, embed them, find the candidates of every query.",
+    "annotate": "Let the agents judge every candidate that they have not judged yet.",
+    "publish": "Export the labelled benchmarks: Parquet, BEIR, manifest, dataset card.",
+    "evaluate": "Score retrieval methods on the exported benchmarks and write the report.",
+}.items():
+    app.command(_name, help=_help)(_command(_name))
+
+
+def main() -> None:
+    """Run the command line; an expected error is one message and exit status 1."""
+    logging.captureWarnings(capture=True)
+    try:
+        app()
+    except CosqaError as error:
+        from flows.console import errors  # noqa: PLC0415 - see `_flow`
+
+        errors.print("error:", style="bold red", end=" ")
+        errors.print(str(error), markup=False)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""Stage 1 to 3 as a flow: sources, vectors, candidates."""
+
+from prefect import flow
+
+from flows.naming import run_name
+from infra.settings import Settings, load_settings
+from tasks.candidates import find_candidates
+from tasks.collect import collect_source
+from tasks.embed import KINDS, Embedding, embed
+from infra.store.corpus import StoredCollection
+
+
+@flow(name="collect", flow_run_name=run_name)
+def collect(settings: Settings | None = None) -> list[StoredCollection]:
+    """Read the sources, embed every text, find the candidates of every query.
+
+    Args:
+        settings: What to collect; read from file and environment when not given.
+    """
+    settings = settings or load_settings()
+    collections = collect_source(settings.store, settings.source)
+    for collection in collections:
+        for encoder in settings.search.encoders:
+            for kind in KINDS:
+                work = Embedding(collection=collection, encoder=encoder, kind=kind)
+                embed(settings.store, work, settings.encoder, settings.ray)
+        if collection.for_agents:
+            find_candidates(settings.store, collection, settings.search)
+    return collections

@@ -1,0 +1,65 @@
+"""Stage 1: a source is read into collections of queries and codes."""
+
+import time
+
+from prefect.logging import get_run_logger
+
+from infra.identity import digest
+from infra.settings import SourceSettings, StoreSettings
+from infra.store import benchmarks, corpus, open_database
+from infra.store.corpus import StoredCollection
+from tasks.sources import Source, sources
+from tasks.stage import run_stage, stage
+
+
+def collect_source(store: StoreSettings, source: SourceSettings) -> list[StoredCollection]:
+    """Store what a source gives, unless it is stored already.
+
+    Raises:
+        UnknownNameError: There is no such source.
+        SourceError: An input file is missing or malformed; the store stays as it was.
+    """
+    reader = open_source(source)
+    database = open_database(store)
+    fingerprint = reader.fingerprint()
+    holds = bool(corpus.collections_of(database, fingerprint))
+    key = digest("collect", database.store_id, fingerprint)
+    return run_stage(_collect_source, holds, key=key, store=store, source=source)
+
+
+def open_source(source: SourceSettings) -> Source:
+    """Return the source that the settings name."""
+    return sources.get(source.name)(source)
+
+
+@stage("collect", "collect-{source.name}")
+def _collect_source(
+    key: str,  # noqa: ARG001 - names the inputs for Prefect's cache
+    store: StoreSettings,
+    source: SourceSettings,
+) -> list[StoredCollection]:
+    database, logger = open_database(store), get_run_logger()
+    reader = open_source(source)
+    fingerprint = reader.fingerprint()
+    if held := corpus.collections_of(database, fingerprint):
+        logger.info("%s is unchanged", source.name)
+        return held
+    started = time.monotonic()
+    collected = reader.read()
+    main = next(iter(collected))
+    corpus.replace_collections(database, fingerprint, collected, for_agents=main)
+    for name, content in collected.items():
+        logger.info(
+            "%s: %s queries, %s codes; dropped: %s", name, f"{len(content.queries):,}",
+            f"{len(content.codes):,}", content.dropped or "nothing",
+        )  # fmt: skip
+        benchmarks.record_stage_run(
+            database,
+            benchmarks.StageRun(
+                collection=name,
+                stage="collect",
+                items=len(content.queries) + len(content.codes),
+                seconds=time.monotonic() - started,
+            ),
+        )
+    return corpus.collections_of(database, fingerprint)

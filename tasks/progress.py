@@ -1,0 +1,72 @@
+"""Progress of long work: lines in the log and one artifact in the Prefect UI."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.logging import get_run_logger
+
+_SECONDS_BETWEEN_REPORTS = 10.0
+
+
+@dataclass
+class Progress:
+    """Counts finished pieces of a known total and reports now and then.
+
+    Attributes:
+        what: What is counted, in the plural ("pairs annotated").
+        total: How many there are.
+        done: How many are finished.
+    """
+
+    what: str
+    total: int
+    done: int = 0
+    _started: float = field(default_factory=time.monotonic)
+    _reported: float = field(default_factory=time.monotonic)
+    _artifact: object = None
+
+    def advance(self, pieces: int) -> None:
+        """Count finished pieces; reports when the last report is some seconds old."""
+        self.done += pieces
+        if time.monotonic() - self._reported >= _SECONDS_BETWEEN_REPORTS:
+            self.report()
+
+    def report(self) -> None:
+        """Report now, with the time that is left at the pace so far."""
+        self._reported = time.monotonic()
+        elapsed = max(self._reported - self._started, 1e-9)
+        pace = self.done / elapsed
+        left = f", about {_duration((self.total - self.done) / pace)} left" if self.done else ""
+        get_run_logger().info(
+            "%s of %s %s, %.1f a minute%s",
+            f"{self.done:,}", f"{self.total:,}", self.what, pace * 60, left,
+        )  # fmt: skip
+        update_progress_artifact(self._artifact, progress=100.0 * self.done / max(self.total, 1))
+
+
+@contextmanager
+def progress(key: str, what: str, total: int) -> Iterator[Progress]:
+    """Give a `Progress` with its artifact; the last state is reported whatever happens.
+
+    Args:
+        key: The artifact's key: lower-case letters, digits and dashes.
+        what: What is counted, in the plural.
+        total: How many there are.
+    """
+    counter = Progress(what, total)
+    counter._artifact = create_progress_artifact(progress=0.0, key=key, description=what)  # noqa: SLF001
+    try:
+        yield counter
+    finally:
+        counter.report()
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,85 @@
+"""Vectors in Parquet: one file a shard, written whole or not at all.
+
+A file has two columns: ``item_id`` and ``vector``, a fixed-size list of float32 of unit length.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from infra.errors import StoreError
+from infra.store import Database, vectors
+
+Vectors = npt.NDArray[np.float32]
+
+
+def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
+    """Write (n,) ids and (n, d) vectors; a crash leaves no file under this name."""
+    flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
+    column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
+    table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_suffix(".partial")
+    pq.write_table(table, partial, compression="none")
+    partial.replace(file)
+
+
+def read_vectors(file: Path) -> tuple[list[str], Vectors]:
+    """Return the (n,) ids and (n, d) vectors of a file.
+
+    Raises:
+        StoreError: The file is gone or damaged.
+    """
+    try:
+        table = pq.read_table(file)
+    except (OSError, pa.ArrowException) as error:
+        raise StoreError(
+            f"cannot read the vectors in {file}: {error}; delete the file, if it is there, and run "
+            "`cosqa collect` again: it will be made anew"
+        ) from error
+    column = table["vector"].combine_chunks()
+    ids: list[str] = table["item_id"].to_pylist()
+    return ids, column.flatten().to_numpy().reshape(len(ids), column.type.list_size)
+
+
+class StoredVectors:
+    """The vectors of a collection's items by one encoder, read from their files when asked for.
+
+    Args:
+        database: The store that knows the files.
+        collection: Whose items.
+        encoder_key: Identity of the encoder.
+        kind: Queries or codes.
+    """
+
+    def __init__(
+        self, database: Database, collection: str, encoder_key: str, kind: vectors.Kind
+    ) -> None:
+        self._folder = database.settings.vectors
+        files = vectors.files_of(database, collection, encoder_key, kind)
+        self._file_of = {item: file for file, items in files.items() for item in items}
+
+    def load(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of these items as one (n, d) array, in the order of ``ids``.
+
+        Raises:
+            StoreError: A file is gone or damaged, or an item has not been embedded.
+        """
+        wanted: dict[str, list[int]] = defaultdict(list)
+        for position, item in enumerate(ids):
+            if item not in self._file_of:
+                raise StoreError(f"{item} has no vector yet; run `cosqa collect` first")
+            wanted[self._file_of[item]].append(position)
+        loaded = np.empty((0, 0), np.float32)
+        for file, positions in wanted.items():
+            stored_ids, rows = read_vectors(self._folder / file)
+            if not loaded.size:
+                loaded = np.empty((len(ids), rows.shape[1]), np.float32)
+            row_of = {item: row for row, item in enumerate(stored_ids)}
+            loaded[positions] = rows[[row_of[ids[position]] for position in positions]]
+        return loaded
