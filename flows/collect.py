@@ -4,10 +4,10 @@ from prefect import flow
 
 from flows.naming import run_name
 from infra.settings import Settings, load_settings
+from infra.store.corpus import StoredCollection
 from tasks.candidates import find_candidates
 from tasks.collect import collect_source
 from tasks.embed import KINDS, Embedding, embed
-from infra.store.corpus import StoredCollection
 
 
 @flow(name="collect", flow_run_name=run_name)

@@ -11,6 +11,7 @@ CosqaError
 ├── LanguageModelError       the model did not do its part
 │   ├── ModelUnavailableError    no answer: connection, time-out, 5xx, 429 after all retries
 │   ├── ModelRefusedError        the provider rejected the request: key, model name, request
+│   ├── PromptDeclinedError      the provider declined one prompt: too long, or against its policy
 │   └── UnreadableReplyError     an answer that does not validate, after being asked again
 ├── SandboxError             the box, never the program inside it
 │   ├── EngineUnavailableError   no Docker engine answers
@@ -65,6 +66,10 @@ class ModelUnavailableError(LanguageModelError):
 
 class ModelRefusedError(LanguageModelError):
     """The provider rejected the request itself: key, model name or request."""
+
+
+class PromptDeclinedError(LanguageModelError):
+    """The provider declined this one prompt: longer than its context, or against its policy."""
 
 
 class UnreadableReplyError(LanguageModelError):

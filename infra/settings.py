@@ -111,6 +111,14 @@ class LanguageModelSettings(Section):
     max_retries: int = Field(5, ge=0, description="After 408, 409, 429, 5xx and lost connections.")
     max_backoff_s: float = Field(60.0, gt=0, description="Longest wait between two tries.")
     requests_per_minute: int = Field(0, ge=0, description="0 means no limit.")
+    max_code_characters: int = Field(
+        12_000, ge=200, description="Code longer than this is cut where it stands in a prompt."
+    )
+    max_field_characters: int | None = Field(
+        None,
+        ge=16,
+        description="Longest text in a structured reply, for servers that decode by grammar.",
+    )
 
     @property
     def is_demo(self) -> bool:
@@ -125,6 +133,9 @@ class AnnotationSettings(Section):
     max_try_time: int = Field(3, ge=0, le=20, description="Rounds of the fixer (Algorithm 1).")
     shard_size: int = Field(50, ge=1, description="Pairs for one Prefect task run on Ray.")
     concurrency: int = Field(4, ge=1, le=256, description="Pairs at once inside a shard.")
+    stop_after_failures: int = Field(
+        10, ge=1, description="Failed pairs in a row after which a shard gives up."
+    )
 
 
 class SandboxSettings(Section):

@@ -1,1 +1,1 @@
-"""The stages as Prefect tasks (read, hand out, collect, write) and, in the folders, what they do."""
+"""The stages as Prefect tasks (read, hand out, collect, write); in the folders, what they do."""

@@ -8,8 +8,8 @@ from prefect.logging import get_run_logger
 from infra.identity import digest, digest_of_set
 from infra.settings import SearchSettings, StoreSettings
 from infra.store import Database, benchmarks, candidates, corpus, open_database, vectors
-from tasks.embed import cut, encoder_key
 from infra.store.corpus import StoredCollection
+from tasks.embed import cut, encoder_key
 from tasks.references import SearchReference
 from tasks.stage import run_stage, stage
 from tasks.vector_files import StoredVectors, Vectors

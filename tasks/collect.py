@@ -4,6 +4,7 @@ import time
 
 from prefect.logging import get_run_logger
 
+from infra.errors import StoreError
 from infra.identity import digest
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import benchmarks, corpus, open_database
@@ -30,6 +31,21 @@ def collect_source(store: StoreSettings, source: SourceSettings) -> list[StoredC
 def open_source(source: SourceSettings) -> Source:
     """Return the source that the settings name."""
     return sources.get(source.name)(source)
+
+
+def stored_collections(store: StoreSettings, source: SourceSettings) -> list[StoredCollection]:
+    """Return the collections of a source as it is now.
+
+    Raises:
+        StoreError: The source has not been collected, or has changed since.
+    """
+    held = corpus.collections_of(open_database(store), open_source(source).fingerprint())
+    if not held:
+        raise StoreError(
+            f"{store.folder} holds nothing of source {source.name} as it is now; run "
+            "`cosqa collect` with the same options first"
+        )
+    return held
 
 
 @stage("collect", "collect-{source.name}")

@@ -11,9 +11,9 @@ from infra.ray_runtime import ensure_ray
 from infra.records import Record
 from infra.settings import EncoderSettings, RaySettings, StoreSettings
 from infra.store import Database, benchmarks, open_database, vectors
+from infra.store.corpus import StoredCollection
 from tasks.encoders import Kind, encoders
 from tasks.progress import Progress, progress
-from infra.store.corpus import StoredCollection
 from tasks.stage import run_stage, stage
 from tasks.vector_files import write_vectors
 

@@ -1,0 +1,59 @@
+"""Stage 4 as a flow: agents judge the candidates, shard by shard, on Ray."""
+
+from prefect import flow
+from prefect_ray import RayTaskRunner
+
+from flows.naming import run_name
+from infra.ray_runtime import ensure_ray
+from infra.settings import Settings, load_settings
+from tasks.annotate import (
+    AnnotationPlan,
+    annotate_shard,
+    annotation_run,
+    gather_annotations,
+    open_outbox,
+    plan_annotation,
+    served_model,
+)
+from tasks.candidates import find_candidates
+from tasks.collect import stored_collections
+from tasks.references import AnnotationReference
+
+
+@flow(name="annotate", flow_run_name=run_name)
+def annotate(settings: Settings | None = None) -> list[AnnotationReference]:
+    """Judge every candidate that the present recipe has not judged.
+
+    Args:
+        settings: What to annotate and how; read from file and environment when not given.
+    """
+    settings = settings or load_settings()
+    references = []
+    for collection in stored_collections(settings.store, settings.source):
+        if collection.for_agents:
+            search = find_candidates(settings.store, collection, settings.search)
+            plan = plan_annotation(search, settings)
+            if plan.shards:
+                ensure_ray(settings.ray)  # before Prefect's task runner would start its own
+                annotate_shards(plan, settings)
+            references.append(plan.reference)
+    return references
+
+
+@flow(name="annotate-shards", task_runner=RayTaskRunner())
+def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
+    """Hand the shards to Ray's workers and store what comes back; return how many pairs failed.
+
+    Args:
+        plan: What is left to judge.
+        settings: How to judge it.
+    """
+    with served_model(settings.llm) as endpoint, annotation_run(plan, settings) as bar:
+        outbox = open_outbox()
+        futures = [
+            annotate_shard.submit(
+                number, shard, settings, plan.reference.recipe_id, outbox, endpoint
+            )
+            for number, shard in enumerate(plan.shards)
+        ]
+        return gather_annotations(futures, outbox, settings, bar)
