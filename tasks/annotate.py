@@ -25,7 +25,7 @@ from infra.records import Annotation, Pair, Record
 from infra.settings import LanguageModelSettings, Settings
 from infra.store import annotations, benchmarks, candidates, corpus, open_database
 from tasks.embed import cut
-from tasks.progress import Progress
+from tasks.progress import Progress, progress
 from tasks.references import AnnotationReference, SearchReference
 
 _POLL_S = 0.5

@@ -1,0 +1,24 @@
+"""The whole road as one flow."""
+
+from prefect import flow
+
+from flows.annotate import annotate
+from flows.collect import collect
+from flows.evaluate import evaluate
+from flows.naming import run_name
+from flows.publish import publish
+from infra.settings import Settings, load_settings
+
+
+@flow(name="benchmark", flow_run_name=run_name)
+def benchmark(settings: Settings | None = None) -> None:
+    """Collect, annotate, publish and evaluate, each doing what is left to do.
+
+    Args:
+        settings: What to build and how; read from file and environment when not given.
+    """
+    settings = settings or load_settings()
+    collect(settings)
+    annotate(settings)
+    publish(settings)
+    evaluate(settings)
