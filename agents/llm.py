@@ -1,0 +1,126 @@
+"""The wire to language models: the only file that knows litellm.
+
+litellm is thin transport here: its own retries repeat what can never succeed, its cache and its
+router don't fit, its time-out is hours. What surrounds a request stands in ``language_model.py``.
+"""
+
+import asyncio
+import logging
+import os
+import time
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from agents.endpoint import Endpoint
+from agents.patience import RequestError
+from agents.replies import RawReply
+from agents.structure import Dialect, format_instruction, response_format
+from infra.settings import LanguageModelSettings
+
+_LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
+_LONGEST_MESSAGE = 600
+
+
+class Wire:
+    """Requests to one model, each tried once.
+
+    Args:
+        settings: Which model, with which sampling and time-out.
+        endpoint: Overrides the settings' address and key.
+    """
+
+    def __init__(self, settings: LanguageModelSettings, endpoint: Endpoint | None = None) -> None:
+        self._settings = settings
+        self._base_url = endpoint.base_url if endpoint else settings.base_url
+        key = endpoint.api_key if endpoint else settings.api_key
+        self._key = key.get_secret_value() if key else None
+
+    async def request(
+        self, messages: Sequence[dict[str, str]], schema: dict[str, Any], dialect: Dialect
+    ) -> RawReply:
+        """Return the model's reply.
+
+        Args:
+            messages: The standing text first.
+            schema: JSON schema of the reply, conveyed as the dialect allows.
+            dialect: What the provider is believed to understand.
+
+        Raises:
+            RequestError: No reply came; without the key, whatever the provider echoed.
+        """
+        litellm = _litellm()
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):
+                response = await litellm.acompletion(**self._arguments(messages, schema, dialect))
+        except TimeoutError:
+            message = f"no reply in {self._settings.timeout_s:g} s"
+            raise RequestError(408, message) from None
+        except litellm.exceptions.OpenAIError as error:
+            raise self._without_key(error) from None  # its chain may hold request headers
+        return _raw_reply(response, time.monotonic() - started)
+
+    async def close(self) -> None:
+        """Close the HTTP clients."""
+        await _litellm().close_litellm_async_clients()
+
+    def _arguments(
+        self, messages: Sequence[dict[str, str]], schema: dict[str, Any], dialect: Dialect
+    ) -> dict[str, Any]:
+        settings = self._settings
+        standing = messages[0]["content"] + format_instruction(dialect.rung, schema)
+        arguments = {
+            "model": settings.model.replace("embedded/", "openai/", 1),
+            "messages": [{"role": "system", "content": standing}, *messages[1:]],
+            "api_base": self._base_url,
+            "api_key": self._key,
+            "timeout": settings.timeout_s,
+            "max_retries": 0,
+            "max_tokens": settings.max_tokens,
+            "temperature": settings.temperature if dialect.temperature else None,
+            "response_format": response_format(dialect.rung, schema),
+        }
+        return {name: value for name, value in arguments.items() if value is not None}
+
+    def _without_key(self, error: Any) -> RequestError:  # noqa: ANN401 - litellm has no types
+        message = str(error)
+        if self._key:
+            message = message.replace(self._key, "***")
+        headers = getattr(error, "litellm_response_headers", None) or {}
+        return RequestError(
+            status=int(getattr(error, "status_code", None) or 500),
+            message=message[:_LONGEST_MESSAGE],
+            kind=type(error).__name__,
+            retry_after=headers.get("retry-after"),
+        )
+
+
+def _raw_reply(response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - litellm has no types
+    usage = getattr(response, "usage", None)
+    text = response.choices[0].message.content if response.choices else None
+    return RawReply(
+        text=(text or "")[:_LONGEST_REPLY],
+        prompt_tokens=getattr(usage, "prompt_tokens", None),
+        completion_tokens=getattr(usage, "completion_tokens", None),
+        cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
+        seconds=seconds,
+    )
+
+
+@cache
+def _litellm() -> ModuleType:
+    """Import litellm: seconds and 155 MB, so only where a model is really asked."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices at import
+    os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import litellm  # noqa: PLC0415
+
+        litellm.ModelResponse()  # builds its lazy types here, where their warnings are ignored
+    litellm.suppress_debug_info = True
+    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+    module: ModuleType = litellm
+    return module

@@ -1,0 +1,82 @@
+"""Patience with providers: what a failed request means, how long to wait, how fast to ask."""
+
+import asyncio
+import random
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+Meaning = Literal["transient", "declined", "refused"]
+
+_FIRST_WAIT_S = 0.5
+_TRANSIENT = {408, 409, 429}
+_DECLINED_TYPES = {"ContextWindowExceededError", "ContentPolicyViolationError"}
+_EXHAUSTED = "insufficient_quota"  # a 429 that no waiting mends
+
+
+@dataclass(eq=False)
+class RequestError(Exception):
+    """A request that brought no reply, in the provider's terms."""
+
+    status: int
+    message: str
+    kind: str = ""
+    retry_after: str | None = None
+
+    @property
+    def meaning(self) -> Meaning:
+        """Whether to ask again, to give this prompt up, or to stop the run."""
+        if self.kind in _DECLINED_TYPES or self.status == 413:
+            return "declined"
+        if _EXHAUSTED in self.message:
+            return "refused"
+        return "transient" if self.status in _TRANSIENT or self.status >= 500 else "refused"
+
+
+def wait_before(retry: int, retry_after: str | None, longest_s: float) -> float:
+    """Return the seconds to wait before a retry (counted from 0).
+
+    The provider's Retry-After is honoured; without one the wait doubles each time, with jitter so
+    that workers who failed together don't return together. Neither exceeds ``longest_s``.
+    """
+    asked = _seconds(retry_after)
+    if asked is not None:
+        return min(asked, longest_s)
+    spread: float = random.uniform(0.5, 1)  # noqa: S311 - spreads load, guards nothing
+    return min(_FIRST_WAIT_S * 2.0**retry, longest_s) * spread
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    if not retry_after:
+        return None
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+class Pacer:
+    """Spaces requests evenly so that no minute holds more than allowed.
+
+    Args:
+        per_minute: Requests per minute; 0 means no limit.
+    """
+
+    def __init__(self, per_minute: int) -> None:
+        self._interval_s = 60 / per_minute if per_minute else 0.0
+        self._next = 0.0
+
+    async def turn(self) -> None:
+        """Return when the next request may start."""
+        now = time.monotonic()
+        start = max(now, self._next)
+        self._next = start + self._interval_s
+        if start > now:
+            await asyncio.sleep(start - now)

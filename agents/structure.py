@@ -1,0 +1,125 @@
+"""Structured replies: how a model is asked for a shape, and how its text is read.
+
+Providers differ in what they take, and their own lists of features err both ways. So a dialect is
+tried and, when the provider complains of a feature, given up for the next one:
+JSON schema → JSON object with the schema in the prompt → plain text with a line before each field.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+Rung = Literal["json_schema", "json_object", "text"]
+
+_NEXT: dict[Rung, Rung] = {"json_schema": "json_object", "json_object": "text"}
+_FORMAT_COMPLAINT = re.compile(
+    r"response.?format|json.?schema|json.?object|structured.?output|grammar|guided", re.IGNORECASE
+)
+_FIELD_LINE = re.compile(r"^=== *(\w+) *===[ \t]*$", re.MULTILINE)
+_CODE_BLOCK = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
+
+
+class Reply(BaseModel):
+    """Base of everything that a model is asked to say."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+ReplyType = TypeVar("ReplyType", bound=Reply)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What a provider is known, or still hoped, to understand."""
+
+    rung: Rung = "json_schema"
+    temperature: bool = True
+
+    def without(self, complaint: str) -> "Dialect | None":
+        """Return the dialect that avoids what the provider complains of, None if none does."""
+        if self.temperature and "temperature" in complaint:
+            return replace(self, temperature=False)
+        if self.rung in _NEXT and _FORMAT_COMPLAINT.search(complaint):
+            return replace(self, rung=_NEXT[self.rung])
+        return None
+
+
+def schema_of(reply_type: type[Reply], field_limit: int | None) -> dict[str, Any]:
+    """Return the reply's JSON schema without titles, its free texts bounded if asked for."""
+    schema = reply_type.model_json_schema()
+    properties = {
+        name: {key: value for key, value in field.items() if key != "title"}
+        for name, field in schema["properties"].items()
+    }
+    for field in properties.values():
+        if field_limit and field.get("type") == "string" and "enum" not in field:
+            field["maxLength"] = field_limit
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def response_format(rung: Rung, schema: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the request's ``response_format``, None on the rung of plain text."""
+    if rung == "json_schema":
+        body = {"name": "reply", "schema": schema, "strict": True}
+        return {"type": "json_schema", "json_schema": body}
+    return {"type": "json_object"} if rung == "json_object" else None
+
+
+def format_instruction(rung: Rung, schema: dict[str, Any]) -> str:
+    """Return what the standing text must add because the request cannot carry the schema."""
+    if rung == "json_schema":
+        return ""
+    if rung == "json_object":
+        return f"\nReply with one JSON object of this schema:\n{json.dumps(schema)}"
+    fields = "\n".join(
+        f"=== {name} ===\n({' | '.join(field['enum']) if 'enum' in field else 'text'})"
+        for name, field in schema["properties"].items()
+    )
+    return f"\nReply in plain text instead of JSON, each field below its own line:\n{fields}"
+
+
+def read(text: str, reply_type: type[ReplyType]) -> ReplyType:
+    """Return the reply that the text holds, whichever rung it was asked on.
+
+    Raises:
+        ValueError: The text holds no such reply; the message says why, for the model to see.
+    """
+    for candidate in _candidates(text):
+        if candidate.keys() >= reply_type.model_fields.keys():
+            return reply_type.model_validate(candidate)
+    fields = ", ".join(reply_type.model_fields)
+    raise ValueError(f"the reply is no JSON object with the fields {fields}")
+
+
+def _candidates(text: str) -> Iterator[dict[str, Any]]:
+    decoder = json.JSONDecoder(strict=False)  # weak models break lines inside strings
+    for start in _openings(text):
+        try:
+            value, _ = decoder.raw_decode(text, start)
+        except (json.JSONDecodeError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
+    lines = list(_FIELD_LINE.finditer(text))
+    ends = [line.start() for line in lines[1:]] + [len(text)]
+    if lines:
+        yield {
+            line[1]: _CODE_BLOCK.sub(r"\1", text[line.end() : end].strip())
+            for line, end in zip(lines, ends, strict=True)
+        }
+
+
+def _openings(text: str, most: int = 20) -> Iterator[int]:
+    start = text.find("{")
+    while start >= 0 and most:
+        yield start
+        start, most = text.find("{", start + 1), most - 1
