@@ -1,0 +1,28 @@
+"""Markdown from text that nobody vouches for: cards of data sets, artifacts of runs."""
+
+import re
+from collections.abc import Sequence
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
+
+
+def markdown_text(text: str) -> str:
+    """Return text on one line with everything escaped that Markdown or HTML would act upon."""
+    line = " ".join(text.split())
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        line = line.replace(character, entity)
+    return _SPECIAL.sub(r"\\\1", line).replace("://", r"\://")
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
+    """Return a table with all cells escaped.
+
+    Args:
+        header: Names of the columns.
+        rows: Cells, row by row.
+        words: Columns from the left that hold words; the others are figures, aligned right.
+    """
+    rule = ["---"] * words + ["---:"] * (len(header) - words)
+    lines = [[markdown_text(cell) for cell in row] for row in (header, *rows)]
+    lines.insert(1, rule)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
