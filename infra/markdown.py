@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
+_ANYWHERE = re.compile(r"([\\`*_\[\]|~$]|:(?=//))")
+_FIRST = re.compile(r"^(\d*)([-+#=.)])")  # would begin a list or a heading
 
 
 def markdown_text(text: str) -> str:
@@ -11,7 +12,7 @@ def markdown_text(text: str) -> str:
     line = " ".join(text.split())
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         line = line.replace(character, entity)
-    return _SPECIAL.sub(r"\\\1", line).replace("://", r"\://")
+    return _FIRST.sub(r"\1\\\2", _ANYWHERE.sub(r"\\\1", line))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:

@@ -18,6 +18,9 @@ HOSTILE = [
     "https://example.org",
     "back\\slash \\| pipe",
     "- list",
+    "12. list",
+    "---",
+    "= heading =",
 ]
 
 
@@ -28,9 +31,10 @@ def test_escaped_text_is_rendered_as_it_was_written(text: str) -> None:
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1))
 def test_no_escaped_text_becomes_markup(text: str) -> None:
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse("x" + markdown_text(text))
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown_text(text))
     inner = [child.type for token in tokens for child in token.children or []]
     assert set(inner) <= {"text", "text_special"}
+    assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -46,7 +50,6 @@ def test_columns_of_figures_are_aligned_right() -> None:
 
 
 def _shown(markdown: str) -> str:
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse("x" + markdown)
-    return "".join(
-        child.content for token in tokens for child in token.children or []
-    ).removeprefix("x")
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown)
+    assert {token.type for token in tokens} == {"paragraph_open", "inline", "paragraph_close"}
+    return "".join(child.content for token in tokens for child in token.children or [])
