@@ -23,6 +23,8 @@ from infra.settings import LanguageModelSettings
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
 _LONGEST_MESSAGE = 600
 
+_wires: set["Wire"] = set()  # those that have asked and are not closed
+
 
 class Wire:
     """Requests to one model, each tried once.
@@ -52,6 +54,7 @@ class Wire:
             RequestError: No reply came; without the key, whatever the provider echoed.
         """
         litellm = _litellm()
+        _wires.add(self)
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
@@ -59,13 +62,19 @@ class Wire:
         except TimeoutError:
             message = f"no reply in {self._settings.timeout_s:g} s"
             raise RequestError(408, message) from None
-        except litellm.exceptions.OpenAIError as error:
+        except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
             raise self._without_key(error) from None  # its chain may hold request headers
         return _raw_reply(response, time.monotonic() - started)
 
     async def close(self) -> None:
-        """Close the HTTP clients."""
-        await _litellm().close_litellm_async_clients()
+        """Close the HTTP clients, which all wires of a process share, if no other needs them."""
+        if self not in _wires:
+            return
+        _wires.remove(self)
+        if not _wires:
+            litellm = _litellm()
+            await litellm.close_litellm_async_clients()
+            litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
     def _arguments(
         self, messages: Sequence[dict[str, str]], schema: dict[str, Any], dialect: Dialect

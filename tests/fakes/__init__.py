@@ -1,0 +1,1 @@
+"""Stand-ins with the same protocols as the real things, scripted by tests."""

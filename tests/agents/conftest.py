@@ -1,0 +1,99 @@
+"""What the agents' tests share: a pair, settings for the scripted server, a committee on fakes."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from agents import Committee, build_committee
+from agents.endpoint import Endpoint
+from agents.evidence import Evidence
+from agents.language_model import LanguageModel
+from agents.replies import ReplyStore
+from agents.screener import Screener
+from infra.records import Code, Pair, Query
+from infra.settings import (
+    AnnotationSettings,
+    LanguageModelSettings,
+    Settings,
+    StoreSettings,
+)
+from sandbox.base import Sandbox
+from tests.fakes.llm_server import KEY, ScriptedServer
+
+QUICK: dict[str, Any] = {"model": "openai/scripted", "max_backoff_s": 0.05, "max_retries": 2}
+
+CLEAR = {"reply": {"reason": "it reverses", "verdict": "clear_match"}}
+
+
+def rule(role: str, *steps: dict[str, Any], **where: str) -> dict[str, Any]:
+    """Return a rule of the scripted server."""
+    return {"role": role, "steps": list(steps), **where}
+
+
+@pytest.fixture
+def pair() -> Pair:
+    """A query with a function that answers it."""
+    return Pair(
+        query=Query.of("python reverse a string"),
+        code=Code.of("def backwards(text):\n    return text[::-1]", name="backwards"),
+    )
+
+
+class Bench:
+    """A scripted server with models and committees on it, all closed at the end."""
+
+    def __init__(self, stack: AsyncExitStack, folder: Path) -> None:
+        self.folder = folder
+        self._stack = stack
+        self.server: ScriptedServer
+
+    def serve(self, script: Sequence[dict[str, Any]], **options: Any) -> ScriptedServer:
+        """Start the server."""
+        self.server = self._stack.enter_context(ScriptedServer(script, **options))
+        return self.server
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The server's address and key."""
+        return Endpoint(base_url=self.server.base_url, api_key=SecretStr(KEY))
+
+    def model(self, endpoint: Endpoint | None = None, **settings: Any) -> LanguageModel:
+        """Return a client of the server, or of another."""
+        llm = LanguageModelSettings(**{**QUICK, **settings})
+        model = LanguageModel(llm, ReplyStore(self.folder / "replies"), endpoint or self.endpoint)
+        self._stack.push_async_callback(model.close)
+        return model
+
+    def committee(self, sandbox: Sandbox, rounds: int = 3, **settings: Any) -> Committee:
+        """Return a committee on the server."""
+        everything = Settings(
+            llm=LanguageModelSettings(**{**QUICK, **settings}),
+            store=StoreSettings(folder=self.folder),
+            annotation=AnnotationSettings(max_try_time=rounds),
+        )
+        names = {"yaml": "PyYAML"}
+        committee = build_committee(
+            everything, "recipe", sandbox, lambda name: names.get(name, name), self.endpoint
+        )
+        self._stack.push_async_callback(committee.close)
+        return committee
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    async with AsyncExitStack() as stack:
+        yield Bench(stack, tmp_path)
+
+
+@pytest.fixture
+def screen(pair: Pair) -> Callable[[LanguageModel, Evidence], Awaitable[str]]:
+    """Ask as the screener, and return the verdict."""
+
+    async def ask(model: LanguageModel, evidence: Evidence) -> str:
+        return (await Screener(model).screen(pair, evidence)).verdict
+
+    return ask

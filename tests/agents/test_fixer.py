@@ -1,0 +1,81 @@
+from typing import Any
+
+import pytest
+
+from agents.evidence import Draft, Evidence
+from agents.fixer import Fixer
+from infra.records import ExecutionResult, Pair
+from tests.agents.conftest import Bench, rule
+from tests.fakes.sandbox import PASSED, FakeBox, lacks, raised
+
+DRAFT = Draft(reading="r", program="import yaml")
+
+
+def repair(action: str, content: str = "") -> dict[str, Any]:
+    return rule("fixer", {"reply": {"diagnosis": "d", "action": action, "content": content}})
+
+
+def box(*installable: str) -> FakeBox:
+    return FakeBox(lambda program, installed: PASSED, frozenset(installable))
+
+
+async def mend(
+    bench: Bench, pair: Pair, draft: Draft, result: ExecutionResult, place: FakeBox
+) -> Draft | None:
+    fixer = Fixer(bench.model(), {"yaml": "PyYAML", "target": "target"}.__getitem__)
+    return await fixer.mend(pair, draft, result, place, Evidence())
+
+
+async def test_a_failed_installation_is_told_to_the_model_and_not_tried_again(
+    bench: Bench, pair: Pair
+) -> None:
+    server = bench.serve([repair("replace_program", "x = 1")])
+    mended = await mend(bench, pair, DRAFT, lacks("yaml"), box())
+    assert mended is not None
+    assert mended.program == "x = 1"
+    assert mended.attempts == ("install PyYAML: no such distribution",)
+    assert mended.attempts[0] in server.calls[0]["messages"][1]["content"]
+    again = await mend(bench, pair, mended, lacks("yaml"), box("PyYAML"))
+    assert again is not None
+    assert again.requirements == ()
+
+
+async def test_the_target_is_never_installed(bench: Bench, pair: Pair) -> None:
+    bench.serve([repair("give_up")])
+    place = box("target")
+    assert await mend(bench, pair, DRAFT, lacks("target"), place) is None
+    assert place.installed == frozenset()
+
+
+@pytest.mark.parametrize("name", ["numpy", "PyYAML==6.0.1", "a.b_c-d"])
+async def test_a_proposed_distribution_is_installed(bench: Bench, pair: Pair, name: str) -> None:
+    bench.serve([repair("install", f" {name}\n")])
+    mended = await mend(bench, pair, DRAFT, raised(), box(name))
+    assert mended is not None
+    assert mended.requirements == (name,)
+
+
+@pytest.mark.parametrize(
+    "name", ["--index-url=http://evil", "-r /etc/passwd", "git+https://x/y", "a b", "../x", "", "."]
+)
+async def test_only_names_of_distributions_reach_the_installer(
+    bench: Bench, pair: Pair, name: str
+) -> None:
+    bench.serve([repair("install", name)])
+    place = box(name, name.strip())
+    mended = await mend(bench, pair, DRAFT, raised(), place)
+    assert mended is not None
+    assert mended.runs_like(DRAFT)
+    assert "not the name of a distribution" in mended.attempts[0]
+    assert place.installed == frozenset()
+
+
+@pytest.mark.parametrize(
+    "lines", ["import os\nos.remove('x')", "def f(): ...", "", "import", "x = 1", "\x00"]
+)
+async def test_only_imports_are_added_as_imports(bench: Bench, pair: Pair, lines: str) -> None:
+    bench.serve([repair("add_import", lines)])
+    mended = await mend(bench, pair, DRAFT, raised(), box())
+    assert mended is not None
+    assert mended.program == DRAFT.program
+    assert "not import statements alone" in mended.attempts[0]

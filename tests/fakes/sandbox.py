@@ -1,0 +1,82 @@
+"""An in-memory sandbox: nothing runs, results follow from what the test scripts."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from infra.records import ExecutionResult
+from sandbox.base import InstallResult
+
+Behaviour = Callable[[str, frozenset[str]], ExecutionResult]
+
+PASSED = ExecutionResult(outcome="passed", tests_run=2, asserts_executed=3, target_calls=3)
+FAILED = ExecutionResult(
+    outcome="assertion_failed", error_type="AssertionError", message="assert 1 == 2", tests_run=1,
+    asserts_executed=1, target_calls=1,
+)  # fmt: skip
+HOLLOW = ExecutionResult(outcome="passed")
+
+
+def raised(error_type: str = "NameError", message: str = "x") -> ExecutionResult:
+    """Return the result of a program that raised."""
+    return ExecutionResult(outcome="raised", error_type=error_type, message=message)
+
+
+def lacks(module: str) -> ExecutionResult:
+    """Return the result of a program that imports what is not installed."""
+    message = f"No module named {module!r}"
+    return ExecutionResult(
+        outcome="import_error",
+        error_type="ModuleNotFoundError",
+        message=message,
+        missing_module=module,
+    )
+
+
+class FakeBox:
+    """A box whose runs come from a function of the program and of what is installed."""
+
+    def __init__(self, behaviour: Behaviour, installable: frozenset[str]) -> None:
+        self.installed: frozenset[str] = frozenset()
+        self._behaviour = behaviour
+        self._installable = installable
+
+    async def install(self, requirements: Sequence[str]) -> InstallResult:
+        """Install what is installable."""
+        if not self._installable.issuperset(requirements):
+            return InstallResult(ok=False, message="no such distribution")
+        self.installed |= frozenset(requirements)
+        return InstallResult(ok=True, installed=tuple(requirements))
+
+    async def run(self, program: str, *, hash_seed: int = 0) -> ExecutionResult:
+        """Return the scripted result."""
+        return self._behaviour(program, self.installed)
+
+
+class FakeSandbox:
+    """A sandbox of such boxes; ``made`` and ``open`` count them."""
+
+    def __init__(self, behaviour: Behaviour, installable: Sequence[str] = ()) -> None:
+        self.made = 0
+        self.open = 0
+        self._behaviour = behaviour
+        self._installable = frozenset(installable)
+
+    async def check(self) -> str:
+        """Return what stands for engine and image."""
+        return "fake sandbox"
+
+    def box(self, code: str) -> AbstractAsyncContextManager[FakeBox]:
+        """Return a fresh box."""
+        return self._box()
+
+    async def close(self) -> None:
+        """Hold nothing."""
+
+    @asynccontextmanager
+    async def _box(self) -> AsyncIterator[FakeBox]:
+        self.made += 1
+        self.open += 1
+        try:
+            yield FakeBox(self._behaviour, self._installable)
+        finally:
+            self.open -= 1
