@@ -32,7 +32,15 @@ def ask(address: str, query: str, code: str = "def f") -> tuple[int, str]:
 def test_as_a_process_it_follows_its_script_and_logs_each_call(tmp_path: Path) -> None:
     script, log = tmp_path / "script.json", tmp_path / "calls.jsonl"
     script.write_text(json.dumps(SCRIPT))
-    command = [sys.executable, "-m", "tests.fakes.llm_server", "--script", script, "--log", log]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fakes.llm_server",
+        "--script",
+        str(script),
+        "--log",
+        str(log),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
