@@ -1,0 +1,196 @@
+"""What a report tells: numbers and evidence, with no thought of how they look."""
+
+import math
+from collections.abc import Iterable
+from typing import Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from infra.records import Annotation, Record, SourceInfo
+
+PAIRS_SHOWN = 20
+_EDGE_STEP = 0.05  # edges that people like to read
+_LABELS = {"1": "1: answers the query", "0": "0: does not answer it", "none": "no label"}
+
+
+class MethodScores(Record):
+    """A retrieval method's means: metric's printed name → mean over the queries."""
+
+    method: str
+    scores: dict[str, float]
+
+
+class BenchmarkScores(Record):
+    """A benchmark and how each method does on it.
+
+    Attributes:
+        label_origin: Who says what is relevant ("documentation", "people", "agents:…").
+        demo: Whether the labels only demonstrate the road.
+        depth: Length of the rankings that were scored.
+        note: A sentence to print beneath.
+    """
+
+    name: str
+    label_origin: str
+    demo: bool
+    queries: int
+    codes: int
+    depth: int
+    methods: tuple[MethodScores, ...]
+    note: str = ""
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of all metrics, in the order of their first appearance."""
+        return list(dict.fromkeys(name for method in self.methods for name in method.scores))
+
+    def best(self, metric: str) -> float:
+        """Return the highest mean of a metric among the methods that have it."""
+        return max(method.scores[metric] for method in self.methods if metric in method.scores)
+
+
+class CollectionCounts(Record):
+    """What one collection holds, and how many items each rule kept out of it."""
+
+    name: str
+    source: SourceInfo
+    queries: int
+    codes: int
+    labels: int = 0
+    dropped: dict[str, int] = Field(default_factory=dict)
+
+
+class Histogram(Record):
+    """How many values fall between neighbouring edges (the last bin includes its right edge)."""
+
+    name: str
+    edges: tuple[float, ...] = Field(min_length=2)
+    counts: tuple[int, ...]
+
+    @model_validator(mode="after")
+    def _edges_enclose_counts(self) -> Self:
+        if len(self.edges) != len(self.counts) + 1:
+            raise ValueError(f"{len(self.counts)} counts need one edge more, not {len(self.edges)}")
+        if any(right <= left for left, right in zip(self.edges, self.edges[1:], strict=False)):
+            raise ValueError("edges must rise")
+        return self
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        values: Iterable[float],
+        *,
+        bins: int = 20,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> Self:
+        """Count values in bins of equal width.
+
+        Args:
+            name: What the values are.
+            values: The numbers; those outside ``low`` and ``high`` are not counted.
+            bins: How many bins.
+            low: The first edge; the smallest value rounded down to 0.05 when not given.
+            high: The last edge; the largest value rounded up to 0.05 when not given.
+        """
+        array = np.fromiter(values, dtype=float)
+        first = math.floor(array.min(initial=1.0) / _EDGE_STEP) * _EDGE_STEP if low is None else low
+        last = (
+            math.ceil(array.max(initial=first) / _EDGE_STEP) * _EDGE_STEP if high is None else high
+        )
+        counts, edges = np.histogram(array, bins=bins, range=(first, max(last, first + _EDGE_STEP)))
+        return cls(name=name, edges=tuple(edges.tolist()), counts=tuple(counts.tolist()))
+
+
+class Effort(Record):
+    """What the agents' work took; None is unknown, which is not 0."""
+
+    calls: int
+    cached_calls: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+    model_seconds: float
+    pair_seconds: float
+
+
+class StageTime(Record):
+    """The last run of a stage that did new work: pieces of work and seconds of wall time."""
+
+    stage: str
+    items: int
+    seconds: float
+
+
+class AgentsPart(Record):
+    """What the agents made of the candidates, under one recipe.
+
+    Attributes:
+        statuses: ``labelled``, ``undecided``, ``failed`` → pairs.
+        labels: "1", "0", "none" → pairs.
+        paths: Way through Algorithm 1 → pairs.
+        outcomes: How a run of a test program ended → runs.
+    """
+
+    model: str
+    recipe_id: str
+    demo: bool
+    queries: int
+    pairs: int
+    statuses: dict[str, int]
+    labels: dict[str, int]
+    paths: dict[str, int]
+    outcomes: dict[str, int]
+    effort: Effort
+
+    @property
+    def named_labels(self) -> dict[str, int]:
+        """The labels by what they mean."""
+        return {_LABELS.get(label, label): number for label, number in self.labels.items()}
+
+
+class PairEvidence(Record):
+    """A judged pair as a person wants to check it."""
+
+    query: str
+    code: str
+    annotation: Annotation
+    rank: int
+    similarity: float
+    by_encoder: dict[str, float] = Field(default_factory=dict)
+    code_name: str = ""
+
+
+class ReportData(Record):
+    """Everything that a report shows.
+
+    Attributes:
+        vectors: Encoder → vectors that are stored.
+        similarities: The candidates' cosines: the average, and each encoder's own.
+        agents: None when nothing was annotated.
+        pairs: The first twenty are shown.
+        notes: Sentences that belong to the results.
+        links: Words → http(s) address or path.
+    """
+
+    title: str
+    generated_at: str
+    benchmarks: tuple[BenchmarkScores, ...]
+    collections: tuple[CollectionCounts, ...] = ()
+    vectors: dict[str, int] = Field(default_factory=dict)
+    candidates: int = 0
+    similarities: tuple[Histogram, ...] = ()
+    agents: AgentsPart | None = None
+    stages: tuple[StageTime, ...] = ()
+    pairs: tuple[PairEvidence, ...] = ()
+    notes: tuple[str, ...] = ()
+    links: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def ranked_benchmarks(self) -> list[BenchmarkScores]:
+        """The benchmarks as they are shown: honest labels first, documentation leading."""
+        return sorted(
+            self.benchmarks, key=lambda item: (item.demo, item.label_origin != "documentation")
+        )

@@ -1,0 +1,62 @@
+"""How numbers and hostile text are put before a person."""
+
+import re
+
+UNKNOWN = "unknown"
+NONE = "\N{EN DASH}"
+
+# Controls but tab and line feed, zero-width and direction signs, odd line ends, lone surrogates.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff]"
+)
+
+
+def count(value: int | None) -> str:
+    """Return a whole number with thousands parted, or "unknown"."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def cost(dollars: float | None) -> str:
+    """Return an amount with two significant digits or cents, whichever says more."""
+    if dollars is None:
+        return UNKNOWN
+    if 0 < dollars < 0.1:
+        return f"${float(f'{dollars:.2g}'):.10f}".rstrip("0")
+    return f"${dollars:,.2f}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it: "0.42 s", "8.3 s", "2 min 5 s", "3 h 20 min"."""
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    minutes = round(whole / 60)
+    return f"{minutes // 60:,} h {minutes % 60} min"
+
+
+def share(part: int, whole: int) -> str:
+    """Return a part of a whole in per cent."""
+    return f"{part / whole:.1%}" if whole else NONE
+
+
+def words(identifier: str) -> str:
+    """Return an identifier's words: ``assertion_failed`` → "assertion failed"."""
+    return identifier.replace("_", " ")
+
+
+def visible(text: str, limit: int) -> str:
+    """Return text with its middle cut out when it is long and its invisible signs made visible.
+
+    Control characters and those that turn the direction of writing could hide what a program
+    does; they appear as their code points.
+    """
+    if len(text) > limit:
+        tail = limit // 4
+        left_out = f"\n\N{HORIZONTAL ELLIPSIS} {len(text) - limit:,} characters left out \n"
+        text = text[: limit - tail] + left_out + text[-tail:]
+    return _HIDDEN.sub(lambda sign: f"⟨U+{ord(sign[0]):04X}⟩", text.replace("\r\n", "\n"))

@@ -1,0 +1,314 @@
+"""Reports to render: one as a run gives it, and one full of things that want out of the page."""
+
+from infra.records import (
+    Annotation,
+    Execution,
+    ExecutionResult,
+    LanguageModelCall,
+    SourceInfo,
+)
+from tasks.report import (
+    AgentsPart,
+    BenchmarkScores,
+    CollectionCounts,
+    Effort,
+    Histogram,
+    MethodScores,
+    PairEvidence,
+    ReportData,
+    StageTime,
+)
+
+MODEL = "embedded/smollm2-135m-instruct"
+METRICS = ("NDCG(gain=linear)@10", "MRR", "MAP", "Recall@10")
+
+_CODE = '''def is_valid_ip(address, *, version=4):
+    """Tell whether ``address`` is a dotted quad."""
+    parts = address.split(".")
+    if len(parts) != 4 or version != 4:  # IPv6 is another matter
+        return False
+    return all(part.isdigit() and 0 <= int(part) <= 255 for part in parts)'''
+
+_PROGRAM = """from target import is_valid_ip
+
+
+def test_valid():
+    assert is_valid_ip("192.168.0.1")
+
+
+def test_out_of_range():
+    assert not is_valid_ip("256.1.1.1")
+
+
+test_valid()
+test_out_of_range()"""
+
+_ASKED = (
+    "python check if string is valid ip address",
+    "how to flatten a nested list in python",
+    "python read csv file into list of dictionaries",
+    "convert datetime to unix timestamp python",
+    "python remove duplicate lines from a text file while keeping their order and their encoding",
+    "get size of folder recursively in python",
+)
+
+
+def realistic_report() -> ReportData:
+    """Return a report of the size and shape that the default run has."""
+    return ReportData(
+        title="Standard library, 40 queries, top 5",
+        generated_at="21 November 2026, 14:05 UTC",
+        benchmarks=(_agents_scores(), _documentation_scores()),
+        collections=_collections(),
+        vectors={"minilm": 7_489},
+        candidates=200,
+        similarities=_similarities(),
+        agents=_agents(),
+        stages=(
+            StageTime(stage="collect", items=2, seconds=21.4),
+            StageTime(stage="embed", items=7_489, seconds=184.2),
+            StageTime(stage="find_candidates", items=200, seconds=0.31),
+            StageTime(stage="annotate", items=200, seconds=431.9),
+            StageTime(stage="publish", items=2, seconds=2.2),
+            StageTime(stage="evaluate", items=6, seconds=48.0),
+        ),
+        pairs=_pairs(),
+        notes=("Two pairs failed because a box was lost; the next run asks them again.",),
+        links={
+            "Benchmark from documentation": "cosqa-benchmarks/python-source-documentation",
+            "Flow run": "http://127.0.0.1:4200/runs/flow-run/0b1c",
+        },
+    )
+
+
+def hostile_report(text: str) -> ReportData:
+    """Return a report in which everything that comes from outside says ``text``."""
+    result = ExecutionResult(
+        outcome="raised", error_type=text, message=text, stdout=text, stderr=text
+    )
+    call = LanguageModelCall(
+        role="writer", attempt=1, model=text, prompt_digest="d", status="ok", reply=text, error=text
+    )
+    annotation = Annotation(
+        query_id="q1",
+        code_id="c1",
+        recipe_id="r1",
+        status="undecided",
+        path="unreadable_reply",
+        reason=text,
+        demo=True,
+        calls=(call,),
+        executions=(Execution(round=0, program=text, requirements=(text,), result=result),),
+    )
+    pair = PairEvidence(
+        query=text, code=text, code_name=text, annotation=annotation, rank=1, similarity=0.5
+    )
+    scores = BenchmarkScores(
+        name=text,
+        label_origin=text,
+        demo=True,
+        queries=1,
+        codes=1,
+        depth=10,
+        methods=(MethodScores(method=text, scores={text: 1.0}),),
+        note=text,
+    )
+    source = SourceInfo(name=text, licence=text, revision=text, location=text)
+    collection = CollectionCounts(name=text, source=source, queries=1, codes=1, dropped={text: 1})
+    return ReportData(
+        title=text,
+        generated_at=text,
+        benchmarks=(scores,),
+        collections=(collection,),
+        vectors={text: 1},
+        similarities=(Histogram(name=text, edges=(0.0, 1.0), counts=(1,)),),
+        agents=_agents().model_copy(update={"model": text, "paths": {text: 1}}),
+        pairs=(pair,),
+        notes=(text,),
+        links={text: "javascript:alert(1)"},
+    )
+
+
+def _documentation_scores() -> BenchmarkScores:
+    return BenchmarkScores(
+        name="python-source-documentation",
+        label_origin="documentation",
+        demo=False,
+        queries=500,
+        codes=7_449,
+        depth=1000,
+        methods=(
+            _method("bag-of-words", 0.271, 0.243, 0.243, 0.370),
+            _method("bm25", 0.371, 0.335, 0.335, 0.502),
+            _method("minilm", 0.603, 0.541, 0.541, 0.822),
+        ),
+        note="One function is relevant to each query, so MAP equals MRR.",
+    )
+
+
+def _agents_scores() -> BenchmarkScores:
+    return BenchmarkScores(
+        name="python-source-agents",
+        label_origin="agents:5f0e7a31c2d94b6e8a10",
+        demo=True,
+        queries=40,
+        codes=7_449,
+        depth=1000,
+        methods=(
+            _method("bag-of-words", 0.122, 0.143, 0.103, 0.170),
+            _method("bm25", 0.171, 0.235, 0.135, 0.232),
+            MethodScores(method="minilm", scores={"MRR": 0.61, "MAP": 0.58}),
+        ),
+    )
+
+
+def _method(name: str, *values: float) -> MethodScores:
+    return MethodScores(method=name, scores=dict(zip(METRICS, values, strict=True)))
+
+
+def _collections() -> tuple[CollectionCounts, ...]:
+    source = SourceInfo(
+        name="python-source",
+        licence="PSF-2.0",
+        revision="CPython 3.11.2",
+        location="standard library of the running interpreter",
+    )
+    dropped = {"duplicate": 312, "near_duplicate": 845, "no_input_parameter": 2_210}
+    more = {"no_returned_value": 9_873, "name_contains_test": 141}
+    return (
+        CollectionCounts(
+            name="python-source", source=source, queries=40, codes=7_449, dropped=dropped | more
+        ),
+        CollectionCounts(
+            name="python-source-documentation", source=source, queries=500, codes=7_449, labels=500
+        ),
+    )
+
+
+def _similarities() -> tuple[Histogram, ...]:
+    counts = (2, 3, 9, 14, 21, 30, 34, 28, 22, 15, 11, 6, 3, 2)
+    edges = tuple(round(0.15 + 0.05 * place, 2) for place in range(len(counts) + 1))
+    shifted = (0, 1, 4, 9, 15, 24, 33, 36, 29, 20, 14, 8, 5, 2)
+    return (
+        Histogram(name="average", edges=edges, counts=counts),
+        Histogram(name="minilm", edges=edges, counts=shifted),
+    )
+
+
+def _agents() -> AgentsPart:
+    return AgentsPart(
+        model=MODEL,
+        recipe_id="5f0e7a31c2d94b6e8a10",
+        demo=True,
+        queries=40,
+        pairs=200,
+        statuses={"labelled": 171, "undecided": 27, "failed": 2},
+        labels={"0": 93, "1": 78, "none": 29},
+        paths={
+            "clear_match": 64,
+            "clear_non_match": 71,
+            "unclear_passed": 9,
+            "unclear_failed_assertion": 17,
+            "unclear_never_executable": 10,
+            "unreadable_reply": 27,
+            "sandbox_unavailable": 2,
+        },
+        outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
+        effort=Effort(
+            calls=318,
+            cached_calls=12,
+            prompt_tokens=241_882,
+            completion_tokens=30_117,
+            cost_usd=None,
+            model_seconds=1_312.5,
+            pair_seconds=1_688.2,
+        ),
+    )
+
+
+def _pairs() -> tuple[PairEvidence, ...]:
+    return tuple(_pair(place) for place in range(24))
+
+
+def _pair(place: int) -> PairEvidence:
+    return PairEvidence(
+        query=_ASKED[place % len(_ASKED)],
+        code=_CODE,
+        code_name="ipaddress.is_valid_ip",
+        annotation=_annotation(place),
+        rank=place % 5 + 1,
+        similarity=0.71 - 0.013 * place,
+        by_encoder={"minilm": 0.71 - 0.013 * place},
+    )
+
+
+def _annotation(place: int) -> Annotation:
+    status = ("labelled", "labelled", "labelled", "undecided", "failed")[place % 5]
+    clear = place % 5 == 1
+    path = {"undecided": "unreadable_reply", "failed": "sandbox_unavailable"}
+    passed = "clear_non_match" if clear else "unclear_passed"
+    return Annotation.model_validate(
+        {
+            "query_id": f"q{place:020x}",
+            "code_id": f"c{place:020x}",
+            "recipe_id": "5f0e7a31c2d94b6e8a10",
+            "status": status,
+            "label": int(not clear) if status == "labelled" else None,
+            "decided_by": "arbiter" if status == "labelled" else None,
+            "path": path.get(status, passed),
+            "reason": "The function covers IPv4 only, which is what the query asks for.",
+            "demo": True,
+            "calls": _calls(),
+            "executions": () if clear else _executions(),
+            "seconds": 8.4 + place,
+        }
+    )
+
+
+def _calls() -> tuple[LanguageModelCall, ...]:
+    common = {"model": MODEL, "prompt_digest": "d", "prompt_tokens": 812, "seconds": 2.31}
+    said = (
+        (
+            "screener",
+            1,
+            "ok",
+            '{"verdict": "unclear", "reason": "The query names no version."}',
+            31,
+        ),
+        ("writer", 1, "unreadable", "Sure! Here is a test program:\n\n```python\nimport", 240),
+        ("writer", 2, "ok", '{"program": "from target import is_valid_ip\\n…"}', 198),
+        ("arbiter", 1, "ok", '{"label": 1, "reason": "Both asserts hold."}', 27),
+    )
+    return tuple(
+        LanguageModelCall.model_validate(
+            common
+            | {"role": role, "attempt": attempt, "status": status, "reply": reply}
+            | {"completion_tokens": tokens, "cached": attempt == 2}
+            | {"error": "no closing brace" if status == "unreadable" else ""}
+        )
+        for role, attempt, status, reply, tokens in said
+    )
+
+
+def _executions() -> tuple[Execution, ...]:
+    missing = ExecutionResult(
+        outcome="import_error",
+        error_type="ModuleNotFoundError",
+        message="No module named 'numpy'",
+        missing_module="numpy",
+        seconds=0.11,
+        stderr='Traceback (most recent call last):\n  File "program.py", line 1\n',
+    )
+    passed = ExecutionResult(
+        outcome="passed",
+        seconds=0.27,
+        peak_memory_mb=31.4,
+        stdout="ok\n",
+        tests_run=2,
+        asserts_executed=2,
+        target_calls=2,
+    )
+    return (
+        Execution(round=0, program=f"import numpy\n{_PROGRAM}", result=missing),
+        Execution(round=1, program=_PROGRAM, requirements=("numpy==1.26.4",), result=passed),
+    )
