@@ -11,7 +11,7 @@ from infra.records import Annotation, Record, SourceInfo
 
 PAIRS_SHOWN = 20
 _EDGE_STEP = 0.05  # edges that people like to read
-_LABELS = {"1": "1: answers the query", "0": "0: does not answer it", "none": "no label"}
+_LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
 
 
 class MethodScores(Record):

@@ -1,10 +1,13 @@
 """The report in short, as Markdown for the orchestrator's pages."""
 
+from collections.abc import Sequence
+
 from infra.markdown import markdown_table, markdown_text
 from tasks.report import wording
 from tasks.report.data import AgentsPart, BenchmarkScores, ReportData
 
 _LONGEST_LINE = 300
+_LONGEST_CELL = 80
 
 
 def render_markdown(data: ReportData) -> str:
@@ -30,7 +33,7 @@ def _scores(benchmark: BenchmarkScores) -> list[str]:
         f"Labels by {_line(benchmark.label_origin)}; {benchmark.queries:,} queries over "
         f"{benchmark.codes:,} functions; rankings of {benchmark.depth:,}."
     )
-    table = markdown_table(["method", *benchmark.metrics], rows)
+    table = _table(["method", *benchmark.metrics], rows)
     return [f"## {_line(benchmark.name)}{demo}", size, table]
 
 
@@ -46,7 +49,7 @@ def _counts(data: ReportData) -> str:
     ]
     rows += [(f"vectors by {name}", f"{number:,}") for name, number in data.vectors.items()]
     rows.append(("candidate pairs", wording.count(data.candidates)))
-    return markdown_table(("what", "items"), rows)
+    return _table(("what", "items"), rows)
 
 
 def _agents(part: AgentsPart) -> list[str]:
@@ -61,7 +64,7 @@ def _agents(part: AgentsPart) -> list[str]:
         ("cost", wording.cost(effort.cost_usd)),
     ]
     heading = "## The agents' labels"
-    table = markdown_table(("what", "items"), rows)
+    table = _table(("what", "items"), rows)
     if not part.demo:
         return [heading, f"Model {_line(part.model)}.", table]
     warning = (
@@ -69,6 +72,11 @@ def _agents(part: AgentsPart) -> list[str]:
         "embedded model, and say nothing about the code."
     )
     return [f"{heading} (demo)", warning, table]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    short = [[wording.visible(cell, _LONGEST_CELL) for cell in row] for row in (header, *rows)]
+    return markdown_table(short[0], short[1:])
 
 
 def _line(text: str) -> str:
