@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 _ANYWHERE = re.compile(r"([\\`*_\[\]|~$]|:(?=//))")
-_FIRST = re.compile(r"^(\d*)([-+#=.)])")  # would begin a list or a heading
+_FIRST = re.compile(r"^(?=[-+#=])|^(\d+)(?=[.)](?:\s|$))")  # would begin a list or a heading
 
 
 def markdown_text(text: str) -> str:
@@ -12,7 +12,7 @@ def markdown_text(text: str) -> str:
     line = " ".join(text.split())
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         line = line.replace(character, entity)
-    return _FIRST.sub(r"\1\\\2", _ANYWHERE.sub(r"\\\1", line))
+    return _FIRST.sub(r"\1\\", _ANYWHERE.sub(r"\\\1", line))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:

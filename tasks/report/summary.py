@@ -1,5 +1,6 @@
 """The report in short, as Markdown for the orchestrator's pages."""
 
+import re
 from collections.abc import Sequence
 
 from infra.markdown import markdown_table, markdown_text
@@ -19,8 +20,8 @@ def render_markdown(data: ReportData) -> str:
     if data.agents:
         blocks += _agents(data.agents)
     blocks += [_line(note) for note in data.notes]
-    blocks += [f"- {_line(words)}: {_line(address)}" for words, address in data.links.items()]
-    return "\n\n".join(blocks) + "\n"
+    blocks += ["\n".join(_link(words, address) for words, address in data.links.items())]
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def _scores(benchmark: BenchmarkScores) -> list[str]:
@@ -72,6 +73,12 @@ def _agents(part: AgentsPart) -> list[str]:
         "embedded model, and say nothing about the code."
     )
     return [f"{heading} (demo)", warning, table]
+
+
+def _link(words: str, address: str) -> str:
+    if re.fullmatch(r"https?://[^\s<>\\]+", address):
+        return f"- [{_line(words)}](<{address}>)"
+    return f"- {_line(words)}: {_line(address)}"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

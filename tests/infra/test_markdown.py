@@ -45,6 +45,11 @@ def test_a_table_keeps_its_columns_whatever_its_cells_say(text: str) -> None:
     assert html.count("<td") == 4
 
 
+def test_plain_words_and_figures_stay_as_they_are() -> None:
+    for text in ("bag-of-words", "nDCG@10", "0.2710", "1,204", "2 min 5 s", "(a) b!", "3.x"):
+        assert markdown_text(text) == text
+
+
 def test_columns_of_figures_are_aligned_right() -> None:
     assert markdown_table(("name", "n"), [("a", "1")]).splitlines()[1] == "| --- | ---: |"
 

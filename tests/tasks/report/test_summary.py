@@ -50,6 +50,22 @@ def test_a_real_model_is_named_without_that() -> None:
     assert f"Model {MODEL}" in text
 
 
+@pytest.mark.parametrize(
+    ("address", "links"),
+    [
+        ("https://example.org/run/1", 1),
+        ("javascript:alert(1)", 0),
+        ("https://example.org/>)<script>", 0),
+        ("reports/report.html", 0),
+    ],
+)
+def test_only_web_addresses_become_links(address: str, links: int) -> None:
+    report = ReportData(title="t", generated_at="", benchmarks=(), links={"run": address})
+    html = _MARKDOWN.render(render_markdown(report))
+    assert html.count("<a href=") == links
+    assert "<script>" not in html
+
+
 def test_it_is_short() -> None:
     assert len(render_markdown(realistic_report())) < 4_000
     assert len(render_markdown(hostile_report("x" * 200_000)).encode()) < 20_000
