@@ -1,0 +1,168 @@
+"""Functions of a Python file by its syntax tree; nothing is imported and nothing runs."""
+
+import ast
+import io
+import tokenize
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parse(text: str) -> ast.Module:
+    """Return the syntax tree of a text.
+
+    Raises:
+        SyntaxError: The text is not Python as this interpreter reads it.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes are the corpus's own affair
+            return ast.parse(text)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(str(error) or "nested too deeply") from None
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function where it stands in its file.
+
+    Attributes:
+        node: Its definition.
+        name: Its name, qualified by those of the classes around it.
+        lines: The lines of the whole file, without their ends.
+        in_class: It is a method.
+    """
+
+    node: FunctionNode
+    name: str
+    lines: Sequence[str] = field(repr=False)
+    in_class: bool = False
+
+    @property
+    def first_line(self) -> int:
+        """Number of its first line, decorators included, counted from 1."""
+        return min(node.lineno for node in (self.node, *self.node.decorator_list))
+
+    @property
+    def last_line(self) -> int:
+        """Number of its last line."""
+        return _end(self.node)
+
+    @cached_property
+    def documentation(self) -> str:
+        """The docstring as Python cleans it, "" where there is none."""
+        text = (ast.get_docstring(self.node) or "").strip()
+        return text.encode(errors="replace").decode()  # escapes can make what no file can hold
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters, without the object or class that a method is bound to."""
+        given = self.node.args
+        positional = [*given.posonlyargs, *given.args]
+        if self.in_class and not self._is_static():
+            positional = positional[1:]
+        every = [*positional, given.vararg, *given.kwonlyargs, given.kwarg]
+        return tuple(parameter.arg for parameter in every if parameter is not None)
+
+    @cached_property
+    def text(self) -> str:
+        """The source, moved to the left margin."""
+        return "\n".join(self._moved_lines)
+
+    @cached_property
+    def text_without_documentation(self) -> str:
+        """The source without its docstring; ``pass`` stands in where nothing else is left."""
+        docstring = self._docstring
+        if docstring is None:
+            return self.text
+        first, last = docstring.lineno - 1, _end(docstring) - 1
+        before = self.lines[first].encode()[: docstring.col_offset].decode()
+        after = self.lines[last].encode()[docstring.end_col_offset :].decode()
+        alone = len(self.node.body) == 1 or after.lstrip().startswith(";")
+        rest = self._moved(f"{before}{'pass' if alone else ''}{after}")
+        lines, offset = self._moved_lines, self.first_line - 1
+        left = [rest] if rest.strip() else []
+        return "\n".join([*lines[: first - offset], *left, *lines[last - offset + 1 :]])
+
+    @property
+    def _docstring(self) -> ast.stmt | None:
+        documented = ast.get_docstring(self.node, clean=False) is not None
+        return self.node.body[0] if documented else None
+
+    @cached_property
+    def _moved_lines(self) -> list[str]:
+        first = self.first_line
+        lines = self.lines[first - 1 : self.last_line]
+        if not self.node.col_offset:
+            return list(lines)
+        fixed = self._lines_inside_strings(lines)
+        return [
+            line if number in fixed else self._moved(line)
+            for number, line in enumerate(lines, first)
+        ]
+
+    def _moved(self, line: str) -> str:
+        margin = self.node.col_offset
+        return line if line[:margin].strip() else line[margin:]
+
+    def _lines_inside_strings(self, lines: Sequence[str]) -> set[int]:
+        """Return the numbers of the lines whose indentation is part of a string's value.
+
+        That of a docstring is not: Python cleans it away.
+        """
+        if not any(line.endswith("\\") or '"""' in line or "'''" in line for line in lines):
+            return set()
+        docstring = self._docstring.lineno if self._docstring else 0
+        inside: set[int] = set()
+        offset = self.first_line - 1
+        reader = io.StringIO("\n".join(lines) + "\n").readline
+        for token in tokenize.generate_tokens(reader):
+            first, last = token.start[0] + offset, token.end[0] + offset
+            if token.type == tokenize.STRING and first != docstring:
+                inside.update(range(first + 1, last + 1))
+        return inside
+
+    def _is_static(self) -> bool:
+        decorators = self.node.decorator_list
+        return any(isinstance(node, ast.Name) and node.id == "staticmethod" for node in decorators)
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def functions_of(text: str) -> list[Function]:
+    """Return a file's top-level functions and the methods of its classes, in their order.
+
+    Functions within functions belong to their surroundings and are not listed. Those that stand
+    under ``if``, ``try`` or ``with`` at module or class level are.
+
+    Raises:
+        SyntaxError: The text is not Python.
+    """
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")  # form feeds end no line
+    return list(_functions(parse(text).body, lines, "", in_class=False))
+
+
+def _functions(
+    body: list[ast.stmt], lines: Sequence[str], prefix: str, *, in_class: bool
+) -> Iterator[Function]:
+    for statement in body:
+        if isinstance(statement, FunctionNode):
+            yield Function(statement, f"{prefix}{statement.name}", lines, in_class)
+        elif isinstance(statement, ast.ClassDef):
+            inner = f"{prefix}{statement.name}."
+            yield from _functions(statement.body, lines, inner, in_class=True)
+        else:
+            for block in _blocks(statement):
+                yield from _functions(block, lines, prefix, in_class=in_class)
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        yield getattr(statement, name, [])
+    for handler in getattr(statement, "handlers", []):
+        yield handler.body

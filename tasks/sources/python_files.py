@@ -1,0 +1,138 @@
+"""Where Python files lie: a folder, an installed distribution or the standard library."""
+
+import importlib.metadata
+import platform
+import sysconfig
+import tokenize
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from infra.errors import SettingsError, SourceError
+from infra.records import SourceInfo
+
+_TESTS = frozenset({"test", "tests", "idle_test"})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+@dataclass(frozen=True)
+class PythonFiles:
+    """Python files below one folder.
+
+    Attributes:
+        root: The folder from which modules are named.
+        files: The files in alphabetical order.
+        licence: What may be done with them, "unknown" where nobody says.
+        revision: Their version, "unknown" where nobody says.
+        location: Where they come from, for people.
+    """
+
+    root: Path
+    files: tuple[Path, ...]
+    licence: str
+    revision: str
+    location: str
+
+    def info(self, name: str) -> SourceInfo:
+        """Return where the files come from as a record."""
+        return SourceInfo(
+            name=name, licence=self.licence, revision=self.revision, location=self.location
+        )
+
+
+def standard_library() -> PythonFiles:
+    """Return the running interpreter's standard library without its tests."""
+    root = Path(sysconfig.get_paths()["stdlib"])
+    return PythonFiles(
+        root=root,
+        files=_without(_below(root), root, _TESTS | _INSTALLED),
+        licence="PSF-2.0",
+        revision=platform.python_version(),
+        location="standard library of CPython",
+    )
+
+
+def installed(name: str) -> PythonFiles:
+    """Return the files of an installed distribution without its tests.
+
+    Raises:
+        SettingsError: No such distribution is installed.
+        SourceError: It has no Python files.
+    """
+    try:
+        distribution = importlib.metadata.distribution(name)
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        raise SettingsError(
+            f"distribution {name!r} is not installed: install it into this environment, or give "
+            "--path with a folder of Python files"
+        ) from None
+    root = Path(str(distribution.locate_file("")))
+    listed = (Path(str(file.locate())) for file in distribution.files or ())
+    files = [file for file in listed if file.suffix == ".py" and file.is_relative_to(root)]
+    if not files:
+        raise SourceError(
+            f"distribution {name} lists no Python files (editable installations do not): give "
+            "--path with their folder"
+        )
+    return PythonFiles(
+        root=root,
+        files=_without(files, root, _TESTS),
+        licence=_licence(distribution.metadata),
+        revision=distribution.version,
+        location=f"distribution {distribution.name}",
+    )
+
+
+def folder(path: Path) -> PythonFiles:
+    """Return all Python files below a folder, without hidden folders and installed packages.
+
+    Raises:
+        SourceError: There is no such folder, or no Python file in it.
+    """
+    if not path.is_dir():
+        raise SourceError(f"{path} is no folder: give --path with a folder of Python files")
+    files = _without(_below(path), path, _INSTALLED)
+    if not files:
+        raise SourceError(f"{path} holds no *.py files: give --path with a folder of Python files")
+    return PythonFiles(path, files, "unknown", "unknown", str(path))
+
+
+def read_python(file: Path) -> str:
+    """Return a file's text in the encoding that it declares.
+
+    Raises:
+        OSError: The file cannot be read.
+        SyntaxError: It declares no known encoding.
+        UnicodeDecodeError: It is not in the encoding that it declares.
+    """
+    with tokenize.open(file) as stream:
+        return stream.read()
+
+
+def module_of(file: PurePath) -> str:
+    """Return the dotted name of the module that a file holds, relative to the root."""
+    parts = file.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _below(root: Path) -> Iterable[Path]:
+    return (file for file in root.rglob("*.py") if file.is_file())
+
+
+def _without(files: Iterable[Path], root: Path, names: frozenset[str]) -> tuple[Path, ...]:
+    def kept(file: Path) -> bool:
+        folders = file.relative_to(root).parts[:-1]
+        return names.isdisjoint(folders) and not any(part.startswith(".") for part in folders)
+
+    return tuple(sorted(filter(kept, files)))
+
+
+def _licence(metadata: importlib.metadata.PackageMetadata) -> str:
+    for key in ("License-Expression", "License"):
+        lines = [line.strip() for line in (metadata.get_all(key) or [""])[0].splitlines()]
+        if stated := next(filter(None, lines), ""):
+            return stated
+    for classifier in metadata.get_all("Classifier") or []:
+        if classifier.startswith("License :: "):
+            return classifier.rpartition(" :: ")[2]
+    return "unknown"
