@@ -15,8 +15,7 @@ from ray.exceptions import RayError, RayTaskError
 from infra.errors import CosqaError, EncoderError
 from infra.records import Annotation
 from infra.settings import EncoderSettings
-from infra.store.vectors import Kind
-from tasks.encoders import encoders
+from tasks.encoders import Kind, encoders
 
 Vectors = npt.NDArray[np.float32]
 

@@ -143,6 +143,16 @@ def count_by(
     return {str(value): int(str(number)) for value, number in rows}
 
 
+def count_queries(database: Database, recipe_id: str, search_id: str) -> int:
+    """Return for how many queries of a search there are annotations."""
+    with database.transaction() as tx:
+        return tx.count(
+            "SELECT count(DISTINCT query_id) FROM annotations "
+            "JOIN candidates USING (query_id, code_id) WHERE recipe_id = ? AND search_id = ?",
+            [recipe_id, search_id],
+        )
+
+
 class Effort(Record):
     """What the annotations of a search took; None is unknown."""
 
@@ -240,3 +250,23 @@ def _append(
     evidence = by_pair[_pair(row)][kind]
     assert isinstance(evidence, list)  # noqa: S101 - made so above
     evidence.append(value)
+
+
+class StoredRecipe(Record):
+    """A recipe under which pairs were annotated."""
+
+    recipe_id: str
+    model: str
+    demo: bool
+
+
+def latest_recipe(database: Database, search_id: str) -> StoredRecipe | None:
+    """Return the recipe that annotated a search's candidates last, None where nobody has."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT recipe_id, body->>'model' AS model, recipes.demo FROM annotations "
+            "JOIN recipes USING (recipe_id) JOIN candidates USING (query_id, code_id) "
+            "WHERE search_id = ? ORDER BY annotated_at DESC LIMIT 1",
+            [search_id],
+        )
+    return StoredRecipe.model_validate(rows[0]) if rows else None

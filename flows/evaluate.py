@@ -1,0 +1,27 @@
+"""Stage 6 as a flow: retrieval methods are scored, and the report is written."""
+
+from prefect import flow
+
+from flows.console import print_results
+from flows.naming import run_name
+from infra.settings import Settings, load_settings
+from tasks.collect import stored_collections
+from tasks.evaluate import chosen_methods, evaluate_method, published_benchmarks
+from tasks.summarise import write_report
+
+
+@flow(name="evaluate", flow_run_name=run_name)
+def evaluate(settings: Settings | None = None) -> None:
+    """Score every method on every export of the source's collections; write the report.
+
+    Args:
+        settings: What to evaluate; read from file and environment when not given.
+    """
+    settings = settings or load_settings()
+    collections = stored_collections(settings.store, settings.source)
+    methods = chosen_methods(settings.evaluation, settings.search)
+    for collection in collections:
+        for published, _ in published_benchmarks(collection, settings):
+            for method in methods:
+                evaluate_method(collection, published, method, settings)
+    print_results(write_report(collections, settings), settings)

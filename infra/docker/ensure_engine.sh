@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Makes sure that a Docker engine answers and that the sandbox image is on it.
+#
+#   ensure_engine.sh          change nothing where both are there; otherwise say what is done
+#   ensure_engine.sh stop     stop the engine that this script started, and no other
+#
+# COSQA_SANDBOX__IMAGE names the image; DEBIAN_MIRROR is where Debian's packages come from.
+set -euo pipefail
+
+IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:1}
+BASE=python:3.11-slim
+DEBIAN_BASE=cosqa-sandbox-base:bookworm
+DEBIAN_MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+PULL_TIMEOUT_S=20
+START_TIMEOUT_S=60
+PID_FILE=/var/run/cosqa-dockerd.pid
+LOG_FILE=/var/log/cosqa-dockerd.log
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+say() { printf 'sandbox engine: %s\n' "$*"; }
+fail() { printf 'sandbox engine: %s\n' "$@" >&2; exit 1; }
+
+engine_answers() { command -v docker >/dev/null && timeout 15 docker info >/dev/null 2>&1; }
+is_debian_root() { [[ $(id -u) == 0 && -f /etc/debian_version ]] && command -v apt-get >/dev/null; }
+is_ours() { [[ -f $PID_FILE && $(cat "/proc/$(cat "$PID_FILE")/comm" 2>/dev/null) == dockerd ]]; }
+
+install_packages() {
+    say "installing from Debian: $*"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+        apt-get install -qq -y --no-install-recommends "$@" >/dev/null \
+        || fail "apt-get could not install $*. Check the machine's package sources, then run this again."
+}
+
+start_engine() {
+    command -v dockerd >/dev/null && command -v docker >/dev/null && command -v iptables >/dev/null \
+        || install_packages docker.io iptables
+    if [[ -d /run/systemd/system ]]; then
+        say "starting Docker's service"
+        systemctl start docker
+    else
+        say "starting dockerd in the background (log: $LOG_FILE; \"$0 stop\" stops it)"
+        rm -f /var/run/docker.pid
+        setsid dockerd >"$LOG_FILE" 2>&1 </dev/null &
+        echo $! >"$PID_FILE"
+    fi
+    for ((second = 0; second < START_TIMEOUT_S; second++)); do
+        engine_answers && return
+        [[ -d /run/systemd/system ]] || is_ours || break
+        sleep 1
+    done
+    tail -n 5 "$LOG_FILE" >&2 2>/dev/null || true
+    fail "the engine did not start within $START_TIMEOUT_S s; its last words stand above."
+}
+
+ensure_engine() {
+    engine_answers && return
+    [[ -z ${DOCKER_HOST:-} ]] || fail "no Docker engine answers at DOCKER_HOST=$DOCKER_HOST." \
+        "Start that engine, or unset DOCKER_HOST to use one on this machine."
+    if [[ -S /var/run/docker.sock && $(id -u) != 0 && ! -w /var/run/docker.sock ]]; then
+        fail "this user may not talk to the engine behind /var/run/docker.sock." \
+            "Run: sudo usermod -aG docker \"\$USER\", log in again, then run this again."
+    fi
+    is_debian_root || fail "no Docker engine answers, and one is installed only on Debian as root." \
+        "Install and start Docker (https://docs.docker.com/engine/install/), then run this again."
+    start_engine
+}
+
+make_debian_base() (
+    is_debian_root || fail "$BASE cannot be pulled, and making a base image from Debian's packages needs Debian and root." \
+        "Load the image from a machine that has it: docker save $IMAGE | docker load"
+    command -v debootstrap >/dev/null || install_packages debootstrap
+    root=$(mktemp -d)
+    trap 'rm -rf "$root"' EXIT
+    say "making a base image from $DEBIAN_MIRROR (about a minute)"
+    debootstrap --variant=minbase --include=python3-minimal,python3-pip,python3-venv,ca-certificates \
+        bookworm "$root" "$DEBIAN_MIRROR" >"$root.log" 2>&1 \
+        || { tail -n 5 "$root.log" >&2; fail "debootstrap failed; its last words stand above ($root.log)."; }
+    rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* "$root.log"
+    tar --numeric-owner -C "$root" -c . | docker import - "$DEBIAN_BASE" >/dev/null
+)
+
+ensure_image() {
+    docker image inspect "$IMAGE" >/dev/null 2>&1 && return
+    local base=$BASE
+    if docker image inspect "$BASE" >/dev/null 2>&1; then
+        say "using $BASE, which is here"
+    elif say "pulling $BASE (for at most $PULL_TIMEOUT_S s)" \
+        && timeout "$PULL_TIMEOUT_S" docker pull --quiet "$BASE" >/dev/null 2>&1; then
+        :
+    else
+        say "no registry gives $BASE"
+        base=$DEBIAN_BASE
+        docker image inspect "$base" >/dev/null 2>&1 || make_debian_base
+    fi
+    say "building $IMAGE on $base"
+    local words
+    words=$(docker build --quiet --network none --build-arg "BASE=$base" --tag "$IMAGE" "$HERE" 2>&1) \
+        || fail "the image $IMAGE could not be built from $HERE/Dockerfile:" "$words"
+}
+
+stop_engine() {
+    is_ours || { say "no engine of this script's is running"; rm -f "$PID_FILE"; return; }
+    local pid
+    pid=$(cat "$PID_FILE")
+    kill "$pid"
+    for ((second = 0; second < START_TIMEOUT_S; second++)); do
+        is_ours || { rm -f "$PID_FILE"; say "stopped the engine (process $pid)"; return; }
+        sleep 1
+    done
+    fail "the engine (process $pid) did not stop within $START_TIMEOUT_S s."
+}
+
+case ${1:-start} in
+    start)
+        ensure_engine
+        ensure_image
+        say "ready: $(docker version --format 'Docker {{.Server.Version}}'), image $IMAGE"
+        ;;
+    stop) stop_engine ;;
+    *) fail "unknown argument '$1': give none, or 'stop'." ;;
+esac

@@ -1,0 +1,24 @@
+"""CodeBERT."""
+
+from typing import ClassVar
+
+from tasks.encoders import EncoderSpec, encoders
+from tasks.encoders.transformer import TransformerEncoder
+
+
+@encoders.register("codebert")
+class CodeBERT(TransformerEncoder):
+    """The bimodal RoBERTa of Feng et al. 2020; its sentence is the first token (section 3.2)."""
+
+    spec: ClassVar[EncoderSpec] = EncoderSpec(
+        name="codebert",
+        model="microsoft/codebert-base",
+        revision="3b0952feddeffad0063f274080e3c23d75e7eb39",
+        licence="MIT",
+        source="Feng et al. 2020, CodeBERT, EMNLP Findings; the model's card",
+        dimension=768,
+        max_length=512,
+        before=("<s>",),
+        after=("</s>",),
+        pooling="first",
+    )

@@ -1,0 +1,48 @@
+"""CodeT5+ 110M embedding."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tasks.encoders import EncoderSpec, encoders
+from tasks.encoders.transformer import TransformerEncoder
+
+if TYPE_CHECKING:
+    import torch
+
+
+@encoders.register("codet5p")
+class CodeT5p(TransformerEncoder):
+    """The encoder of CodeT5+ with a projection of the first token (Wang et al. 2023, section 3.2).
+
+    The checkpoint brings Python code of its own for this; it is not run: a T5 encoder and one
+    linear layer say the same.
+    """
+
+    spec: ClassVar[EncoderSpec] = EncoderSpec(
+        name="codet5p",
+        model="Salesforce/codet5p-110m-embedding",
+        revision="d9f3a534af4252f04b10cd9f78e05037542d10f6",
+        licence="BSD-3-Clause",
+        source="Wang et al. 2023, CodeT5+, EMNLP; the model's card",
+        dimension=256,
+        max_length=512,
+        before=("<s>",),
+        after=("</s>",),
+        pooling="first",
+    )
+
+    def _load_model(self, source: dict[str, Any]) -> Any:  # noqa: ANN401 - a torch module
+        from torch import nn  # noqa: PLC0415 - heavy libraries load when used
+        from transformers import T5Config, T5EncoderModel  # noqa: PLC0415
+
+        class Embedding(T5EncoderModel):  # type: ignore[no-untyped-call]
+            """A T5 encoder with the projection that the checkpoint calls ``proj``."""
+
+            def __init__(self, config: T5Config) -> None:
+                super().__init__(config)
+                self.proj = nn.Linear(config.d_model, config.embed_dim)
+
+        return Embedding.from_pretrained(config=T5Config.from_pretrained(**source), **source)
+
+    def _pool(self, hidden: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
+        projected: torch.Tensor = self._model.proj(super()._pool(hidden, mask))
+        return projected

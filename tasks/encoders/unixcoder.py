@@ -1,0 +1,27 @@
+"""UniXcoder."""
+
+from typing import ClassVar
+
+from tasks.encoders import EncoderSpec, encoders
+from tasks.encoders.transformer import TransformerEncoder
+
+
+@encoders.register("unixcoder")
+class UniXcoder(TransformerEncoder):
+    """UniXcoder in encoder-only mode: a mode token in front, the mean of all tokens as the vector.
+
+    Guo et al. 2022, section 3.1 (mode prefix) and 3.3 (mean pooling for code fragments).
+    """
+
+    spec: ClassVar[EncoderSpec] = EncoderSpec(
+        name="unixcoder",
+        model="microsoft/unixcoder-base",
+        revision="5604afdc964f6c53782a6813140ade5216b99006",
+        licence="Apache-2.0",
+        source="Guo et al. 2022, UniXcoder, ACL; the model's card",
+        dimension=768,
+        max_length=512,
+        before=("<s>", "<encoder-only>", "</s>"),
+        after=("</s>",),
+        pooling="mean",
+    )

@@ -1,0 +1,180 @@
+"""Stage 5: the labels of one origin become an exported benchmark."""
+
+import time
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+from prefect import task
+from prefect.logging import get_run_logger
+
+from infra.records import Annotation, Label
+from infra.settings import SearchSettings, Settings, StoreSettings
+from infra.store import Database, annotations, benchmarks, candidates, corpus, open_database
+from infra.store.annotations import StoredRecipe
+from infra.store.benchmarks import Published
+from infra.store.corpus import StoredCollection
+from tasks.candidates import search_identity
+from tasks.export import Benchmark, Undecided, benchmark_fingerprint, write_benchmark
+
+AGENTS = "agents:"
+
+
+def label_origins(
+    store: StoreSettings, collection: StoredCollection, search: SearchSettings
+) -> list[str]:
+    """Return who has labelled pairs of a collection: its source, and the agents that came last."""
+    database = open_database(store)
+    labels = corpus.load_source_labels(database, collection.name)
+    origins = sorted({label.origin for label in labels})
+    recipe = current_recipe(database, collection, search)
+    if recipe is None:
+        return origins
+    return [*origins, f"{AGENTS}{recipe.recipe_id}"]
+
+
+def current_recipe(
+    database: Database, collection: StoredCollection, search: SearchSettings
+) -> StoredRecipe | None:
+    """Return the recipe that last annotated a collection's candidates, None where nobody has."""
+    if not collection.for_agents:
+        return None
+    return annotations.latest_recipe(database, search_identity(database, collection.name, search))
+
+
+@task(name="publish", task_run_name="publish-{collection.name}-{origin}", tags=["publish"])
+def publish_benchmark(
+    collection: StoredCollection, origin: str, settings: Settings
+) -> Published | None:
+    """Export the labels of one origin; labels of the demo model only where they are allowed.
+
+    Returns:
+        The export, or None where there is nothing that may be exported.
+
+    Raises:
+        PublishError: The labels contradict one another or the folder is somebody else's.
+    """
+    logger, database = get_run_logger(), open_database(settings.store)
+    started = time.monotonic()
+    benchmark = labelled_benchmark(database, collection, origin, settings.search)
+    if not benchmark.labels:
+        logger.warning("%s has no labels: nothing to export", benchmark.name)
+        return None
+    if benchmark.demo and not settings.publish.allow_demo:
+        logger.warning(
+            "%s is labelled by the demo model and is not exported; --allow-demo exports it, "
+            "marked as a demonstration", benchmark.name,
+        )  # fmt: skip
+        return None
+    published = published_as(benchmark, collection, settings.publish.folder)
+    known = benchmarks.find_benchmark(database, published.benchmark_id) == published
+    manifest = write_benchmark(
+        benchmark,
+        Path(published.folder),
+        allow_demo=settings.publish.allow_demo,
+        include_undecided=settings.publish.include_undecided,
+    )
+    logger.info(
+        "%s: %s (%s)", published.folder, "unchanged" if known else "written", manifest.counts
+    )
+    if not known:
+        benchmarks.record_benchmark(database, published)
+        run = benchmarks.StageRun(
+            collection=collection.name,
+            stage=f"publish {benchmark.name}",
+            items=len(benchmark.labels),
+            seconds=time.monotonic() - started,
+        )
+        benchmarks.record_stage_run(database, run)
+    return published
+
+
+def published_as(benchmark: Benchmark, collection: StoredCollection, folder: Path) -> Published:
+    """Return the reference under which a benchmark is, or would be, published."""
+    return Published(
+        benchmark_id=benchmark_fingerprint(benchmark),
+        name=benchmark.name,
+        collection=collection.name,
+        label_origin=benchmark.label_origin,
+        demo=benchmark.demo,
+        folder=str((folder / benchmark.name).resolve()),
+    )
+
+
+def labelled_benchmark(
+    database: Database, collection: StoredCollection, origin: str, search: SearchSettings
+) -> Benchmark:
+    """Return what the store holds of a collection as labelled by one origin."""
+    if origin.startswith(AGENTS):
+        return _labelled_by_agents(database, collection, origin, search)
+    everything = corpus.load_source_labels(database, collection.name)
+    origins = {label.origin for label in everything}
+    suffix = "" if len(origins) == 1 else "-" + origin.replace(":", "-")
+    return _benchmark(
+        database,
+        collection,
+        name=f"{collection.name}{suffix}",
+        origin=origin,
+        labels=[label for label in everything if label.origin == origin],
+        asked={label.query_id for label in everything if label.origin == origin},
+    )
+
+
+def _labelled_by_agents(
+    database: Database, collection: StoredCollection, origin: str, search: SearchSettings
+) -> Benchmark:
+    recipe_id = origin.removeprefix(AGENTS)
+    search_id = search_identity(database, collection.name, search)
+    found = candidates.load_candidates(database, search_id, collection.name)
+    judged = annotations.load_annotations(
+        database, recipe_id, [(item.query_id, item.code_id) for item in found]
+    )
+    benchmark = _benchmark(
+        database,
+        collection,
+        name=f"{collection.name}-agents",
+        origin=origin,
+        labels=annotations.agent_labels(database, recipe_id, search_id, collection.name),
+        asked={item.query_id for item in judged},
+    )
+    return benchmark.model_copy(
+        update={
+            "recipe": annotations.load_recipe(database, recipe_id),
+            "undecided": tuple(
+                Undecided(query_id=item.query_id, code_id=item.code_id, reason=item.reason)
+                for item in judged
+                if item.status == "undecided"
+            ),
+            "failed": sum(item.status == "failed" for item in judged),
+            "evidence": _without_failed(judged),
+        }
+    )
+
+
+def _without_failed(judged: Sequence[Annotation]) -> tuple[Annotation, ...]:
+    return tuple(item for item in judged if item.status != "failed")
+
+
+def _benchmark(
+    database: Database,
+    collection: StoredCollection,
+    *,
+    name: str,
+    origin: str,
+    labels: Sequence[Label],
+    asked: AbstractSet[str],
+) -> Benchmark:
+    info, dropped = corpus.load_source(database, collection.name)
+    return Benchmark(
+        name=name,
+        label_origin=origin,
+        queries=tuple(
+            query
+            for query in corpus.load_queries(database, collection.name)
+            if query.query_id in asked
+        ),
+        codes=tuple(corpus.load_codes(database, collection.name)),
+        labels=tuple(labels),
+        sources=(info,),
+        dropped=dropped,
+    )

@@ -1,0 +1,29 @@
+"""Retrieval methods that need no encoder, and exact search over encoders' vectors.
+
+To add a method, write a file with a class that has ``rank`` and decorate it with
+``@retrievers.register("name")``; `tests/tasks/retrievers` judges it from then on. Every encoder
+is a method too, by `tasks.retrievers.exact`.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from infra.records import Code, Query
+from infra.registry import Registry
+from tasks.retrievers.rankings import Rankings
+
+__all__ = ["Rankings", "Retriever", "retrievers"]
+
+
+class Retriever(Protocol):
+    """A method that ranks codes for queries."""
+
+    def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
+        """Return the ``depth`` best codes for each query, ties by code id in ascending order.
+
+        The result does not depend on the order of ``queries`` or ``codes``.
+        """
+        ...
+
+
+retrievers: Registry[type[Retriever]] = Registry("retrieval method", "tasks.retrievers")

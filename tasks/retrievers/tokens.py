@@ -1,0 +1,12 @@
+"""Words of queries and code, for lexical methods."""
+
+import re
+
+# Runs of lower case with at most one leading capital, acronyms, other letters, digits: what is left
+# of an identifier when it is split at case and underscore.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+
+
+def words(text: str) -> list[str]:
+    """Return lower-cased words, identifiers split: ``readJSONFile_2`` → read, json, file, 2."""
+    return [word.lower() for word in _WORD.findall(text)]

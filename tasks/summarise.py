@@ -1,0 +1,203 @@
+"""The report: what the stages did, gathered from the store into one page."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prefect import task
+from prefect.artifacts import create_markdown_artifact
+from prefect.logging import get_run_logger
+
+from infra.records import Candidate
+from infra.settings import Settings
+from infra.store import (
+    Database,
+    annotations,
+    benchmarks,
+    candidates,
+    corpus,
+    open_database,
+    vectors,
+)
+from infra.store.annotations import StoredRecipe
+from infra.store.benchmarks import Published
+from infra.store.corpus import StoredCollection
+from tasks.candidates import search_identity
+from tasks.embed import KINDS, encoder_key
+from tasks.evaluate import chosen_methods, method_key, published_benchmarks
+from tasks.publish import current_recipe
+from tasks.report import (
+    AgentsPart,
+    BenchmarkScores,
+    CollectionCounts,
+    Effort,
+    Histogram,
+    MethodScores,
+    PairEvidence,
+    ReportData,
+    StageTime,
+    render_html,
+    render_markdown,
+)
+
+PAIRS_SHOWN = 20
+
+
+@task(name="report", tags=["report"])
+def write_report(collections: Sequence[StoredCollection], settings: Settings) -> Path:
+    """Write the report beside the benchmarks and as an artifact; return where it is."""
+    database = open_database(settings.store)
+    data = gather_report(database, collections, settings)
+    file = settings.publish.folder.resolve() / "report.html"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_suffix(".partial")
+    partial.write_text(render_html(data), encoding="utf-8")
+    partial.replace(file)
+    create_markdown_artifact(render_markdown(data), key="report", description=data.title)
+    get_run_logger().info("report: %s", file)
+    return file
+
+
+def gather_report(
+    database: Database, collections: Sequence[StoredCollection], settings: Settings
+) -> ReportData:
+    """Return everything that the report shows of these collections."""
+    main = next(item for item in collections if item.for_agents)
+    recipe = current_recipe(database, main, settings.search)
+    search_id = search_identity(database, main.name, settings.search)
+    found = candidates.load_candidates(database, search_id, main.name)
+    published = [item for held in collections for item, _ in published_benchmarks(held, settings)]
+    return ReportData(
+        title=f"{main.name}: benchmark report",
+        generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        benchmarks=tuple(_scores(database, item, collections, settings) for item in published),
+        collections=tuple(_counts(database, item) for item in collections),
+        vectors=_vectors(database, collections, settings),
+        candidates=len(found),
+        similarities=_histograms(found, settings.search.encoders),
+        agents=_agents(database, search_id, recipe) if recipe else None,
+        stages=_stages(database, collections),
+        pairs=_pairs(database, main, found, recipe) if recipe else (),
+        links={item.name: item.folder for item in published},
+    )
+
+
+def _scores(
+    database: Database,
+    published: Published,
+    collections: Sequence[StoredCollection],
+    settings: Settings,
+) -> BenchmarkScores:
+    depth = settings.evaluation.depth
+    methods = chosen_methods(settings.evaluation, settings.search)
+    means = benchmarks.mean_scores(
+        database, published.benchmark_id, [method_key(method, depth) for method in methods]
+    )
+    collection = next(item for item in collections if item.name == published.collection)
+    return BenchmarkScores(
+        name=published.name,
+        label_origin=published.label_origin,
+        demo=published.demo,
+        queries=collection.queries,
+        codes=collection.codes,
+        depth=depth,
+        methods=tuple(MethodScores(method=name, scores=row) for name, row in means.items()),
+    )
+
+
+def _counts(database: Database, collection: StoredCollection) -> CollectionCounts:
+    info, dropped = corpus.load_source(database, collection.name)
+    return CollectionCounts(
+        name=collection.name,
+        source=info,
+        queries=collection.queries,
+        codes=collection.codes,
+        labels=len(corpus.load_source_labels(database, collection.name)),
+        dropped=dropped,
+    )
+
+
+def _vectors(
+    database: Database, collections: Sequence[StoredCollection], settings: Settings
+) -> dict[str, int]:
+    return {
+        encoder: sum(
+            len(items)
+            for collection in collections
+            for kind in KINDS
+            for items in vectors.files_of(
+                database, collection.name, encoder_key(encoder), kind
+            ).values()
+        )
+        for encoder in settings.search.encoders
+    }
+
+
+def _histograms(found: Sequence[Candidate], encoders: Sequence[str]) -> tuple[Histogram, ...]:
+    if not found:
+        return ()
+    average = [item.similarity for item in found]
+    if len(encoders) == 1:
+        return (Histogram.of(encoders[0], average),)
+    low = min(min(item.by_encoder.values()) for item in found)
+    high = max(max(item.by_encoder.values()) for item in found)
+    return (
+        Histogram.of("average", average, low=low, high=high),
+        *(
+            Histogram.of(name, [item.by_encoder[name] for item in found], low=low, high=high)
+            for name in encoders
+        ),
+    )
+
+
+def _agents(database: Database, search_id: str, recipe: StoredRecipe) -> AgentsPart:
+    statuses = annotations.count_by(database, recipe.recipe_id, search_id, "status")
+    took = annotations.effort(database, recipe.recipe_id, search_id)
+    return AgentsPart(
+        model=recipe.model,
+        recipe_id=recipe.recipe_id,
+        demo=recipe.demo,
+        queries=annotations.count_queries(database, recipe.recipe_id, search_id),
+        pairs=sum(statuses.values()),
+        statuses=statuses,
+        labels=annotations.count_by(database, recipe.recipe_id, search_id, "label"),
+        paths=annotations.count_by(database, recipe.recipe_id, search_id, "path"),
+        outcomes=annotations.count_outcomes(database, recipe.recipe_id, search_id),
+        effort=Effort.model_validate(took.model_dump()),
+    )
+
+
+def _stages(database: Database, collections: Sequence[StoredCollection]) -> tuple[StageTime, ...]:
+    return tuple(
+        StageTime(stage=f"{run.stage}, {run.collection}", items=run.items, seconds=run.seconds)
+        for collection in collections
+        for run in benchmarks.last_stage_runs(database, collection.name)
+    )
+
+
+def _pairs(
+    database: Database,
+    collection: StoredCollection,
+    found: Sequence[Candidate],
+    recipe: StoredRecipe,
+) -> tuple[PairEvidence, ...]:
+    """Return up to twenty pairs with their evidence: those that were tested before the others."""
+    judged = annotations.load_annotations(
+        database, recipe.recipe_id, [(item.query_id, item.code_id) for item in found]
+    )
+    judged.sort(key=lambda item: (not item.executions, item.status, item.path))
+    text_of = {item.query_id: item.text for item in corpus.load_queries(database, collection.name)}
+    code_of = {item.code_id: item for item in corpus.load_codes(database, collection.name)}
+    place_of = {(item.query_id, item.code_id): item for item in found}
+    return tuple(
+        PairEvidence(
+            query=text_of[item.query_id],
+            code=code_of[item.code_id].text,
+            code_name=code_of[item.code_id].name,
+            annotation=item,
+            rank=place_of[item.query_id, item.code_id].rank,
+            similarity=place_of[item.query_id, item.code_id].similarity,
+            by_encoder=place_of[item.query_id, item.code_id].by_encoder,
+        )
+        for item in judged[:PAIRS_SHOWN]
+    )

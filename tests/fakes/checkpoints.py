@@ -1,0 +1,66 @@
+"""Small checkpoints with random weights, of the same architectures as the real ones."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from torch import nn
+from transformers import (
+    BertConfig,
+    BertModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+    T5Config,
+    T5EncoderModel,
+)
+
+TEXT = ["def add(a, b): return a + b", "read a json file", "sort the list by length"] * 5
+
+
+def make_checkpoint(encoder: str, folder: Path, dimension: int) -> Path:
+    """Write a checkpoint for an encoder and return its folder."""
+    torch.manual_seed(0)
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "<s>", "</s>", "<encoder-only>"]
+    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
+    tokenizer.train_from_iterator(
+        TEXT, trainers.BpeTrainer(vocab_size=300, special_tokens=special, show_progress=False)
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]"
+    ).save_pretrained(folder)
+    model = _MODELS[encoder](dimension)
+    model.save_pretrained(folder)
+    return folder
+
+
+_SIZES: dict[str, Any] = {"vocab_size": 300, "num_hidden_layers": 2, "num_attention_heads": 4}
+
+
+def _bert(dimension: int) -> BertModel:
+    config = BertConfig(**_SIZES, hidden_size=dimension, intermediate_size=32, pad_token_id=0)
+    return BertModel(config)
+
+
+def _roberta(dimension: int) -> RobertaModel:
+    config = RobertaConfig(
+        **_SIZES,
+        hidden_size=dimension,
+        intermediate_size=32,
+        max_position_embeddings=514,
+        pad_token_id=0,
+    )
+    return RobertaModel(config)
+
+
+def _t5(dimension: int) -> T5EncoderModel:
+    config = T5Config(vocab_size=300, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4)
+    config.embed_dim = dimension
+    model = T5EncoderModel(config)
+    model.proj = nn.Linear(config.d_model, dimension)
+    return model
+
+
+_MODELS = {"minilm": _bert, "codebert": _roberta, "unixcoder": _roberta, "codet5p": _t5}

@@ -1,0 +1,116 @@
+"""Laws of the retrieval methods and of exact search."""
+
+import random
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from infra.records import Code, Query
+from tasks.retrievers import retrievers
+from tasks.retrievers.exact import rank_vectors, top_candidates
+from tasks.retrievers.tokens import words
+
+Vectors = npt.NDArray[np.float32]
+
+CODES = [
+    Code.of(text)
+    for text in (
+        "def read_json_file(path):\n    return json.load(open(path))",
+        "def sortListByLength(items):\n    return sorted(items, key=len)",
+        "def add(a, b):\n    return a + b",
+        "def isPrime(number):\n    return all(number % n for n in range(2, number))",
+        "def add_(b, a):\n    return b + a",
+    )
+]
+QUERIES = [Query.of(text) for text in ("read a json file", "sort list by length", "is prime")]
+
+
+@pytest.mark.parametrize("name", retrievers.names())
+def test_a_method_finds_the_code_that_says_the_same_words(name: str) -> None:
+    rankings = retrievers.get(name)().rank(QUERIES, CODES, 3)
+    best = [rankings.code_ids[row[0]] for row in rankings.codes]
+    assert best == [CODES[n].code_id for n in (0, 1, 3)]
+
+
+@pytest.mark.parametrize("name", retrievers.names())
+def test_a_ranking_does_not_depend_on_the_order_of_its_input(name: str) -> None:
+    queries, codes = QUERIES.copy(), CODES.copy()
+    random.Random(1).shuffle(queries)
+    random.Random(2).shuffle(codes)
+    shuffled = set(retrievers.get(name)().rank(queries, codes, 4).rows())
+    assert shuffled == set(retrievers.get(name)().rank(QUERIES, CODES, 4).rows())
+
+
+@pytest.mark.parametrize("name", retrievers.names())
+def test_a_query_of_unknown_words_ties_everything_and_ties_fall_by_id(name: str) -> None:
+    rankings = retrievers.get(name)().rank([Query.of("zzz qqq")], CODES, 5)
+    assert [code for _, code, _ in rankings.rows()] == sorted(code.code_id for code in CODES)
+    assert set(rankings.scores.ravel()) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("readJSONFile_2", ["read", "json", "file", "2"]),
+        ("HTTPServer", ["http", "server"]),
+        ("snake_case_name", ["snake", "case", "name"]),
+        ("x1y22", ["x", "1", "y", "22"]),
+        ("größe = naïve", ["gr", "öß", "e", "na", "ï", "ve"]),
+        ("", []),
+    ],
+)
+def test_identifiers_are_split_at_case_underscore_and_digits(
+    text: str, expected: list[str]
+) -> None:
+    assert words(text) == expected
+
+
+def unit(generator: np.random.Generator, rows: int, dimension: int) -> Vectors:
+    drawn = generator.normal(size=(rows, dimension))
+    vectors: Vectors = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+    return vectors
+
+
+@pytest.mark.parametrize("block", [7, 50, 1000])
+@pytest.mark.parametrize("k", [1, 5, 40])
+def test_candidates_are_those_of_the_average_cosine_by_brute_force(block: int, k: int) -> None:
+    generator = np.random.default_rng(k)
+    queries = {name: unit(generator, 9, d) for name, d in (("a", 16), ("b", 5), ("c", 8))}
+    codes = {name: unit(generator, 120, rows.shape[1]) for name, rows in queries.items()}
+    for vectors in codes.values():  # equal vectors, across the borders of blocks too
+        vectors[[3, 60, 61, 119]] = vectors[2]
+    ids = [f"c{n:03}" for n in range(120)]
+    blocks = (
+        (ids[at : at + block], {name: rows[at : at + block] for name, rows in codes.items()})
+        for at in range(0, 120, block)
+    )
+    found = top_candidates(queries, blocks, [f"q{n}" for n in range(9)], k)
+    average = sum(
+        (queries[name].astype(float)[:, None] * codes[name].astype(float)[None]).sum(axis=2)
+        for name in queries
+    ) / len(queries)  # fmt: skip
+    for number in range(9):
+        expected = sorted(range(120), key=lambda n: (-average[number, n], ids[n]))[:k]
+        mine = [item for item in found if item.query_id == f"q{number}"]
+        assert [item.code_id for item in mine] == [ids[n] for n in expected]
+        assert [item.rank for item in mine] == list(range(1, k + 1))
+        for item, n in zip(mine, expected, strict=True):
+            assert item.similarity == pytest.approx(average[number, n], abs=1e-9)
+            assert item.by_encoder["b"] == pytest.approx(
+                float(queries["b"][number].astype(float) @ codes["b"][n].astype(float)), abs=1e-9
+            )
+
+
+def test_ties_at_the_last_rank_fall_by_id_however_many_there_are() -> None:
+    codes = np.repeat(unit(np.random.default_rng(0), 1, 8), 500, axis=0)
+    ids = [f"c{n:03}" for n in range(500)]
+    query = unit(np.random.default_rng(1), 1, 8)
+    rankings = rank_vectors(query, [(ids[250:], codes[250:]), (ids[:250], codes[:250])], ["q"], 3)
+    assert [code for _, code, _ in rankings.rows()] == ["c000", "c001", "c002"]
+
+
+def test_fewer_codes_than_asked_for_are_all_returned() -> None:
+    vectors = unit(np.random.default_rng(0), 2, 4)
+    rankings = rank_vectors(vectors[:1], [(["b", "a"], vectors)], ["q"], 10)
+    assert [code for _, code, _ in rankings.rows()] == ["b", "a"]
