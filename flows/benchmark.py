@@ -8,10 +8,11 @@ from flows.evaluate import evaluate
 from flows.naming import run_name
 from flows.publish import publish
 from infra.settings import Settings, load_settings
+from tasks.summarise import WrittenReport
 
 
 @flow(name="benchmark", flow_run_name=run_name)
-def benchmark(settings: Settings | None = None) -> None:
+def benchmark(settings: Settings | None = None) -> WrittenReport:
     """Collect, annotate, publish and evaluate, each doing what is left to do.
 
     Args:
@@ -21,4 +22,4 @@ def benchmark(settings: Settings | None = None) -> None:
     collect(settings)
     annotate(settings)
     publish(settings)
-    evaluate(settings)
+    return evaluate(settings)

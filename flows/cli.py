@@ -40,12 +40,15 @@ def _flow(name: str) -> Flow:
 
 
 def _run(name: str, settings: Settings) -> None:
-    from flows.console import quieten_expected_errors  # noqa: PLC0415 - see `_flow`
+    from flows.console import print_outcome, quieten_expected_errors  # noqa: PLC0415 - see `_flow`
     from flows.prefect_api import prefect_api  # noqa: PLC0415
+    from tasks.summarise import pieces_of_work  # noqa: PLC0415
 
     quieten_expected_errors()
+    before = pieces_of_work(settings.store)
     with prefect_api():
-        _flow(name)(settings)
+        outcome = _flow(name)(settings)
+    print_outcome(outcome, worked=pieces_of_work(settings.store) > before)
 
 
 def _command(name: str) -> Callable[..., None]:

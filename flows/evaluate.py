@@ -2,16 +2,15 @@
 
 from prefect import flow
 
-from flows.console import print_results
 from flows.naming import run_name
 from infra.settings import Settings, load_settings
 from tasks.collect import stored_collections
 from tasks.evaluate import chosen_methods, evaluate_method, published_benchmarks
-from tasks.summarise import write_report
+from tasks.summarise import WrittenReport, write_report
 
 
 @flow(name="evaluate", flow_run_name=run_name)
-def evaluate(settings: Settings | None = None) -> None:
+def evaluate(settings: Settings | None = None) -> WrittenReport:
     """Score every method on every export of the source's collections; write the report.
 
     Args:
@@ -24,4 +23,4 @@ def evaluate(settings: Settings | None = None) -> None:
         for published, _ in published_benchmarks(collection, settings):
             for method in methods:
                 evaluate_method(collection, published, method, settings)
-    print_results(write_report(collections, settings), settings)
+    return write_report(collections, settings)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
-from prefect.logging.handlers import APILogHandler
+from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
 
 from infra.errors import SettingsError
@@ -43,7 +43,7 @@ def prefect_api() -> Iterator[str]:
         os.environ["PREFECT_API_URL"] = url  # Ray's workers inherit it
         with temporary_settings({PREFECT_API_URL: url}):
             yield url
-            APILogHandler.flush()
+            APILogWorker.drain_all(timeout=10)
     finally:
         os.environ.pop("PREFECT_API_URL", None)
         server.terminate()

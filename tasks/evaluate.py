@@ -99,6 +99,13 @@ def _evaluate_method(
         seconds=time.monotonic() - started,
     )
     benchmarks.add_scores(database, evaluation, scores)
+    run = benchmarks.StageRun(
+        collection=collection.name,
+        stage=f"evaluate {method}",
+        items=len(benchmark.queries),
+        seconds=evaluation.seconds,
+    )
+    benchmarks.record_stage_run(database, run)
     get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)
     return evaluation
 

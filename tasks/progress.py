@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.logging import get_run_logger
@@ -18,15 +19,16 @@ class Progress:
     Attributes:
         what: What is counted, in the plural ("pairs annotated").
         total: How many there are.
+        artifact: Where the Prefect UI shows it.
         done: How many are finished.
     """
 
     what: str
     total: int
+    artifact: UUID
     done: int = 0
     _started: float = field(default_factory=time.monotonic)
     _reported: float = field(default_factory=time.monotonic)
-    _artifact: object = None
 
     def advance(self, pieces: int) -> None:
         """Count finished pieces; reports when the last report is some seconds old."""
@@ -44,7 +46,7 @@ class Progress:
             "%s of %s %s, %.1f a minute%s",
             f"{self.done:,}", f"{self.total:,}", self.what, pace * 60, left,
         )  # fmt: skip
-        update_progress_artifact(self._artifact, progress=100.0 * self.done / max(self.total, 1))
+        update_progress_artifact(self.artifact, progress=100.0 * self.done / max(self.total, 1))
 
 
 @contextmanager
@@ -56,8 +58,9 @@ def progress(key: str, what: str, total: int) -> Iterator[Progress]:
         what: What is counted, in the plural.
         total: How many there are.
     """
-    counter = Progress(what, total)
-    counter._artifact = create_progress_artifact(progress=0.0, key=key, description=what)  # noqa: SLF001
+    artifact = create_progress_artifact(progress=0.0, key=key, description=what)
+    assert isinstance(artifact, UUID)  # noqa: S101 - a coroutine only where there is an event loop
+    counter = Progress(what, total, artifact)
     try:
         yield counter
     finally:

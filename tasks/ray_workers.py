@@ -20,9 +20,8 @@ from tasks.encoders import Kind, encoders
 Vectors = npt.NDArray[np.float32]
 
 
-@ray.remote
-class EmbeddingActor:
-    """Holds one encoder and embeds batches of texts with it."""
+class Embedder:
+    """The actor that holds one encoder and embeds batches of texts with it."""
 
     def __init__(self, encoder: str, threads: int, batch_size: int) -> None:
         import torch  # noqa: PLC0415 - heavy, and needed on workers only
@@ -68,13 +67,13 @@ def embed_shards(
 
 
 def _actors(encoder: str, shards: int, settings: EncoderSettings) -> list[Any]:
-    offered = ray.cluster_resources()
+    offered = ray.cluster_resources()  # type: ignore[no-untyped-call]
     gpus, cores = int(offered.get("GPU", 0)), int(offered.get("CPU", 1))
     number = min(settings.actors or gpus or max(1, cores // 2), max(1, shards))
     threads = max(1, cores // number)
-    options = {"num_gpus": 1} if gpus else {"num_cpus": min(threads, cores)}
+    options: dict[str, Any] = {"num_gpus": 1} if gpus else {"num_cpus": threads}
     return [
-        EmbeddingActor.options(**options).remote(encoder, threads, settings.batch_size)
+        ray.remote(**options)(Embedder).remote(encoder, threads, settings.batch_size)
         for _ in range(number)
     ]
 
@@ -97,9 +96,8 @@ def _result(reference: Any, encoder: str) -> Vectors:  # noqa: ANN401 - Ray's ow
     return vectors
 
 
-@ray.remote(num_cpus=0)
-class MailboxActor:
-    """Takes annotations from the shards the moment they are made, for the flow to collect."""
+class Letterbox:
+    """The actor that takes annotations from the shards the moment they are made."""
 
     def __init__(self) -> None:
         self._waiting: list[Annotation] = []
@@ -125,7 +123,7 @@ class Mailbox:
     """A shard's way to the flow's process; it can be sent to workers."""
 
     def __init__(self) -> None:
-        self._actor = MailboxActor.remote()
+        self._actor: Any = ray.remote(num_cpus=0)(Letterbox).remote()
 
     def put(self, annotation: Annotation) -> None:
         """Send one annotation and return when it has arrived."""

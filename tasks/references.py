@@ -20,14 +20,3 @@ class AnnotationReference(Record):
     collection: str
     model: str
     demo: bool
-
-
-class BenchmarkReference(Record):
-    """An exported benchmark."""
-
-    benchmark_id: str
-    name: str
-    collection: str
-    label_origin: str
-    demo: bool
-    folder: str

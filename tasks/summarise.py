@@ -8,8 +8,8 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
-from infra.records import Candidate
-from infra.settings import Settings
+from infra.records import Candidate, Record
+from infra.settings import Settings, StoreSettings
 from infra.store import (
     Database,
     annotations,
@@ -43,9 +43,21 @@ from tasks.report import (
 PAIRS_SHOWN = 20
 
 
+class WrittenReport(Record):
+    """A report's data and the file it was written to."""
+
+    file: Path
+    data: ReportData
+
+
+def pieces_of_work(store: StoreSettings) -> int:
+    """Return how often any stage did new work, to be compared before and after a run."""
+    return benchmarks.count_stage_runs(open_database(store))
+
+
 @task(name="report", tags=["report"])
-def write_report(collections: Sequence[StoredCollection], settings: Settings) -> Path:
-    """Write the report beside the benchmarks and as an artifact; return where it is."""
+def write_report(collections: Sequence[StoredCollection], settings: Settings) -> WrittenReport:
+    """Write the report beside the benchmarks and as an artifact."""
     database = open_database(settings.store)
     data = gather_report(database, collections, settings)
     file = settings.publish.folder.resolve() / "report.html"
@@ -55,7 +67,7 @@ def write_report(collections: Sequence[StoredCollection], settings: Settings) ->
     partial.replace(file)
     create_markdown_artifact(render_markdown(data), key="report", description=data.title)
     get_run_logger().info("report: %s", file)
-    return file
+    return WrittenReport(file=file, data=data)
 
 
 def gather_report(

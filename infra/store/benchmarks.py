@@ -107,6 +107,12 @@ def record_stage_run(database: Database, run: StageRun) -> None:
             tx.insert("stage_runs", [run.model_dump()])
 
 
+def count_stage_runs(database: Database) -> int:
+    """Return how often a stage did new work."""
+    with database.transaction() as tx:
+        return tx.count("SELECT count(*) FROM stage_runs")
+
+
 def last_stage_runs(database: Database, collection: str) -> list[StageRun]:
     """Return the newest run of each stage that did work for a collection, oldest first."""
     with database.transaction() as tx:

@@ -21,13 +21,14 @@ class StoredCollection(Record):
 
 
 def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:
-    """Return the collections that a source gave when it had this fingerprint, those for agents first."""
+    """Return the collections of a source that had this fingerprint, the one for agents first."""
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT collection AS name, fingerprint, for_agents, "
-            "(SELECT count(*) FROM collection_queries q WHERE q.collection = c.collection) queries, "
-            "(SELECT count(*) FROM collection_codes k WHERE k.collection = c.collection) codes "
-            "FROM collections c WHERE fingerprint = ? ORDER BY for_agents DESC, name",
+            "(SELECT count(*) FROM collection_queries AS q WHERE q.collection = c.collection) "
+            "AS queries, "
+            "(SELECT count(*) FROM collection_codes AS k WHERE k.collection = c.collection) "
+            "AS codes FROM collections AS c WHERE fingerprint = ? ORDER BY for_agents DESC, name",
             [fingerprint],
         )
     return [StoredCollection.model_validate(row) for row in rows]
