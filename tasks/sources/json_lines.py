@@ -84,7 +84,7 @@ def read_queries(file: Path) -> list[tuple[str | None, Query]]:
         text = row.query or row.text or ""
         if not text.strip():
             raise SourceError(f"{place}: the query is empty: write one or delete the line")
-        queries.append((row.id, Query.of(text, place)))
+        queries.append((row.id, Query.of(text, place.rpartition("/")[2])))
     if not queries:
         raise SourceError(f'{file} holds no queries: write lines such as {{"query": "..."}}')
     refuse_repeated((given, query.origin) for given, query in queries)

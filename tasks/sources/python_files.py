@@ -67,8 +67,8 @@ def installed(name: str) -> PythonFiles:
             "--path with a folder of Python files"
         ) from None
     root = Path(str(distribution.locate_file("")))
-    listed = (Path(str(file.locate())) for file in distribution.files or ())
-    files = [file for file in listed if file.suffix == ".py" and file.is_relative_to(root)]
+    listed = [file for file in distribution.files or () if ".." not in file.parts]
+    files = [root / file for file in listed if file.suffix == ".py"]
     if not files:
         raise SourceError(
             f"distribution {name} lists no Python files (editable installations do not): give "
@@ -128,11 +128,13 @@ def _without(files: Iterable[Path], root: Path, names: frozenset[str]) -> tuple[
 
 
 def _licence(metadata: importlib.metadata.PackageMetadata) -> str:
-    for key in ("License-Expression", "License"):
-        lines = [line.strip() for line in (metadata.get_all(key) or [""])[0].splitlines()]
-        if stated := next(filter(None, lines), ""):
-            return stated
-    for classifier in metadata.get_all("Classifier") or []:
-        if classifier.startswith("License :: "):
-            return classifier.rpartition(" :: ")[2]
-    return "unknown"
+    """Return what a distribution says of its licence; some put its whole text into ``License``."""
+    stated = [*_all(metadata, "License-Expression"), *_all(metadata, "License")]
+    classified = [line for line in _all(metadata, "Classifier") if line.startswith("License :: ")]
+    short = [text for text in stated if "\n" not in text]
+    return next(iter([*short, *(line.rpartition(" :: ")[2] for line in classified)]), "unknown")
+
+
+def _all(metadata: importlib.metadata.PackageMetadata, key: str) -> list[str]:
+    values: list[str] = metadata.get_all(key) or []
+    return [value.strip() for value in values if value.strip() not in ("", "UNKNOWN")]
