@@ -29,7 +29,7 @@ _PERMUTATIONS = 64
 # 0.34, which costs one exact comparison.
 _BANDS = (16, 4)
 _STRING = r"""[rbfuRBFU]{0,2}(?:'{3}.*?'{3}|"{3}.*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
-_IDENTIFIER = re.compile(rf"#[^\n]*|{_STRING}|([^\W\d]\w*)", re.DOTALL)
+_IDENTIFIER = re.compile(rf"#[^\n]*|{_STRING}|\d\w*|([^\W\d]\w*)", re.DOTALL)
 
 
 def identifiers(text: str) -> Counter[str]:

@@ -11,7 +11,6 @@ that leaves them out would be scored on an easier one.
 
 import json
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -22,7 +21,7 @@ from infra.records import Code, Collected, Label, Query, SourceInfo
 from infra.settings import SourceSettings
 from tasks.sources import sources
 from tasks.sources.files import folder_of, read_text, refuse, state_of
-from tasks.sources.json_lines import checked
+from tasks.sources.json_lines import checked, refuse_half_characters
 from tasks.sources.merging import Merged
 from tasks.sources.parsed_code import parsed_code
 
@@ -34,6 +33,8 @@ _INFO = SourceInfo(
     revision="published ACL 2021 files",
     location="https://github.com/Jun-jie-Huang/CoCLR",
 )
+
+_INDICES = TypeAdapter(dict[str, int], config=ConfigDict(strict=True))
 
 RETRIEVAL_LABELS = "people:cosqa-retrieval"
 PAIR_LABELS = "people:cosqa-pairs"
@@ -171,14 +172,11 @@ def _rows(file: Path) -> list[_Placed]:
     return [(place, checked(place, row, _Row)) for place, row in zip(places, content, strict=True)]
 
 
-@cache
-def _index_map() -> TypeAdapter[dict[str, int]]:
-    return TypeAdapter(dict[str, int], config=ConfigDict(strict=True))
-
-
 def _indices(file: Path) -> dict[str, int]:
+    content = _json(file)
+    refuse_half_characters(str(file), content)
     try:
-        return _index_map().validate_python(_json(file))
+        return _INDICES.validate_python(content)
     except ValidationError:
         raise SourceError(
             f"{file} is no map of functions' texts to numbers: copy the published file again"

@@ -60,17 +60,23 @@ def checked(place: str, value: object, model: type[RowType]) -> RowType:
     Raises:
         SourceError: It does not fit; one message for all that is wrong with it.
     """
+    refuse_half_characters(place, value)
     try:
-        json.dumps(value, ensure_ascii=False).encode()
         return model.model_validate(value)
-    except UnicodeEncodeError:
-        raise SourceError(
-            f"{place}: half of a surrogate pair (\\ud800 to \\udfff) is no character: remove it"
-        ) from None
     except ValidationError as error:
         wrong = "; ".join(_told(problem["loc"], problem["msg"]) for problem in error.errors())
         known = ", ".join(model.model_fields)
         raise SourceError(f"{place}: {wrong} (the keys are {known})") from None
+
+
+def refuse_half_characters(place: str, value: object) -> None:
+    """Raise a `SourceError` when a decoded value holds half of a surrogate pair."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise SourceError(
+            f"{place}: half of a surrogate pair (\\ud800 to \\udfff) is no character: remove it"
+        ) from None
 
 
 def read_queries(file: Path) -> list[tuple[str | None, Query]]:
@@ -84,7 +90,7 @@ def read_queries(file: Path) -> list[tuple[str | None, Query]]:
         text = row.query or row.text or ""
         if not text.strip():
             raise SourceError(f"{place}: the query is empty: write one or delete the line")
-        queries.append((row.id, Query.of(text, place.rpartition("/")[2])))
+        queries.append((row.id, Query.of(text, Path(place).name)))
     if not queries:
         raise SourceError(f'{file} holds no queries: write lines such as {{"query": "..."}}')
     refuse_repeated((given, query.origin) for given, query in queries)

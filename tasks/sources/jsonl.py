@@ -109,7 +109,7 @@ def _read_codes(file: Path) -> list[tuple[str | None, Code]]:
 
 def _code(place: str, row: _CodeRow) -> Code:
     try:
-        return parsed_code(row.code, row.origin or place.rpartition("/")[2], row.name)
+        return parsed_code(row.code, row.origin or Path(place).name, row.name)
     except SyntaxError as error:
         line = f" (line {error.lineno} of the function)" if error.lineno else ""
         raise SourceError(

@@ -1,10 +1,10 @@
 """Where Python files lie: a folder, an installed distribution or the standard library."""
 
 import importlib.metadata
+import os
 import platform
 import sysconfig
 import tokenize
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -45,7 +45,7 @@ def standard_library() -> PythonFiles:
     root = Path(sysconfig.get_paths()["stdlib"])
     return PythonFiles(
         root=root,
-        files=_without(_below(root), root, _TESTS | _INSTALLED),
+        files=_below(root, _TESTS | _INSTALLED),
         licence="PSF-2.0",
         revision=platform.python_version(),
         location="standard library of CPython",
@@ -67,8 +67,11 @@ def installed(name: str) -> PythonFiles:
             "--path with a folder of Python files"
         ) from None
     root = Path(str(distribution.locate_file("")))
-    listed = [file for file in distribution.files or () if ".." not in file.parts]
-    files = [root / file for file in listed if file.suffix == ".py"]
+    files = sorted(
+        root / file
+        for file in distribution.files or ()
+        if file.suffix == ".py" and all(_is_kept(part, _TESTS) for part in file.parts[:-1])
+    )
     if not files:
         raise SourceError(
             f"distribution {name} lists no Python files (editable installations do not): give "
@@ -76,7 +79,7 @@ def installed(name: str) -> PythonFiles:
         )
     return PythonFiles(
         root=root,
-        files=_without(files, root, _TESTS),
+        files=tuple(files),
         licence=_licence(distribution.metadata),
         revision=distribution.version,
         location=f"distribution {distribution.name}",
@@ -91,7 +94,7 @@ def folder(path: Path) -> PythonFiles:
     """
     if not path.is_dir():
         raise SourceError(f"{path} is no folder: give --path with a folder of Python files")
-    files = _without(_below(path), path, _INSTALLED)
+    files = _below(path, _INSTALLED)
     if not files:
         raise SourceError(f"{path} holds no *.py files: give --path with a folder of Python files")
     return PythonFiles(path, files, "unknown", "unknown", str(path))
@@ -115,16 +118,16 @@ def module_of(file: PurePath) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _below(root: Path) -> Iterable[Path]:
-    return (file for file in root.rglob("*.py") if file.is_file())
+def _below(root: Path, skipped: frozenset[str]) -> tuple[Path, ...]:
+    files: list[Path] = []
+    for parent, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if _is_kept(name, skipped)]
+        files.extend(Path(parent, name) for name in names if name.endswith(".py"))
+    return tuple(sorted(file for file in files if file.is_file()))
 
 
-def _without(files: Iterable[Path], root: Path, names: frozenset[str]) -> tuple[Path, ...]:
-    def kept(file: Path) -> bool:
-        folders = file.relative_to(root).parts[:-1]
-        return names.isdisjoint(folders) and not any(part.startswith(".") for part in folders)
-
-    return tuple(sorted(filter(kept, files)))
+def _is_kept(folder_name: str, skipped: frozenset[str]) -> bool:
+    return folder_name not in skipped and not folder_name.startswith(".")
 
 
 def _licence(metadata: importlib.metadata.PackageMetadata) -> str:
