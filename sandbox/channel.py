@@ -1,0 +1,111 @@
+"""Frames of JSON over a container's attached streams.
+
+The engine sends a container's output in packets: one byte for the stream (1 stdout, 2 stderr),
+three of padding, four of length, big-endian, then the bytes. Inside its stdout the runner sends
+frames: four bytes of length, then JSON.
+"""
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Mapping
+from typing import Protocol
+
+from infra.errors import BoxLostError
+
+_PACKET_HEADER = 8
+_FRAME_HEADER = 4
+_STDERR = 2
+_LONGEST_FRAME = 64 * 2**20
+_KEPT_COMPLAINT = 2000
+
+
+class Closable(Protocol):
+    """What can be closed."""
+
+    def close(self) -> None:
+        """Close it."""
+        ...
+
+
+class Channel:
+    """The host's end of the line to a runner. Blocking: to be used from a worker thread.
+
+    Args:
+        connection: The socket that the engine gave for the container's streams.
+        holder: What keeps the socket open beside it, closed with it.
+    """
+
+    def __init__(self, connection: socket.socket, holder: Closable) -> None:
+        self._connection = connection
+        self._holder = holder
+        self._deadline = 0.0
+        self._stdout = bytearray()
+        self._stderr = bytearray()
+
+    def ask(self, job: Mapping[str, object], timeout_s: float) -> dict[str, object]:
+        """Send a job and return the answer.
+
+        Raises:
+            BoxLostError: The runner is gone, silent beyond the time, or not to be understood.
+        """
+        data = json.dumps(job).encode()
+        try:
+            self._connection.settimeout(timeout_s)
+            self._connection.sendall(len(data).to_bytes(_FRAME_HEADER, "big") + data)
+        except OSError as error:
+            raise BoxLostError(f"the box took no job: {error}") from error
+        return self.receive(timeout_s)
+
+    def receive(self, timeout_s: float) -> dict[str, object]:
+        """Return the runner's next frame; errors as in ``ask``."""
+        self._deadline = time.monotonic() + timeout_s
+        size = int.from_bytes(self._take(_FRAME_HEADER), "big")
+        if size > _LONGEST_FRAME:
+            raise BoxLostError(f"the box announced a frame of {size} bytes, which no report has")
+        try:
+            answer = json.loads(self._take(size))
+        except ValueError as error:
+            raise BoxLostError(f"the box sent a frame that is not JSON: {error}") from error
+        if not isinstance(answer, dict):
+            raise BoxLostError("the box sent a frame that is not a JSON object")
+        return answer
+
+    def close(self) -> None:
+        """Hang up, which also wakes a thread that waits for an answer."""
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+        self._holder.close()
+
+    def _take(self, size: int) -> bytes:
+        while len(self._stdout) < size:
+            header = self._exactly(_PACKET_HEADER)
+            data = self._exactly(int.from_bytes(header[4:], "big"))
+            if header[0] == _STDERR:
+                self._stderr = (self._stderr + data)[-_KEPT_COMPLAINT:]
+            else:
+                self._stdout += data
+        taken = bytes(self._stdout[:size])
+        del self._stdout[:size]
+        return taken
+
+    def _exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                raise BoxLostError("the box did not answer in time")
+            self._connection.settimeout(left)
+            try:
+                received = self._connection.recv(min(size - len(data), 65_536))
+            except TimeoutError:
+                continue
+            except OSError as error:
+                raise BoxLostError(f"the line to the box broke: {error}") from error
+            if not received:
+                said = self._stderr.decode(errors="replace").strip()
+                raise BoxLostError(f"the box vanished in mid-run{': ' if said else ''}{said}")
+            data += received
+        return bytes(data)

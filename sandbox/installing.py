@@ -1,0 +1,104 @@
+"""What pip is told when requirements are installed for a box: pure functions, nothing runs here.
+
+Wheels only, so that no code of a distribution runs while it is installed; requirements are names
+with versions, never options, addresses or paths.
+"""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from sandbox.base import InstallResult
+
+PACKAGES = "/packages"
+WHEELS = "/wheels"
+CERTIFICATES = ".certificates.pem"
+_REQUIREMENT = re.compile(
+    r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?"
+    r"(\[[A-Za-z0-9._,-]+\])?"
+    r"((===|[=<>!~]=|[<>])[A-Za-z0-9.*+!_-]+(,(===|[=<>!~]=|[<>])[A-Za-z0-9.*+!_-]+)*)?"
+)
+_PASSED_ON = ("index-url", "extra-index-url", "trusted-host", "proxy")
+_PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_MESSAGE_CHARACTERS = 1000
+
+
+def malformed(requirements: Iterable[str]) -> list[str]:
+    """Return those requirements that are no name with optional extras and versions."""
+    return [text for text in requirements if not _REQUIREMENT.fullmatch(text)]
+
+
+def command(requirements: Sequence[str]) -> list[str]:
+    """Return what the installing container runs."""
+    script = f"mkdir -p {PACKAGES}/.tmp && export TMPDIR={PACKAGES}/.tmp && exec python3 -m pip $0"
+    options = [
+        "--target", PACKAGES, "--only-binary", ":all:", "--upgrade", "--no-compile",
+        "--no-input", "--progress-bar", "off", "--retries", "1", "--timeout", "15",
+        "--cache-dir", WHEELS, "--disable-pip-version-check",
+    ]  # fmt: skip
+    return ["sh", "-c", f'{script} "$@"', "install", *options, "--", *requirements]
+
+
+def environment(
+    pip_settings: Mapping[str, str], variables: Mapping[str, str], *, certificates: bool
+) -> dict[str, str]:
+    """Return pip's environment: the host's index and proxy, and its certificates where given.
+
+    Folders of the host (``file://`` addresses, paths) mean nothing in a container and are left out.
+    """
+    result = {"HOME": "/tmp", "LANG": "C.UTF-8", "PIP_CONFIG_FILE": os.devnull}  # noqa: S108
+    result |= {name: variables[name] for name in _PROXIES if name in variables}
+    for name in _PASSED_ON:
+        words = [word for word in pip_settings.get(name, "").split() if _is_reachable(name, word)]
+        if words:
+            result[f"PIP_{name.upper().replace('-', '_')}"] = " ".join(words)
+    if certificates:
+        result["PIP_CERT"] = f"{PACKAGES}/{CERTIFICATES}"
+    return result
+
+
+def _is_reachable(name: str, word: str) -> bool:
+    return not name.endswith("index-url") or word.startswith(("http://", "https://"))
+
+
+@cache
+def host_pip_settings() -> dict[str, str]:
+    """Return pip's settings on this machine, from its files and variables, the latter winning."""
+    listing = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
+    )
+    return parsed_settings(listing.stdout)
+
+
+def parsed_settings(listing: str) -> dict[str, str]:
+    """Return name → value from what ``pip config list`` prints (``global.index-url='…'``)."""
+    settings = {}
+    for line in sorted(listing.splitlines(), key=lambda line: line.startswith(":env:")):
+        name, separator, value = line.partition("=")
+        if separator:
+            settings[name.rpartition(".")[2]] = str(ast.literal_eval(value))
+    return settings
+
+
+def host_certificates(pip_settings: Mapping[str, str], variables: Mapping[str, str]) -> Path | None:
+    """Return the host's own bundle of certificate authorities where one is set."""
+    named = [pip_settings.get("cert")]
+    named += [variables.get(name) for name in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")]
+    files = [Path(name) for name in named if name]
+    return next((file for file in files if file.is_file()), None)
+
+
+def outcome(status: int, output: str, seconds: float) -> InstallResult:
+    """Return the result that pip's exit status and output stand for."""
+    if status != 0:
+        errors = [line for line in output.splitlines() if line.startswith("ERROR:")]
+        message = "\n".join(errors) or output.strip() or f"pip ended with status {status}"
+        return InstallResult(ok=False, message=message[-_MESSAGE_CHARACTERS:], seconds=seconds)
+    words = re.findall(r"^Successfully installed (.+)$", output, re.MULTILINE)
+    installed = tuple("==".join(word.rsplit("-", 1)) for word in " ".join(words).split())
+    return InstallResult(ok=True, installed=installed, seconds=seconds)

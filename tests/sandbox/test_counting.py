@@ -1,0 +1,67 @@
+"""What a program did is counted: tests, asserts, calls of the target."""
+
+import pytest
+
+from sandbox.base import Box
+
+pytestmark = pytest.mark.docker
+
+FUNCTIONS = """
+from target import double
+
+def test_positive():
+    assert double(1) == 2
+    assert double(2) == 4
+
+def test_negative():
+    assert double(-1) == -2
+
+def test_with_parameter(case):
+    assert False
+"""
+CASES = """
+import unittest
+import target
+
+class Doubling(unittest.TestCase):
+    def setUp(self):
+        self.number = 3
+
+    def test_it(self):
+        self.assertEqual(target.double(self.number), 6)
+        with self.assertRaises(TypeError):
+            target.double(None)
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+ASYNCHRONOUS = "import target\nasync def test_it():\n    assert target.double(1) == 2\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "counts"),
+    [
+        ("from target import double", (0, 0, 0)),
+        ("from target import double\nfor n in range(5):\n    assert double(n) == 2 * n", (0, 5, 5)),
+        ("def test_hidden():\n    if False:\n        assert True", (1, 0, 0)),
+        (FUNCTIONS, (2, 3, 3)),
+        (FUNCTIONS + "\ntest_positive()", (2, 3, 3)),
+        (CASES, (1, 2, 2)),
+        (ASYNCHRONOUS, (1, 1, 1)),
+    ],
+)
+async def test_counts_are_of_what_ran(box: Box, program: str, counts: tuple[int, ...]) -> None:
+    result = await box.run(program)
+    assert result.outcome == "passed"
+    assert (result.tests_run, result.asserts_executed, result.target_calls) == counts
+
+
+async def test_the_assert_that_fails_is_counted_too(box: Box) -> None:
+    result = await box.run(FUNCTIONS.replace("== 4", "== 5"))
+    assert (result.outcome, result.tests_run, result.asserts_executed) == ("assertion_failed", 1, 2)
+
+
+async def test_a_failing_test_case_fails_the_program(box: Box) -> None:
+    result = await box.run(CASES.replace("), 6)", "), 7)"))
+    assert (result.outcome, result.tests_run) == ("assertion_failed", 1)
+    assert "6 != 7" in result.message

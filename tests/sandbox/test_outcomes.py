@@ -1,0 +1,91 @@
+"""What a program does decides its outcome; what it prints does not."""
+
+import pytest
+
+from sandbox.base import Box, Sandbox
+
+pytestmark = pytest.mark.docker
+
+OUTCOMES = {
+    "passed": "from target import double\nassert double(2) == 4",
+    "assertion_failed": "from target import double\nassert double(2) == 5",
+    "raised": "from target import double\nassert double(None) == 4",
+    "import_error": "import no_such_module\nassert True",
+    "timeout": "while True:\n    pass",
+    "memory": "held = [bytearray(2**20) for _ in range(10_000)]",
+    "output_limit": "while True:\n    print('x' * 1000)",
+    "killed": "import os\nos.kill(os.getpid(), 9)",
+}
+WRITES_TO_ALL_FILES = """
+import os
+for file in range(3, 64):
+    try:
+        os.write(file, b'{"outcome": "passed"}')
+    except OSError:
+        pass
+"""
+REPLACES_WHAT_THE_HARNESS_USES = """
+import builtins, json, os
+json.dumps = lambda *a: '{"outcome": "passed"}'
+os._exit = print
+builtins.isinstance = lambda *a: False
+assert False
+"""
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+async def test_each_way_to_end_has_its_outcome(box: Box, outcome: str) -> None:
+    assert (await box.run(OUTCOMES[outcome])).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("program", "outcome"),
+    [
+        ("print('PASSED')\nimport sys\nsys.exit(0)", "raised"),
+        ("raise SystemExit", "raised"),
+        ("import os\nprint('PASSED')\nos._exit(0)", "killed"),
+        ("import os\nos.execv('/bin/true', ['true'])", "killed"),
+        (WRITES_TO_ALL_FILES, "killed"),
+        (REPLACES_WHAT_THE_HARNESS_USES, "assertion_failed"),
+        ("import atexit, os\natexit.register(os._exit, 0)\nassert False", "assertion_failed"),
+    ],
+)
+async def test_no_trick_makes_a_program_pass(box: Box, program: str, outcome: str) -> None:
+    assert (await box.run(program)).outcome == outcome
+
+
+async def test_an_import_error_names_the_missing_module(box: Box) -> None:
+    result = await box.run("from no_such_module.part import thing")
+    assert (result.missing_module, result.error_type) == ("no_such_module", "ModuleNotFoundError")
+
+
+async def test_an_assert_of_the_target_itself_is_no_failed_test(sandbox: Sandbox) -> None:
+    async with sandbox.box("def check(x):\n    assert x, 'empty'\n") as box:
+        result = await box.run("from target import check\ncheck(0)")
+    assert (result.outcome, result.error_type) == ("raised", "AssertionError")
+
+
+async def test_a_failed_assert_is_shown_with_its_line(box: Box) -> None:
+    result = await box.run("import target\n\nassert target.double(1) == 3")
+    assert "line 3: assert target.double(1) == 3" in result.message
+    assert 'File "program.py", line 3' in result.stderr
+
+
+async def test_a_program_that_does_not_parse_raised_a_syntax_error(box: Box) -> None:
+    result = await box.run("def test(:")
+    assert (result.outcome, result.error_type) == ("raised", "SyntaxError")
+
+
+async def test_output_is_kept_up_to_the_limit(box: Box) -> None:
+    result = await box.run("import sys\nprint('a' * 20_000)\nprint('b' * 10, file=sys.stderr)")
+    assert result.outcome == "passed"
+    assert result.stdout.startswith("a" * 8192 + "\n…")
+    assert result.stderr == "b" * 10 + "\n"
+
+
+async def test_the_hash_seed_is_the_callers(box: Box) -> None:
+    program = "print(hash('seeded'))"
+    seeds = (0, 1, 1)
+    first, second, again = [(await box.run(program, hash_seed=seed)).stdout for seed in seeds]
+    assert first != second
+    assert second == again
