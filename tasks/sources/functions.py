@@ -82,7 +82,7 @@ class Function:
         before = self.lines[first].encode()[: docstring.col_offset].decode()
         after = self.lines[last].encode()[docstring.end_col_offset :].decode()
         alone = len(self.node.body) == 1 or after.lstrip().startswith(";")
-        rest = self._moved(f"{before}{'pass' if alone else ''}{after}")
+        rest = self._moved(before + (f"pass{after}" if alone else after.lstrip()))
         lines, offset = self._moved_lines, self.first_line - 1
         left = [rest] if rest.strip() else []
         return "\n".join([*lines[: first - offset], *left, *lines[last - offset + 1 :]])

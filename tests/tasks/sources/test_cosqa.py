@@ -1,0 +1,150 @@
+"""Laws of CoSQA's published files."""
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from infra.errors import SettingsError, SourceError
+from infra.records import Code, Collected, Query
+from infra.settings import SourceSettings
+from tasks.sources.cosqa import CosqaSource
+from tasks.sources.merging import CONFLICT, REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
+from tests.tasks.sources.examples import DOUBLE, HALVE, cosqa, cosqa_row
+
+RETRIEVAL, PAIRS, BASE = "cosqa-retrieval-dev-1.json", "cosqa-dev.json", "code_idx_map.txt"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> CosqaSource:
+    return CosqaSource(cosqa(tmp_path))
+
+
+def relevances(collected: Collected) -> dict[tuple[str, str], float]:
+    return {(label.query_id, label.code_id): label.relevance for label in collected.labels}
+
+
+def pair(doc: str, code: str) -> tuple[str, str]:
+    return Query.of(doc).query_id, Code.of(code).code_id
+
+
+def test_queries_are_asked_over_the_whole_code_base(source: CosqaSource) -> None:
+    collected = source.read()["cosqa"]
+    assert [code.name for code in collected.codes] == ["double", "halve", ""]
+    assert relevances(collected) == {pair("python double a number", DOUBLE): 1.0}
+    assert {label.origin for label in collected.labels} == {"people:cosqa-retrieval"}
+
+
+def test_labelled_pairs_are_a_collection_of_their_own(source: CosqaSource) -> None:
+    collected = source.read()["cosqa-pairs"]
+    assert relevances(collected) == {
+        pair("python double a number", DOUBLE): 1.0,
+        pair("python shout", HALVE): 0.0,
+    }
+    assert {label.origin for label in collected.labels} == {"people:cosqa-pairs"}
+
+
+def test_without_labelled_pairs_there_is_one_collection(
+    source: CosqaSource, tmp_path: Path
+) -> None:
+    (tmp_path / PAIRS).unlink()
+    assert list(source.read()) == ["cosqa"]
+
+
+def test_a_function_that_does_not_parse_stays_in_the_code_base(source: CosqaSource) -> None:
+    shout = source.read()["cosqa"].codes[2]
+    assert "print x" in shout.text
+    assert shout.parameters == ()
+
+
+def test_what_normalises_to_the_same_is_merged_and_labels_follow(
+    source: CosqaSource, tmp_path: Path
+) -> None:
+    spaced = DOUBLE.replace("\n", "  \n")
+    (tmp_path / BASE).write_text(json.dumps({HALVE: 0, DOUBLE: 1, spaced: 2}))
+    rows = [
+        cosqa_row("double  it", spaced, 1, retrieval_idx=2),
+        cosqa_row("double it", DOUBLE, 1, retrieval_idx=1),
+    ]
+    (tmp_path / RETRIEVAL).write_text(json.dumps(rows))
+    collected = source.read()["cosqa"]
+    assert len(collected.codes) == 2
+    assert relevances(collected) == {pair("double it", DOUBLE): 1.0}
+    assert collected.dropped == {REPEATED_CODE: 1, REPEATED_QUERY: 1, REPEATED_LABEL: 1}
+
+
+def test_of_two_labels_for_a_pair_the_higher_stays(source: CosqaSource, tmp_path: Path) -> None:
+    rows = [cosqa_row("double it", DOUBLE, label) for label in (0, 1, 0)]
+    (tmp_path / PAIRS).write_text(json.dumps(rows))
+    collected = source.read()["cosqa-pairs"]
+    assert relevances(collected) == {pair("double it", DOUBLE): 1.0}
+    assert collected.dropped == {CONFLICT: 2}
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        (RETRIEVAL, '[\n{"idx": "1"', r"dev-1.json:2: column 12: .*truncated"),
+        (BASE, '{"a": 0', r"code_idx_map.txt:1: column 8: .*truncated"),
+        (BASE, "[]", r"code_idx_map.txt is no map"),
+        (BASE, '{"\\ud800": 0}', r"code_idx_map.txt: half of a surrogate pair"),
+        (RETRIEVAL, "{}", r"dev-1.json is no list"),
+        (PAIRS, json.dumps([cosqa_row("a", HALVE, 2)]), r"cosqa-dev.json: row 1: label: .*less"),
+        (PAIRS, json.dumps([cosqa_row(" ", HALVE, 1)]), r"cosqa-dev.json: row 1: doc: "),
+        (PAIRS, '[{"idx": "1"}]', r"cosqa-dev.json: row 1: doc: Field required"),
+        (
+            RETRIEVAL,
+            json.dumps([cosqa_row("a", "def other(): pass", 1)]),
+            r"row 1: its code is not in code_idx_map.txt",
+        ),
+        (
+            RETRIEVAL,
+            json.dumps([cosqa_row("a", HALVE, 1, retrieval_idx=0)]),
+            r"row 1: retrieval_idx is 0, but code_idx_map.txt has its code at 1",
+        ),
+    ],
+)
+def test_a_changed_file_is_named_with_its_place(
+    source: CosqaSource, tmp_path: Path, file: str, content: str, message: str
+) -> None:
+    (tmp_path / file).write_text(content)
+    with pytest.raises(SourceError, match=message):
+        source.read()
+
+
+def test_another_encoding_is_named_with_its_line(source: CosqaSource, tmp_path: Path) -> None:
+    (tmp_path / PAIRS).write_bytes(b'[\n\n"\xff"]')
+    with pytest.raises(SourceError, match=r"cosqa-dev.json:3: byte 0xff is not UTF-8"):
+        source.read()
+
+
+def test_missing_files_are_named(source: CosqaSource, tmp_path: Path) -> None:
+    (tmp_path / BASE).unlink()
+    with pytest.raises(SourceError, match=r"code_idx_map.txt cannot be read"):
+        source.read()
+    (tmp_path / RETRIEVAL).unlink()
+    with pytest.raises(SourceError, match=r"has no cosqa-retrieval"):
+        source.read()
+
+
+def test_settings_without_meaning_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"needs source.path, a folder with code_idx_map.txt"):
+        CosqaSource(SourceSettings(name="cosqa"))
+    with pytest.raises(SettingsError, match=r"no use for source.distribution = rich"):
+        CosqaSource(SourceSettings(name="cosqa", path=tmp_path, distribution="rich"))
+
+
+@pytest.mark.data
+@pytest.mark.skipif(
+    "COSQA_DATA" not in os.environ, reason="COSQA_DATA names no folder with CoSQA's files"
+)
+def test_the_published_dev_files_have_their_known_counts() -> None:
+    settings = SourceSettings(name="cosqa", path=Path(os.environ["COSQA_DATA"]))
+    main, pairs = CosqaSource(settings).read().values()
+    assert (len(main.queries), len(main.codes), len(main.labels)) == (500, 6267, 500)
+    assert sum(not code.name for code in main.codes) == 20
+    assert main.dropped == {}
+    assert len(pairs.queries) == len(pairs.labels) == 604
+    assert Counter(label.relevance for label in pairs.labels) == {1.0: 313, 0.0: 291}

@@ -1,0 +1,125 @@
+"""Laws of queries, functions and labels from a person's own files."""
+
+from pathlib import Path
+
+import pytest
+
+from infra.errors import SettingsError, SourceError
+from infra.records import Code, Collected, Label, Query
+from infra.settings import SourceSettings
+from tasks.sources.jsonl import JsonLinesSource
+from tasks.sources.merging import CONFLICT, REPEATED_CODE, REPEATED_QUERY
+from tests.tasks.sources.examples import DOUBLE, HALVE, jsonl, write_lines
+
+
+def read(folder: Path) -> Collected:
+    (collected,) = JsonLinesSource(SourceSettings(name="jsonl", path=folder)).read().values()
+    return collected
+
+
+def test_files_become_records(tmp_path: Path) -> None:
+    jsonl(tmp_path)
+    collected = read(tmp_path)
+    double, halve = collected.codes
+    assert [query.text for query in collected.queries] == ["double it", "half of it"]
+    assert (double.name, double.parameters) == ("double", ("x",))
+    assert double.documentation == "Return twice the number."
+    assert double.origin == "codes.jsonl:1"
+    assert halve.name == "h"
+    assert collected.labels == (
+        Label(
+            query_id=Query.of("double it").query_id,
+            code_id=Code.of(DOUBLE).code_id,
+            origin="people:jsonl",
+            relevance=1.0,
+        ),
+    )
+
+
+def test_labels_may_be_missing(tmp_path: Path) -> None:
+    jsonl(tmp_path)
+    (tmp_path / "labels.jsonl").unlink()
+    assert read(tmp_path).labels == ()
+
+
+def test_equal_lines_become_one_and_of_two_labels_the_higher_stays(tmp_path: Path) -> None:
+    write_lines(
+        tmp_path / "queries.jsonl", {"query": "a b", "id": "1"}, {"query": "a  b", "id": "2"}
+    )
+    write_lines(
+        tmp_path / "codes.jsonl", {"code": HALVE, "id": "1"}, {"code": f"\n{HALVE}", "id": "2"}
+    )
+    write_lines(
+        tmp_path / "labels.jsonl",
+        {"query": "1", "code": "1", "relevance": 0.25},
+        {"query": "2", "code": "2", "relevance": 0.75},
+    )
+    collected = read(tmp_path)
+    assert [label.relevance for label in collected.labels] == [0.75]
+    assert collected.dropped == {REPEATED_QUERY: 1, REPEATED_CODE: 1, CONFLICT: 1}
+
+
+@pytest.mark.parametrize(
+    ("file", "row", "message"),
+    [
+        ("codes.jsonl", {"code": "def f(:"}, r"codes.jsonl:1: .*does not parse.*line 1 of the"),
+        ("codes.jsonl", {"code": "x = 1"}, r"codes.jsonl:1: .*defines no function"),
+        ("codes.jsonl", {"code": ""}, r"codes.jsonl:1: code: String should have"),
+        ("codes.jsonl", {"code": " "}, r"codes.jsonl:1: .*defines no function"),
+        ("codes.jsonl", {"code": HALVE, "lang": "py"}, r"codes.jsonl:1: lang: Extra"),
+        ("labels.jsonl", {"query": "q1", "code": "c1"}, r"labels.jsonl:1: relevance: Field requ"),
+        (
+            "labels.jsonl",
+            {"query": "q1", "code": "c1", "relevance": -1},
+            r"labels.jsonl:1: relevance: .*greater than or equal to 0",
+        ),
+        (
+            "labels.jsonl",
+            {"query": "q1", "code": "c1", "relevance": float("nan")},
+            r"labels.jsonl:1: relevance: .*finite",
+        ),
+        (
+            "labels.jsonl",
+            {"query": "q9", "code": "c1", "relevance": 1},
+            r"labels.jsonl:1: no query has the id 'q9'",
+        ),
+        (
+            "labels.jsonl",
+            {"query": "q1", "code": "c9", "relevance": 1},
+            r"labels.jsonl:1: no code has the id 'c9'",
+        ),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, file: str, row: object, message: str) -> None:
+    jsonl(tmp_path)
+    write_lines(tmp_path / file, row)
+    with pytest.raises(SourceError, match=message):
+        read(tmp_path)
+
+
+def test_an_id_of_two_functions_is_refused(tmp_path: Path) -> None:
+    jsonl(tmp_path)
+    row = {"code": HALVE, "id": "c1"}
+    write_lines(tmp_path / "codes.jsonl", row, row)
+    with pytest.raises(SourceError, match=r"codes.jsonl:2: id 'c1' is taken already by .*:1"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["queries.jsonl", "codes.jsonl"])
+def test_missing_and_empty_files_are_named(tmp_path: Path, file: str) -> None:
+    source = JsonLinesSource(jsonl(tmp_path))
+    (tmp_path / file).write_text("")
+    with pytest.raises(SourceError, match=rf"{file} holds no"):
+        source.read()
+    (tmp_path / file).unlink()
+    with pytest.raises(SourceError, match=rf"{file} cannot be read"):
+        source.read()
+    with pytest.raises(SourceError, match=rf"{file} cannot be read"):
+        source.fingerprint()
+
+
+def test_settings_without_meaning_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"needs source.path, a folder with queries.jsonl"):
+        JsonLinesSource(SourceSettings(name="jsonl"))
+    with pytest.raises(SettingsError, match=r"no use for source.queries = asked.jsonl"):
+        JsonLinesSource(SourceSettings(name="jsonl", path=tmp_path, queries=Path("asked.jsonl")))
