@@ -1,0 +1,232 @@
+"""Laws of Python files as a source."""
+
+import ast
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.errors import SettingsError, SourceError
+from infra.records import Collected
+from infra.settings import SourceSettings
+from tasks.rules import documentation, duplicates, testable
+from tasks.sources.documentation_pairs import AMBIGUOUS, NOT_DRAWN
+from tasks.sources.found import UNREADABLE
+from tasks.sources.functions import functions_of
+from tasks.sources.python_source import STANDARD_LIBRARY_QUERIES, PythonSource
+from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, python_source, write_lines
+
+
+def read(folder: Path, **changed: object) -> list[Collected]:
+    settings = SourceSettings(
+        name="python-source",
+        path=folder,
+        queries=write_lines(folder / "asked.jsonl", {"query": "double it"}),
+    )
+    return list(PythonSource(settings.model_copy(update=changed)).read().values())
+
+
+def documented(number: int, paragraph: str = "") -> str:
+    """Return a function unlike those of other numbers."""
+    names = "\n".join(f"    v{number}_{n} = w{number}_{n}" for n in range(8))
+    text = paragraph or f"Return the answer number {number}."
+    return f'def function_{number}(x):\n    """{text}"""\n{names}\n    return x\n\n\n'
+
+
+def test_testable_functions_are_for_the_agents(tmp_path: Path) -> None:
+    main = PythonSource(python_source(tmp_path)).read()["python-source"]
+    assert [(code.name, code.origin) for code in main.codes] == [
+        ("halve", "package/__init__.py:1"),
+        ("double", "package/arithmetic.py:1"),
+    ]
+    assert main.codes[1].module == "package.arithmetic"
+    assert main.codes[1].documentation == "Return twice the number."
+    assert main.labels == ()
+    assert main.dropped == {UNREADABLE: 1, duplicates.EXACT: 1, duplicates.NEAR: 0}
+
+
+def test_each_rule_counts_what_it_drops(tmp_path: Path) -> None:
+    near = documented(1).replace("function_1", "another_1")
+    (tmp_path / "a.py").write_text(
+        "def f(): return 1\ndef g(x): pass\nclass C:\n def __len__(self): return 1\n"
+        + HALVE
+        + "\n"
+        + HALVE
+        + documented(1)
+        + near
+    )
+    (main,) = read(tmp_path, documentation_queries=0)
+    assert main.dropped == {
+        testable.NO_PARAMETER: 1,
+        testable.NO_RESULT: 1,
+        testable.SPECIAL: 1,
+        duplicates.EXACT: 1,
+        duplicates.NEAR: 1,
+    }
+    assert [code.name for code in main.codes] == ["halve", "function_1"]
+
+
+def test_a_file_that_does_not_parse_is_logged_with_its_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "good.py").write_text(HALVE)
+    (tmp_path / "old.py").write_text("\n" + PYTHON_2)
+    (tmp_path / "latin.py").write_bytes(b"#\n#\n#\n# \xe4\n")
+    (tmp_path / "odd.py").write_bytes(b"# coding: klingon\n")
+    with caplog.at_level(logging.WARNING):
+        main, _ = read(tmp_path)
+    assert main.dropped[UNREADABLE] == 3
+    logged = [record.getMessage() for record in caplog.records]
+    assert [message.split(" is left out")[0].rpartition("/")[2] for message in logged] == [
+        "latin.py:4",
+        "odd.py:1",
+        "old.py:3",
+    ]
+
+
+def test_the_corpus_is_never_run(tmp_path: Path) -> None:
+    trap = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
+    (tmp_path / "trap.py").write_text(trap + HALVE)
+    read(tmp_path)
+    assert not (tmp_path / "ran").exists()
+    assert "trap" not in sys.modules
+
+
+def test_documentation_pairs_are_searched_among_all_functions(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(DOUBLE + HALVE + "def bare(): pass\n")
+    _, pairs = read(tmp_path)
+    (query,), (label,) = pairs.queries, pairs.labels
+    codes = {code.code_id: code for code in pairs.codes}
+    assert query.text == "Return twice the number."
+    assert (label.query_id, label.origin, label.relevance) == (query.query_id, "documentation", 1.0)
+    assert codes[label.code_id].name == "double"
+    assert {code.name for code in pairs.codes} == {"double", "halve", "bare"}
+    assert not any("twice" in code.text or code.documentation for code in pairs.codes)
+    assert pairs.dropped == {
+        duplicates.EXACT: 0,
+        duplicates.NEAR: 0,
+        documentation.UNDOCUMENTED: 2,
+        NOT_DRAWN: 0,
+    }
+
+
+def test_a_paragraph_at_several_functions_is_no_query(tmp_path: Path) -> None:
+    same = "Return one of two answers."
+    (tmp_path / "a.py").write_text(documented(1, same) + documented(2, same) + documented(3))
+    _, pairs = read(tmp_path)
+    assert [query.text for query in pairs.queries] == ["Return the answer number 3."]
+    assert pairs.dropped[AMBIGUOUS] == 2
+
+
+def test_of_equal_functions_the_documented_one_is_the_pair(tmp_path: Path) -> None:
+    bare = documented(1).replace('    """Return the answer number 1."""\n', "")
+    (tmp_path / "a.py").write_text(bare + documented(1))
+    _, pairs = read(tmp_path)
+    assert len(pairs.codes) == len(pairs.queries) == 1
+    assert pairs.dropped[duplicates.EXACT] == 1
+
+
+def test_the_seed_decides_which_pairs_are_drawn(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("".join(map(documented, range(30))))
+    drawn = [
+        {query.text for query in read(tmp_path, documentation_queries=10, seed=seed)[1].queries}
+        for seed in (1, 1, 2)
+    ]
+    assert [len(texts) for texts in drawn] == [10, 10, 10]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert read(tmp_path, documentation_queries=10)[1].dropped[NOT_DRAWN] == 20
+
+
+def test_the_draw_does_not_depend_on_where_functions_stand(tmp_path: Path) -> None:
+    for name, numbers in (("one", range(30)), ("other", reversed(range(30)))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text("".join(map(documented, numbers)))
+    one, other = (read(tmp_path / name, documentation_queries=5)[1] for name in ("one", "other"))
+    assert {label.code_id for label in one.labels} == {label.code_id for label in other.labels}
+
+
+@pytest.mark.parametrize("changed", [{"seed": 1}, {"documentation_queries": 3}])
+def test_the_fingerprint_knows_the_settings_that_matter(
+    tmp_path: Path, changed: dict[str, object]
+) -> None:
+    settings = python_source(tmp_path)
+    other = settings.model_copy(update=changed)
+    assert PythonSource(settings).fingerprint() != PythonSource(other).fingerprint()
+
+
+def test_the_fingerprint_knows_new_files(tmp_path: Path) -> None:
+    settings = python_source(tmp_path)
+    before = PythonSource(settings).fingerprint()
+    (tmp_path / "new.py").write_text("")
+    assert PythonSource(settings).fingerprint() != before
+
+
+def test_ones_own_files_need_ones_own_queries(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(HALVE)
+    for settings in (SourceSettings(path=tmp_path), SourceSettings(distribution="hypothesis")):
+        with pytest.raises(SettingsError, match=r"give --queries with a JSON Lines file"):
+            PythonSource(settings)
+
+
+def test_two_places_contradict_each_other(tmp_path: Path) -> None:
+    settings = python_source(tmp_path).model_copy(update={"distribution": "hypothesis"})
+    with pytest.raises(SettingsError, match=r"are both given: leave one out"):
+        PythonSource(settings)
+
+
+def test_a_missing_file_of_queries_is_a_source_error(tmp_path: Path) -> None:
+    settings = python_source(tmp_path)
+    (tmp_path / "asked.jsonl").unlink()
+    with pytest.raises(SourceError, match=r"asked.jsonl cannot be read"):
+        PythonSource(settings).fingerprint()
+
+
+@pytest.fixture(scope="module")
+def standard_library() -> dict[str, Collected]:
+    return PythonSource(SourceSettings()).read()
+
+
+def test_the_standard_library_comes_with_forty_queries(
+    standard_library: dict[str, Collected],
+) -> None:
+    main = standard_library["python-source"]
+    assert len(main.queries) == 40
+    assert all(query.origin.startswith(STANDARD_LIBRARY_QUERIES.name) for query in main.queries)
+    assert len(main.codes) > 4000
+    assert UNREADABLE not in main.dropped
+
+
+def test_answers_to_the_packaged_queries_are_among_the_functions(
+    standard_library: dict[str, Collected],
+) -> None:
+    names = {f"{code.module}.{code.name}" for code in standard_library["python-source"].codes}
+    assert {
+        "ipaddress.ip_address", "textwrap.shorten", "difflib.get_close_matches", "html.escape",
+        "urllib.parse.urlencode", "shutil.which", "glob.glob", "fnmatch.fnmatch",
+        "statistics.median", "bisect.bisect_right", "heapq.nlargest", "calendar.isleap",
+        "email.utils.parsedate_to_datetime", "ast.literal_eval", "copy.deepcopy",
+        "functools.lru_cache", "pprint.pformat", "shlex.split", "inspect.getdoc",
+    } <= names  # fmt: skip
+
+
+def test_every_testable_function_of_the_standard_library_has_input_and_result(
+    standard_library: dict[str, Collected],
+) -> None:
+    for code in standard_library["python-source"].codes[::20]:
+        (function,) = functions_of(code.text)
+        returns = [node for node in ast.walk(function.node) if isinstance(node, ast.Return)]
+        assert code.parameters, code.name
+        assert any(node.value is not None for node in returns), code.name
+
+
+def test_no_query_stands_in_the_function_it_asks_for(
+    standard_library: dict[str, Collected],
+) -> None:
+    pairs = standard_library["python-source-documentation"]
+    text_of = {code.code_id: " ".join(code.text.split()) for code in pairs.codes}
+    query_of = {query.query_id: query.text for query in pairs.queries}
+    assert len(query_of) == len(pairs.labels) == 500
+    assert len(text_of) > 14_000
+    for label in pairs.labels:
+        assert query_of[label.query_id] not in text_of[label.code_id]
