@@ -13,7 +13,7 @@ import keyword
 import re
 import zlib
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from infra.identity import normalise_code
 
@@ -48,7 +48,13 @@ def similarity(one: Counter[str], other: Counter[str]) -> float:
 
 def exact_duplicates(texts: Iterable[str]) -> set[int]:
     """Return the positions of texts that equal an earlier one, white space at ends aside."""
-    return _repeated(map(normalise_code, texts))
+    seen: set[str] = set()
+    again: set[int] = set()
+    for position, text in enumerate(map(normalise_code, texts)):
+        if text in seen:
+            again.add(position)
+        seen.add(text)
+    return again
 
 
 def near_duplicates(texts: Sequence[str]) -> set[int]:
@@ -64,7 +70,7 @@ def near_duplicates(texts: Sequence[str]) -> set[int]:
         (bags[row] for row in compared), num_perm=_PERMUTATIONS, hashfunc=_hash
     )
     index = MinHashLSH(num_perm=_PERMUTATIONS, params=_BANDS)
-    dropped = set()
+    dropped: set[int] = set()
     for row, sketch in zip(compared, sketches, strict=True):
         if any(are_near(bags[row], bags[kept]) for kept in index.query(sketch)):
             dropped.add(row)
@@ -81,13 +87,3 @@ def are_near(one: Counter[str], other: Counter[str]) -> bool:
 
 def _hash(token: str) -> int:
     return zlib.crc32(token.encode())
-
-
-def _repeated(items: Iterable[Hashable]) -> set[int]:
-    seen: set[Hashable] = set()
-    again = set()
-    for position, item in enumerate(items):
-        if item in seen:
-            again.add(position)
-        seen.add(item)
-    return again
