@@ -21,11 +21,11 @@ MODEL_BYTES = 98_362_432
 MODEL_FILE = "smollm2-135m-instruct-q4_1.gguf"
 
 _SLOTS = 4  # prompts that are worked on at once
-_SLOT_TOKENS = 4096  # the longest prompt and reply that `adapted` allows stay well below
+_SLOT_TOKENS = 2048  # the prompts and replies that `adapted` allows stay well below
 _QUIET = -1
-_LONGEST_CODE = 900  # characters
-_LONGEST_FIELD = 200
-_LONGEST_REPLY = 480  # tokens: two full fields at one character a token, and the braces
+_LONGEST_CODE = 500  # characters
+_LONGEST_FIELD = 48
+_LONGEST_REPLY = 192  # tokens: full fields at one character a token, and the braces
 
 
 def model_folder() -> Path:
@@ -84,6 +84,7 @@ def embedded_server(model_file: Path) -> Iterator[Endpoint]:
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.api_keys = [key]
+    parameters.cache_ram_mib = 0  # prompts differ; by default it would grow to 8 GB
     parameters.verbosity = _QUIET
     parameters.ui = False
     server = xllamacpp.Server(parameters)

@@ -7,7 +7,7 @@ from infra.settings import Settings, load_settings
 from infra.store.corpus import StoredCollection
 from tasks.candidates import find_candidates
 from tasks.collect import collect_source
-from tasks.embed import KINDS, Embedding, embed
+from tasks.embed import embed
 
 
 @flow(name="collect", flow_run_name=run_name)
@@ -19,11 +19,9 @@ def collect(settings: Settings | None = None) -> list[StoredCollection]:
     """
     settings = settings or load_settings()
     collections = collect_source(settings.store, settings.source)
+    for encoder in settings.search.encoders:
+        embed(settings, collections, encoder)
     for collection in collections:
-        for encoder in settings.search.encoders:
-            for kind in KINDS:
-                work = Embedding(collection=collection, encoder=encoder, kind=kind)
-                embed(settings.store, work, settings.encoder, settings.ray)
         if collection.for_agents:
             find_candidates(settings.store, collection, settings.search)
     return collections

@@ -11,19 +11,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from agents.embedded import embedded_server, find_model_file
 from prefect import task
 from prefect.futures import PrefectFuture
 from prefect.logging import get_run_logger
-from sandbox.imports import distribution_for
-from sandbox.registry import make_sandbox
 
 from agents import Endpoint, build_committee, recipe_of
+from agents.embedded import embedded_server, find_model_file
 from infra.errors import LanguageModelError, ModelUnavailableError
 from infra.identity import digest_of
 from infra.records import Annotation, Pair, Record
 from infra.settings import LanguageModelSettings, Settings
 from infra.store import annotations, benchmarks, candidates, corpus, open_database
+from sandbox.imports import distribution_for
+from sandbox.registry import make_sandbox
 from tasks.embed import cut
 from tasks.progress import Progress, progress
 from tasks.references import AnnotationReference, SearchReference

@@ -9,45 +9,48 @@ from prefect.logging import get_run_logger
 from infra.identity import digest, digest_of_set
 from infra.ray_runtime import ensure_ray
 from infra.records import Record
-from infra.settings import EncoderSettings, RaySettings, StoreSettings
+from infra.settings import Settings
 from infra.store import Database, benchmarks, open_database, vectors
 from infra.store.corpus import StoredCollection
 from tasks.encoders import Kind, encoders
-from tasks.progress import Progress, progress
+from tasks.progress import progress
 from tasks.stage import run_stage, stage
-from tasks.vector_files import write_vectors
+from tasks.vector_files import Vectors, write_vectors
 
 T = TypeVar("T")
-KINDS: tuple[Kind, ...] = ("query", "code")
+PLURAL: dict[Kind, str] = {"query": "queries", "code": "codes"}
+KINDS: tuple[Kind, ...] = tuple(PLURAL)
 
 
-class Embedding(Record):
-    """What to embed with what."""
+class Part(Record):
+    """The queries or the codes of a collection."""
 
-    collection: StoredCollection
-    encoder: str
+    collection: str
     kind: Kind
 
 
-def embed(
-    store: StoreSettings,
-    work: Embedding,
-    encoder: EncoderSettings,
-    ray: RaySettings,
-) -> int:
-    """Give every item of a kind its vector; return how many were missing.
+class Shard(Record):
+    """Texts that go to a worker together and end up in one file; ``items`` are (id, text)."""
+
+    part: Part
+    items: tuple[tuple[str, str], ...]
+
+
+def embed(settings: Settings, collections: Sequence[StoredCollection], encoder: str) -> int:
+    """Give every query and code of the collections its vector; return how many were missing.
 
     Raises:
         UnknownNameError: There is no such encoder.
         EncoderError: Its checkpoint cannot be loaded, or a worker died.
     """
-    database = open_database(store)
-    _forget_lost_files(database, work)
-    missing = len(_missing(database, work))
-    key = digest("embed", database.store_id, work.model_dump_json(), encoder_key(work.encoder))
-    return run_stage(
-        _embed, missing == 0, key=key, store=store, work=work, encoder=encoder, ray=ray
-    )
+    database = open_database(settings.store)
+    parts = [Part(collection=held.name, kind=kind) for held in collections for kind in KINDS]
+    for part in parts:
+        _forget_lost_files(database, part, encoder)
+    holds = not any(_missing(database, part, encoder) for part in parts)
+    fingerprints = digest_of_set(held.fingerprint for held in collections)
+    key = digest("embed", database.store_id, fingerprints, encoder_key(encoder))
+    return run_stage(_embed, holds, key=key, settings=settings, parts=parts, encoder=encoder)
 
 
 def encoder_key(encoder: str) -> str:
@@ -55,75 +58,69 @@ def encoder_key(encoder: str) -> str:
     return encoders.get(encoder).spec.key
 
 
-@stage("embed", "embed-{work.collection.name}-{work.encoder}-{work.kind}")
+@stage("embed", "embed-{encoder}")
 def _embed(
     key: str,  # noqa: ARG001 - names the inputs for Prefect's cache
-    store: StoreSettings,
-    work: Embedding,
-    encoder: EncoderSettings,
-    ray: RaySettings,
+    settings: Settings,
+    parts: Sequence[Part],
+    encoder: str,
 ) -> int:
-    database = open_database(store)
-    items = _missing(database, work)
-    logger = get_run_logger()
-    if not items:
-        logger.info("all %s have their vectors", _described(work))
-        return 0
-    started = time.monotonic()
-    logger.info("%s of %s to embed", f"{len(items):,}", _described(work))
-    shards = cut(items, encoder.shard_size)
-    ensure_ray(ray)
-    with progress("embedding", f"{_described(work)} embedded", len(items)) as bar:
-        _embed_shards(database, work, shards, encoder, bar)
-    benchmarks.record_stage_run(
-        database,
-        benchmarks.StageRun(
-            collection=work.collection.name,
-            stage=f"embed {work.kind} {work.encoder}",
-            items=len(items),
-            seconds=time.monotonic() - started,
-        ),
-    )
-    return len(items)
+    database, logger = open_database(settings.store), get_run_logger()
+    shards: list[Shard] = []
+    taken: set[str] = set()  # collections may share items
+    for part in parts:
+        items = [item for item in _missing(database, part, encoder) if item[0] not in taken]
+        taken.update(item for item, _ in items)
+        logger.info("%s %s of %s to embed", f"{len(items):,}", PLURAL[part.kind], part.collection)
+        shards += [
+            Shard(part=part, items=tuple(piece))
+            for piece in cut(items, settings.encoder.shard_size)
+        ]
+    if shards:
+        _embed_shards(database, shards, encoder, settings)
+    return len(taken)
 
 
 def _embed_shards(
-    database: Database,
-    work: Embedding,
-    shards: Sequence[Sequence[tuple[str, str]]],
-    settings: EncoderSettings,
-    bar: Progress,
+    database: Database, shards: Sequence[Shard], encoder: str, settings: Settings
 ) -> None:
+    ensure_ray(settings.ray)
     # Ray takes seconds to import, and a run that finds every vector in place needs none of it.
     from tasks.ray_workers import embed_shards  # noqa: PLC0415
 
-    key = encoder_key(work.encoder)
-    texts = [[text for _, text in shard] for shard in shards]
-    for number, shard_vectors in embed_shards(work.encoder, work.kind, texts, settings):
-        ids = [item for item, _ in shards[number]]
-        file = f"{work.encoder}-{key}/{work.kind}-{digest_of_set(ids)}.parquet"
-        write_vectors(database.settings.vectors / file, ids, shard_vectors)
-        vectors.record_file(database, key, work.kind, file, ids)
-        bar.advance(len(ids))
-
-
-def _missing(database: Database, work: Embedding) -> list[tuple[str, str]]:
-    return vectors.items_without_vector(
-        database, work.collection.name, encoder_key(work.encoder), work.kind
+    total = sum(len(shard.items) for shard in shards)
+    texts = [(shard.part.kind, [text for _, text in shard.items]) for shard in shards]
+    started = time.monotonic()
+    with progress("embedding", f"texts embedded by {encoder}", total) as bar:
+        for number, rows in embed_shards(encoder, texts, settings.encoder):
+            _keep(database, shards[number], encoder, rows)
+            bar.advance(len(rows))
+    run = benchmarks.StageRun(
+        collection=shards[0].part.collection,
+        stage=f"embed with {encoder}",
+        items=total,
+        seconds=time.monotonic() - started,
     )
+    benchmarks.record_stage_run(database, run)
 
 
-def _forget_lost_files(database: Database, work: Embedding) -> None:
-    key = encoder_key(work.encoder)
-    for file in vectors.files_of(database, work.collection.name, key, work.kind):
+def _keep(database: Database, shard: Shard, encoder: str, rows: Vectors) -> None:
+    key, kind = encoder_key(encoder), shard.part.kind
+    ids = [item for item, _ in shard.items]
+    file = f"{encoder}-{key}/{kind}-{digest_of_set(ids)}.parquet"
+    write_vectors(database.settings.vectors / file, ids, rows)
+    vectors.record_file(database, key, kind, file, ids)
+
+
+def _missing(database: Database, part: Part, encoder: str) -> list[tuple[str, str]]:
+    return vectors.items_without_vector(database, part.collection, encoder_key(encoder), part.kind)
+
+
+def _forget_lost_files(database: Database, part: Part, encoder: str) -> None:
+    for file in vectors.files_of(database, part.collection, encoder_key(encoder), part.kind):
         if not (database.settings.vectors / file).exists():
             get_run_logger().warning("%s is gone: its items are embedded again", file)
             vectors.forget_file(database, file)
-
-
-def _described(work: Embedding) -> str:
-    plural = {"query": "queries", "code": "codes"}[work.kind]
-    return f"{plural} of {work.collection.name} by {work.encoder}"
 
 
 def cut(items: Sequence[T], size: int) -> list[Sequence[T]]:

@@ -36,12 +36,17 @@ class Embedder:
 
 
 def embed_shards(
-    encoder: str, kind: Kind, shards: Sequence[Sequence[str]], settings: EncoderSettings
+    encoder: str, shards: Sequence[tuple[Kind, Sequence[str]]], settings: EncoderSettings
 ) -> Iterator[tuple[int, Vectors]]:
     """Yield (number of the shard, its vectors) as actors finish them, in no fixed order.
 
     One actor takes a GPU, where the cluster has any; else each takes an equal part of the cores.
     No more shards are in flight than keep the actors busy, so that memory stays bounded.
+
+    Args:
+        encoder: A registered encoder.
+        shards: What the texts are, and the texts.
+        settings: How many actors and how large batches.
 
     Raises:
         EncoderError: The encoder cannot be loaded, or an actor died.
@@ -53,8 +58,9 @@ def embed_shards(
     try:
         while True:
             while idle and (piece := next(waiting, None)) is not None:
+                number, (kind, texts) = piece
                 actor = idle.pop()
-                in_flight[actor.embed.remote(piece[1], kind)] = (piece[0], actor)
+                in_flight[actor.embed.remote(texts, kind)] = (number, actor)
             if not in_flight:
                 return
             ready, _ = ray.wait(list(in_flight), num_returns=1)
@@ -69,7 +75,7 @@ def embed_shards(
 def _actors(encoder: str, shards: int, settings: EncoderSettings) -> list[Any]:
     offered = ray.cluster_resources()  # type: ignore[no-untyped-call]
     gpus, cores = int(offered.get("GPU", 0)), int(offered.get("CPU", 1))
-    number = min(settings.actors or gpus or max(1, cores // 2), max(1, shards))
+    number = min(settings.actors or gpus or min(cores, 8), max(1, shards))
     threads = max(1, cores // number)
     options: dict[str, Any] = {"num_gpus": 1} if gpus else {"num_cpus": threads}
     return [

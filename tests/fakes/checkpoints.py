@@ -28,7 +28,7 @@ def make_checkpoint(encoder: str, folder: Path, dimension: int) -> Path:
     tokenizer.train_from_iterator(
         TEXT, trainers.BpeTrainer(vocab_size=300, special_tokens=special, show_progress=False)
     )
-    PreTrainedTokenizerFast(
+    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]"
     ).save_pretrained(folder)
     model = _MODELS[encoder](dimension)

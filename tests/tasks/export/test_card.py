@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from markdown_it import MarkdownIt
 
 from infra.records import SourceInfo

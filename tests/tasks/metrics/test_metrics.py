@@ -12,7 +12,7 @@ from tasks.retrievers.rankings import NOTHING, Rankings, rank_scores
 
 CODES = [f"c{n:02}" for n in range(30)]
 TREC = {"NDCG@10": "ndcg_cut_10", "MRR": "recip_rank", "MAP": "map", "Recall@10": "recall_10"}
-Qrels = dict[str, dict[str, float]]
+Qrels = dict[str, dict[str, int]]
 
 
 def random_case(seed: int) -> tuple[Rankings, Qrels]:
@@ -30,7 +30,7 @@ def random_case(seed: int) -> tuple[Rankings, Qrels]:
         }
         for query in queries[1:]
     }
-    return rankings, qrels  # type: ignore[return-value]
+    return rankings, qrels
 
 
 def as_run(rankings: Rankings) -> dict[str, dict[str, float]]:

@@ -1,0 +1,51 @@
+"""One Prefect server for all whole runs, and the engine that their boxes need."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flows.prefect_api import prefect_api
+from infra.errors import SandboxError
+from infra.settings import SandboxSettings
+from sandbox.registry import make_sandbox
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start a Prefect server with a database of its own; return the address of its API."""
+    before = os.environ.get("PREFECT_HOME")
+    os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
+    with prefect_api() as url:
+        yield url
+    if before is None:
+        del os.environ["PREFECT_HOME"]
+    else:
+        os.environ["PREFECT_HOME"] = before
+
+
+@pytest.fixture(scope="session")
+def engine() -> None:
+    """Skip without a Docker engine, or fail where one is demanded."""
+
+    async def check() -> None:
+        sandbox = make_sandbox(SandboxSettings())
+        try:
+            await sandbox.check()
+        finally:
+            await sandbox.close()
+
+    try:
+        asyncio.run(check())
+    except SandboxError as error:
+        if os.environ.get("COSQA_REQUIRE_DOCKER") == "1":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder for one world."""
+    return tmp_path

@@ -1,0 +1,147 @@
+"""A small world for whole runs: functions, queries, a scripted model, and the command line."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infra.settings import StoreSettings
+from infra.store import Database, open_database
+from tests.fakes.llm_server import KEY
+
+COSQA = str(Path(sys.executable).with_name("cosqa"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query, the function that is its only candidate, and what the agents are to say."""
+
+    query: str
+    code: str
+    rules: tuple[dict[str, Any], ...]
+
+
+def says(role: str, *steps: dict[str, Any]) -> dict[str, Any]:
+    """Return a rule for one agent."""
+    return {"role": role, "steps": list(steps)}
+
+
+def screened(verdict: str) -> dict[str, Any]:
+    """Return the screener's rule."""
+    return says("screener", {"reply": {"reason": "as scripted", "verdict": verdict}})
+
+
+def written(program: str) -> dict[str, Any]:
+    """Return the writer's rule."""
+    return says("writer", {"reply": {"reading": "as scripted", "program": program}})
+
+
+def mended(action: str, content: str) -> dict[str, Any]:
+    """Return the fixer's rule."""
+    reply = {"diagnosis": "as scripted", "action": action, "content": content}
+    return says("fixer", {"reply": reply})
+
+
+def judged(verdict: str) -> dict[str, Any]:
+    """Return the arbiter's rule."""
+    return says("arbiter", {"reply": {"reason": "as scripted", "verdict": verdict}})
+
+
+@dataclass
+class World:
+    """A folder with a source, a store and an output folder, and a way to run commands on them."""
+
+    folder: Path
+    env: dict[str, str]
+
+    @property
+    def source(self) -> Path:
+        """Where queries.jsonl and codes.jsonl are."""
+        return self.folder / "source"
+
+    @property
+    def store(self) -> Path:
+        """The store's folder."""
+        return self.folder / "store"
+
+    @property
+    def output(self) -> Path:
+        """The folder of benchmarks and report."""
+        return self.folder / "out"
+
+    def database(self) -> Database:
+        """Open the store."""
+        return open_database(StoreSettings(folder=self.store, lock_timeout_s=60))
+
+    def rows(self, sql: str) -> list[tuple[object, ...]]:
+        """Ask the store."""
+        with self.database().transaction() as tx:
+            return tx.rows(sql)
+
+    def write(self, cases: Sequence[Case], labels: bool = True) -> None:
+        """Write the source's files."""
+        self.source.mkdir(parents=True, exist_ok=True)
+        named = [(f"n{number}", case) for number, case in enumerate(cases)]
+        self._lines("queries", [{"id": name, "query": case.query} for name, case in named])
+        self._lines("codes", [{"id": name, "code": case.code} for name, case in named])
+        if labels:
+            self._lines(
+                "labels", [{"query": name, "code": name, "relevance": 1} for name, _ in named]
+            )
+
+    def _lines(self, name: str, rows: Sequence[dict[str, object]]) -> None:
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (self.source / f"{name}.jsonl").write_text(text, encoding="utf-8")
+
+    def command(self, name: str, *options: str) -> list[str]:
+        """Return a command over this world."""
+        return [
+            COSQA, name, "--source", "jsonl", "--path", str(self.source), "--top-k", "1",
+            "--store", str(self.store), "--output", str(self.output), *options,
+        ]  # fmt: skip
+
+    def run(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end."""
+        return subprocess.run(
+            self.command(name, *options), env=self.env, cwd=self.folder, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False,
+        )  # fmt: skip
+
+    def kill_when(self, name: str, seen: Callable[[], bool]) -> None:
+        """Start a command and end it by SIGKILL as soon as ``seen`` says so."""
+        log = (self.folder / "killed.log").open("w")
+        with (
+            log,
+            subprocess.Popen(
+                self.command(name), env=self.env, cwd=self.folder, stdout=log, stderr=log
+            ) as process,
+        ):
+            deadline = time.monotonic() + 120
+            while not seen():
+                assert process.poll() is None, (self.folder / "killed.log").read_text()
+                assert time.monotonic() < deadline, "never came to the point of the kill"
+                time.sleep(0.05)
+            process.send_signal(signal.SIGKILL)
+
+
+def environment(base_url: str, **more: str) -> dict[str, str]:
+    """Return the environment of a command that talks to the scripted model."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("COSQA_")}
+    return clean | {
+        "COSQA_LLM__MODEL": "openai/scripted",
+        "COSQA_LLM__BASE_URL": base_url,
+        "COSQA_LLM__API_KEY": KEY,
+        "COSQA_LLM__MAX_RETRIES": "1",
+        "COSQA_ANNOTATION__MAX_TRY_TIME": "2",
+        "COSQA_EVALUATION__DEPTH": "10",
+        "COSQA_RAY__CPUS": "2",
+        "NO_COLOR": "1",
+        "COLUMNS": "200",
+        **more,
+    }
