@@ -3,9 +3,10 @@
 from prefect import flow
 
 from flows.naming import run_name
-from infra.settings import Settings, load_settings
+from infra.settings import Settings
 from infra.store.benchmarks import Published
 from tasks.collect import stored_collections
+from tasks.preflight import checked
 from tasks.publish import label_origins, publish_benchmark
 
 
@@ -16,7 +17,7 @@ def publish(settings: Settings | None = None) -> list[Published]:
     Args:
         settings: What to publish and where; read from file and environment when not given.
     """
-    settings = settings or load_settings()
+    settings = checked(settings)
     published = [
         publish_benchmark(collection, origin, settings)
         for collection in stored_collections(settings.store, settings.source)
