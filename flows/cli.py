@@ -10,7 +10,8 @@ import typer
 
 from flows.options import settings_from
 from infra.errors import CosqaError
-from infra.settings import Settings
+from infra.settings import Settings, load_settings
+from infra.settings_reference import settings_reference
 
 app = typer.Typer(
     name="cosqa",
@@ -80,6 +81,12 @@ for _name, _help in {
     "evaluate": "Score retrieval methods on the exported benchmarks and write the report.",
 }.items():
     app.command(_name, help=_help)(_command(_name))
+
+
+@app.command("settings")
+def show_settings() -> None:
+    """Print all settings in force as a commented cosqa.toml."""
+    typer.echo(settings_reference(load_settings()))
 
 
 def main() -> None:
