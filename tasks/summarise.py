@@ -110,7 +110,7 @@ def _scores(
         name=published.name,
         label_origin=published.label_origin,
         demo=published.demo,
-        queries=collection.queries,
+        queries=benchmarks.count_scored_queries(database, published.benchmark_id),
         codes=collection.codes,
         depth=depth,
         methods=tuple(MethodScores(method=name, scores=row) for name, row in means.items()),

@@ -100,6 +100,14 @@ def mean_scores(
     return means
 
 
+def count_scored_queries(database: Database, benchmark_id: str) -> int:
+    """Return how many queries the means of a benchmark go over: those with a relevant code."""
+    with database.transaction() as tx:
+        return tx.count(
+            "SELECT count(DISTINCT query_id) FROM scores WHERE benchmark_id = ?", [benchmark_id]
+        )
+
+
 def record_stage_run(database: Database, run: StageRun) -> None:
     """Log a stage's run; one that found nothing to do is not kept."""
     if run.items:

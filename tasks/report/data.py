@@ -27,6 +27,7 @@ class BenchmarkScores(Record):
     Attributes:
         label_origin: Who says what is relevant ("documentation", "people", "agents:…").
         demo: Whether the labels only demonstrate the road.
+        queries: Those with a relevant code, over which the means go.
         depth: Length of the rankings that were scored.
         note: A sentence to print beneath.
     """
