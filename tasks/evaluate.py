@@ -60,18 +60,26 @@ def evaluate_method(
     """Rank a benchmark's codes for its queries by one method, store the run and its scores."""
     database = open_database(settings.store)
     identity = method_key(method, settings.evaluation.depth)
-    holds = benchmarks.is_evaluated(database, published.benchmark_id, identity)
-    has_run = (Path(published.folder) / "runs" / f"{method}.trec").exists()
+    holds = stored_evaluation(database, published, method, identity) is not None
     key = digest("evaluate", database.store_id, published.benchmark_id, identity)
     return run_stage(
         _evaluate_method,
-        holds and has_run,
+        holds,
         key=key,
         collection=collection,
         published=published,
         method=method,
         settings=settings,
     )
+
+
+def stored_evaluation(
+    database: Database, published: Published, method: str, identity: str
+) -> Evaluation | None:
+    """Return what the store holds of a method's evaluation, if its run file is there too."""
+    if not (Path(published.folder) / "runs" / f"{method}.trec").exists():
+        return None
+    return benchmarks.find_evaluation(database, published.benchmark_id, identity)
 
 
 @stage("evaluate", "evaluate-{published.name}-{method}")
@@ -82,7 +90,12 @@ def _evaluate_method(
     method: str,
     settings: Settings,
 ) -> Evaluation:
-    database = open_database(settings.store)
+    database, identity = (
+        open_database(settings.store),
+        method_key(method, settings.evaluation.depth),
+    )
+    if stored := stored_evaluation(database, published, method, identity):
+        return stored
     started = time.monotonic()
     benchmark = labelled_benchmark(database, collection, published.label_origin, settings.search)
     rankings = rank(database, collection.name, benchmark, method, settings.evaluation.depth)
@@ -94,7 +107,7 @@ def _evaluate_method(
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,
         method=method,
-        method_key=method_key(method, settings.evaluation.depth),
+        method_key=identity,
         depth=settings.evaluation.depth,
         seconds=time.monotonic() - started,
     )

@@ -209,8 +209,8 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
         benchmarks.add_scores(database, evaluation, {"MRR": {"q1": value, "q2": 0.0}})
     means = benchmarks.mean_scores(database, "x", ["key-b", "key-a"])
     assert list(means.items()) == [("b", {"MRR": 0.5}), ("a", {"MRR": 0.125})]
-    assert benchmarks.is_evaluated(database, "x", "key-a")
-    assert not benchmarks.is_evaluated(database, "x", "key-c")
+    assert benchmarks.find_evaluation(database, "x", "key-a")
+    assert benchmarks.find_evaluation(database, "x", "key-c") is None
 
 
 def test_a_store_of_another_schema_version_is_refused_untouched(database: Database) -> None:
