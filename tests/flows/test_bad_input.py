@@ -184,6 +184,7 @@ def test_no_docker_engine_is_told_with_the_way_to_one_and_nothing_is_judged(
     failing: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-engine.sock")
+    monkeypatch.setenv("COSQA_LLM__API_KEY", "any")
     message = failing("benchmark", "--model", "openai/scripted")
     assert "ensure_engine.sh" in message
     assert rows_in(tmp_path / "store")["annotations"] == 0
