@@ -14,7 +14,7 @@ from tasks.candidates import code_blocks, stored_vectors
 from tasks.embed import encoder_key
 from tasks.encoders import encoders
 from tasks.export import Benchmark, write_run
-from tasks.metrics import evaluate, metrics
+from tasks.metrics import STANDARD, evaluate
 from tasks.publish import label_origins, labelled_benchmark, published_as
 from tasks.retrievers import Rankings, retrievers
 from tasks.stage import run_stage, stage
@@ -51,7 +51,7 @@ def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> li
 def method_key(method: str, depth: int) -> str:
     """Return the identity of a method's scores: the method, its depth and the metrics."""
     encoder = encoder_key(method) if method in encoders.names() else ""
-    return digest("method", method, encoder, str(depth), digest_of_set(metrics.names()))
+    return digest("method", method, encoder, str(depth), digest_of_set(STANDARD))
 
 
 def evaluate_method(
@@ -89,7 +89,7 @@ def _evaluate_method(
     qrels: dict[str, dict[str, float]] = {}
     for label in benchmark.labels:
         qrels.setdefault(label.query_id, {})[label.code_id] = label.relevance
-    scores = evaluate(rankings, qrels, metrics.names())
+    scores = evaluate(rankings, qrels, STANDARD)
     write_run(Path(published.folder), method, rankings.rows())
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,
