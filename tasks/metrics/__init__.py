@@ -105,19 +105,22 @@ class Variant:
         return metrics.get(self.family)(self.depth).score(lists)
 
 
-def evaluate(rankings: Rankings, qrels: Qrels, names: Iterable[str]) -> dict[str, dict[str, float]]:
+def evaluate(
+    rankings: Rankings, qrels: Qrels | Judgements, names: Iterable[str]
+) -> dict[str, dict[str, float]]:
     """Return metric → query → value.
 
     Args:
         rankings: What a method returned.
-        qrels: Query → code → relevance; 0 or less is not relevant.
+        qrels: Query → code → relevance, or the same as columns; 0 or less is not relevant.
         names: Names of metrics with their variants.
 
     Raises:
         UnknownNameError: There is no such metric.
     """
     variants = {name: Variant.parse(name) for name in names}
-    lists = JudgedLists.of(rankings, Judgements.of(qrels))
+    judgements = qrels if isinstance(qrels, Judgements) else Judgements.of(qrels)
+    lists = JudgedLists.of(rankings, judgements)
     return {name: _by_query(variant, lists) for name, variant in variants.items()}
 
 
