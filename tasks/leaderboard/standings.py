@@ -35,7 +35,6 @@ class Standing(Record):
         cells: Metric → figures.
         recall: Depth → mean recall.
         judged: Share of its first 10 results that somebody judged.
-        seconds: How long ranking took; None where the ranking came as a file.
     """
 
     letter: str
@@ -43,7 +42,6 @@ class Standing(Record):
     cells: dict[str, Cell]
     recall: dict[int, float]
     judged: float
-    seconds: float | None = None
 
 
 class HardQuery(Record):
@@ -89,13 +87,11 @@ class MethodScores:
         method: Its name.
         values: Metric → query → value, recall at `RECALL_DEPTHS` among them.
         judged: Share of its first 10 results that somebody judged.
-        seconds: How long ranking took, None where that is unknown.
     """
 
     method: str
     values: Mapping[str, Mapping[str, float]]
     judged: float
-    seconds: float | None = None
 
 
 def stand(
@@ -133,7 +129,6 @@ def stand(
                 cells={metric: cells[metric][each.method] for metric in metrics},
                 recall={d: _mean(each.values[f"Recall@{d}"]) for d in RECALL_DEPTHS},
                 judged=each.judged,
-                seconds=each.seconds,
             )
             for each in ranked
         ),
