@@ -38,6 +38,15 @@ def is_beir(folder: Path) -> bool:
     return (folder / "corpus.jsonl").is_file()
 
 
+def beir_files(folder: Path, split: str = "test") -> list[Path]:
+    """Return the files that `read_beir` reads."""
+    return [
+        folder / "corpus.jsonl",
+        folder / "queries.jsonl",
+        folder / "qrels" / f"{split}.tsv",
+    ]
+
+
 def read_beir(folder: Path, split: str = "test") -> Benchmark:
     """Return a BEIR folder as a benchmark, with the queries that the split judges.
 
@@ -49,9 +58,9 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
         SourceError: A file is missing or a line malformed, an id stands twice, or a judgement is
             about something that the folder does not hold.
     """
-    codes = {code.code_id: code for code in _codes(folder / "corpus.jsonl")}
-    queries = {query.query_id: query for query in _queries(folder / "queries.jsonl")}
-    file = folder / "qrels" / f"{split}.tsv"
+    corpus, asked, file = beir_files(folder, split)
+    codes = {code.code_id: code for code in _codes(corpus)}
+    queries = {query.query_id: query for query in _queries(asked)}
     judgements = read_beir_qrels(file)
     _refuse_strangers(file, "query", set(judgements.query_ids) - queries.keys())
     _refuse_strangers(file, "code", set(judgements.code_ids.to_pylist()) - codes.keys())

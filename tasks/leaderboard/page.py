@@ -15,8 +15,16 @@ _LONGEST = 400
 _SHOWN = 20
 
 
-def render_leaderboard(leaderboard: Leaderboard, unjudged: Sequence[Unjudged]) -> str:
-    """Return the page. Whatever queries and names say, it is shown and never obeyed."""
+def render_leaderboard(
+    leaderboard: Leaderboard, unjudged: Sequence[Unjudged], after: Leaderboard | None = None
+) -> str:
+    """Return the page. Whatever queries and names say, it is shown and never obeyed.
+
+    Args:
+        leaderboard: The table.
+        unjudged: What stands high and was never judged.
+        after: The same methods once that was judged.
+    """
     environment = Environment(
         loader=FileSystemLoader([_HERE, _HERE.parent / "report"]),
         autoescape=True,
@@ -33,4 +41,5 @@ def render_leaderboard(leaderboard: Leaderboard, unjudged: Sequence[Unjudged]) -
         recall=charts.recall_chart(leaderboard),
         unjudged=unjudged[:_SHOWN],
         unjudged_total=len(unjudged),
+        after={each.method: each for each in after.standings} if after else {},
     )

@@ -11,7 +11,7 @@ from tasks.export import Benchmark
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
 
-METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@1", "Answered@5", "Answered@10")
+METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
 RECALL_DEPTHS = (1, 2, 5, 10, 20, 50, 100)
 _SIGNIFICANT = 0.05
 _HARDEST = 20
