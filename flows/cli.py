@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.evaluation_commands import leaderboard
+from flows.evaluation_commands import diff, leaderboard
 from flows.options import settings_from
 from infra.errors import CosqaError
 from infra.settings import Settings
@@ -83,6 +83,7 @@ for _name, _help in {
     app.command(_name, help=_help)(_command(_name))
 
 app.command("leaderboard")(leaderboard)
+app.command("diff")(diff)
 
 
 def main() -> None:

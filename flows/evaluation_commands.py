@@ -79,3 +79,31 @@ def _print_leaderboard(
         print_leaderboard(written.after, ", unjudged results judged")
     console.print(f"{len(written.unjudged):,} results among the first 10 were never judged")
     console.print(f"leaderboard: {written.folder / 'leaderboard.html'}")
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(help="The first version's folder.")],
+    after: Annotated[Path, typer.Argument(help="The second version's folder.")],
+    *,
+    method: Methods = None,
+    metric: Metrics = None,
+    store: Store = None,
+    output: Output = None,
+) -> None:
+    """Say what changed between two exports: queries, codes, pairs, turned labels, scores."""
+    settings = load_settings(
+        {
+            "store": {"folder": store},
+            "publish": {"folder": output},
+            "evaluation": {"methods": method or None, "metrics": metric or None},
+        }
+    )
+    from flows.console import quieten_expected_errors  # noqa: PLC0415 - see `_print_leaderboard`
+    from flows.difference import difference  # noqa: PLC0415
+    from flows.evaluation_console import print_difference  # noqa: PLC0415
+    from flows.prefect_api import prefect_api  # noqa: PLC0415
+
+    quieten_expected_errors()
+    with prefect_api():
+        written = difference(before, after, settings)
+    print_difference(written)

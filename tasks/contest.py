@@ -178,19 +178,15 @@ def write_leaderboard(
         SettingsError: Two runs have one name.
         SourceError: A run is malformed.
     """
-    _refuse_repeated(runs)
+    rankings = _rankings(runs)
+    board, scores = _standings(contest, rankings, settings)
     benchmark, _ = _opened(contest.folder)
-    rankings = {run.method: read_run(run.file) for run in runs}
     qrels = _qrels(benchmark)
-    scores = _scores(rankings, qrels, contest)
-    depth = settings.evaluation.depth
-    board = stand(benchmark, contest.benchmark_id, scores, contest.metrics, depth)
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged is not None:
         merged = {query: {**judged.get(query, {}), **of_query} for query, of_query in qrels.items()}
-        later = _scores(rankings, merged, contest)
-        after = stand(benchmark, contest.benchmark_id, later, contest.metrics, depth)
+        after, _ = _standings(contest, rankings, settings, merged)
     pq.write_table(per_query_table(scores), contest.output / "per_query.parquet")
     page = render_leaderboard(board, unjudged, after)
     (contest.output / "leaderboard.html").write_text(page, encoding="utf-8")
@@ -201,6 +197,36 @@ def write_leaderboard(
     return WrittenLeaderboard(
         folder=contest.output, before=board, unjudged=tuple(unjudged), after=after
     )
+
+
+@task(name="stand", cache_policy=NO_CACHE)
+def stand_methods(
+    contest: Contest, runs: Sequence[Run], settings: Settings
+) -> tuple[Leaderboard, list[MethodScores]]:
+    """Return the table of methods and every query's values, writing nothing.
+
+    Raises:
+        SettingsError: Two runs have one name.
+        SourceError: A run is malformed.
+    """
+    return _standings(contest, _rankings(runs), settings)
+
+
+def _standings(
+    contest: Contest,
+    rankings: Mapping[str, Rankings],
+    settings: Settings,
+    judged: Mapping[str, Mapping[str, float]] | None = None,
+) -> tuple[Leaderboard, list[MethodScores]]:
+    benchmark, benchmark_id = _opened(contest.folder)
+    scores = _scores(rankings, judged or _qrels(benchmark), contest)
+    depth = settings.evaluation.depth
+    return stand(benchmark, benchmark_id, scores, contest.metrics, depth), scores
+
+
+def opened(contest: Contest) -> Benchmark:
+    """Return the benchmark of a contest."""
+    return _opened(contest.folder)[0]
 
 
 def _opened(folder: Path) -> tuple[Benchmark, str]:
@@ -248,11 +274,12 @@ def _qrels(benchmark: Benchmark) -> dict[str, dict[str, float]]:
     return qrels
 
 
-def _refuse_repeated(runs: Sequence[Run]) -> None:
+def _rankings(runs: Sequence[Run]) -> dict[str, Rankings]:
     names = [run.method for run in runs]
     repeated = sorted(name for name in set(names) if names.count(name) > 1)
     if repeated:
         raise SettingsError(f"two runs are named {repeated[0]!r}: rename one of the files")
+    return {run.method: read_run(run.file) for run in runs}
 
 
 def _write_unjudged(file: Path, unjudged: Sequence[Unjudged]) -> None:
