@@ -36,10 +36,7 @@ def build_committee(
     Raises:
         SettingsError: The embedded model is asked for without its server.
     """
-    llm = adapted(settings.llm)
-    if llm.is_demo and endpoint is None:
-        raise SettingsError(f"{llm.model} needs the endpoint that agents.embedded serves it at")
-    model = LanguageModel(llm, ReplyStore(settings.store.replies), endpoint)
+    model = build_model(settings, endpoint)
     agents = Agents(
         screener=Screener(model),
         writer=Writer(model),
@@ -53,5 +50,21 @@ def build_committee(
         model=model,
         recipe_id=recipe_id,
         max_try_time=settings.annotation.max_try_time,
-        demo=llm.is_demo,
+        demo=settings.llm.is_demo,
     )
+
+
+def build_model(settings: Settings, endpoint: Endpoint | None = None) -> LanguageModel:
+    """Return the language model that the settings describe.
+
+    Args:
+        settings: The model and the folder of replies.
+        endpoint: Address and key instead of the settings'; the embedded model needs it.
+
+    Raises:
+        SettingsError: The embedded model is asked for without its server.
+    """
+    llm = adapted(settings.llm)
+    if llm.is_demo and endpoint is None:
+        raise SettingsError(f"{llm.model} needs the endpoint that agents.embedded serves it at")
+    return LanguageModel(llm, ReplyStore(settings.store.replies), endpoint)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows.evaluation_commands import diff, leaderboard
 from flows.options import settings_from
 from infra.errors import CosqaError
 from infra.settings import Settings, load_settings
@@ -81,6 +82,9 @@ for _name, _help in {
     "evaluate": "Score retrieval methods on the exported benchmarks and write the report.",
 }.items():
     app.command(_name, help=_help)(_command(_name))
+
+app.command("leaderboard")(leaderboard)
+app.command("diff")(diff)
 
 
 @app.command("settings")

@@ -113,7 +113,7 @@ class LanguageModelCall(Record):
     that the reply came from the store of replies and cost nothing this time.
     """
 
-    role: Literal["screener", "writer", "fixer", "arbiter"]
+    role: Literal["screener", "writer", "fixer", "arbiter", "reranker"]
     attempt: int = Field(ge=1)
     model: str
     prompt_digest: str

@@ -179,6 +179,9 @@ class EvaluationSettings(Section):
         (), description="Retrieval methods; none given takes all lexical ones and the encoders."
     )
     depth: int = Field(1000, ge=10, description="Length of the rankings that are scored.")
+    metrics: tuple[str, ...] = Field(
+        (), description="Metrics of a leaderboard; none given takes the usual ones."
+    )
 
 
 class Settings(BaseSettings):

@@ -103,7 +103,7 @@ def _scores(
     depth = settings.evaluation.depth
     methods = chosen_methods(settings.evaluation, settings.search)
     means = benchmarks.mean_scores(
-        database, published.benchmark_id, [method_key(method, depth) for method in methods]
+        database, published.benchmark_id, [method_key(method, settings) for method in methods]
     )
     collection = next(item for item in collections if item.name == published.collection)
     return BenchmarkScores(

@@ -110,9 +110,18 @@ class World:
         ]  # fmt: skip
 
     def run(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end."""
+        """Run a command over the source to its end."""
+        return self.finish(self.command(name, *options))
+
+    def run_on_folder(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """Run a command that takes benchmarks as folders to its end."""
+        places = ["--store", str(self.store), "--output", str(self.output)]
+        return self.finish([COSQA, name, *places, *options])
+
+    def finish(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run a command line to its end."""
         return subprocess.run(
-            self.command(name, *options), env=self.env, cwd=self.folder, text=True,
+            command, env=self.env, cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False,
         )  # fmt: skip
 
