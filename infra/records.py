@@ -168,13 +168,55 @@ class ExecutionResult(Record):
     target_calls: int = 0
 
 
+class Trial(Record):
+    """A test program's run against a mutant: the code under test with one mistake."""
+
+    change: str
+    outcome: Outcome
+
+
+class OracleReport(Record):
+    """What the gates found of a test program that ran.
+
+    Attributes:
+        faults: Gate that the program failed → what is wrong with it.
+        trials: Its runs against mutants; none where it failed before, or fails on the code itself.
+    """
+
+    faults: dict[str, str] = Field(default_factory=dict)
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def killed(self) -> int:
+        """How many mutants failed an assertion."""
+        return sum(trial.outcome == "assertion_failed" for trial in self.trials)
+
+    @property
+    def survivors(self) -> tuple[str, ...]:
+        """The mistakes that the program did not notice."""
+        return tuple(trial.change for trial in self.trials if trial.outcome == "passed")
+
+    @property
+    def mutation_score(self) -> float | None:
+        """Share of killed mutants, None without any.
+
+        A mutant that raises or hangs dies to any call and is left out.
+        """
+        judged = self.killed + len(self.survivors)
+        return self.killed / judged if judged else None
+
+
 class Execution(Record):
-    """One run of one test program for a pair; round 0 is the writer's own program."""
+    """One run of one test program for a pair; round 0 is the writer's own program.
+
+    ``oracle`` is None where the gates are off or the program could not be run to its end.
+    """
 
     round: int = Field(ge=0)
     program: str
     requirements: tuple[str, ...] = ()
     result: ExecutionResult
+    oracle: OracleReport | None = None
 
 
 class Annotation(Record):

@@ -138,6 +138,15 @@ class AnnotationSettings(Section):
     )
 
 
+class GateSettings(Section):
+    """What a test program must show before its result is evidence."""
+
+    mutants: int = Field(8, ge=2, le=100, description="Broken versions of the code, at most.")
+    mutant_timeout_s: float = Field(2.0, gt=0, description="For a run against one of them.")
+    least_killed: int = Field(2, ge=1, description="How many of them must fail an assertion.")
+    least_score: float = Field(0.5, ge=0, le=1, description="Their share of those that ran.")
+
+
 class SandboxSettings(Section):
     """The box: limits that each program runs under."""
 
@@ -194,6 +203,7 @@ class Settings(BaseSettings):
     encoder: EncoderSettings = EncoderSettings()
     llm: LanguageModelSettings = LanguageModelSettings()
     annotation: AnnotationSettings = AnnotationSettings()
+    gates: GateSettings = GateSettings()
     sandbox: SandboxSettings = SandboxSettings()
     ray: RaySettings = RaySettings()
     publish: PublishSettings = PublishSettings()
