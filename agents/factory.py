@@ -4,13 +4,17 @@ from collections.abc import Callable
 
 from agents.arbiter import Arbiter
 from agents.committee import Agents, Committee
+from agents.configurations import PLANS
 from agents.embedded import adapted
 from agents.endpoint import Endpoint
 from agents.executor import Executor
 from agents.fixer import Fixer
+from agents.gates import Gatekeeper
+from agents.laboratory import Laboratory
 from agents.language_model import LanguageModel
 from agents.replies import ReplyStore
 from agents.screener import Screener
+from agents.simulator import Simulator
 from agents.writer import Writer
 from infra.errors import SettingsError
 from infra.settings import Settings
@@ -40,18 +44,21 @@ def build_committee(
     if llm.is_demo and endpoint is None:
         raise SettingsError(f"{llm.model} needs the endpoint that agents.embedded serves it at")
     model = LanguageModel(llm, ReplyStore(settings.store.replies), endpoint)
-    agents = Agents(
-        screener=Screener(model),
-        writer=Writer(model),
+    plan = PLANS[settings.annotation.configuration]
+    writer = Writer(model)
+    laboratory = Laboratory(
+        sandbox=sandbox,
+        writer=writer,
         executor=Executor(),
         fixer=Fixer(model, distribution_for),
+        max_try_time=settings.annotation.max_try_time if plan.mends else 0,
+        gatekeeper=Gatekeeper(settings.gates) if plan.gated else None,
+    )
+    agents = Agents(
+        screener=Screener(model),
+        writer=writer,
+        simulator=Simulator(model),
+        laboratory=laboratory,
         arbiter=Arbiter(model),
     )
-    return Committee(
-        agents=agents,
-        sandbox=sandbox,
-        model=model,
-        recipe_id=recipe_id,
-        max_try_time=settings.annotation.max_try_time,
-        demo=llm.is_demo,
-    )
+    return Committee(agents=agents, plan=plan, model=model, recipe_id=recipe_id, demo=llm.is_demo)

@@ -3,6 +3,7 @@
 import ast
 import warnings
 from collections.abc import Iterator
+from itertools import chain
 
 from agents.assertions import assertions_in, is_weak
 from agents.dotted_names import DottedNames
@@ -64,11 +65,17 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
         yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
+def _imported_by(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        yield from (alias.asname or alias.name for alias in statement.names)
+
+
 def _meddling(tree: ast.Module, names: DottedNames, own: frozenset[str]) -> str:
     """Say what of the target the program defines anew, replaces or never imports."""
     for statement in _outside_classes(tree):
         if not _comes_from_target(statement, names):
-            for name in own.intersection(_bound_by(statement)):
+            bound = chain(_bound_by(statement), _imported_by(statement))
+            for name in own.intersection(bound):
                 return f"line {statement.lineno} defines {name}, which is the code under test"
     replaced = {f"{_TARGET}.{name}" for name in own} | {f"sys.modules['{_TARGET}']"}
     for node in ast.walk(tree):
@@ -87,6 +94,8 @@ def _outside_classes(node: ast.AST) -> Iterator[ast.stmt]:
 
 
 def _comes_from_target(statement: ast.stmt, names: DottedNames) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return statement.module == _TARGET
     value = getattr(statement, "value", None)
     return value is not None and names.of(value).startswith(f"{_TARGET}.")
 

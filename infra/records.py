@@ -113,7 +113,7 @@ class LanguageModelCall(Record):
     that the reply came from the store of replies and cost nothing this time.
     """
 
-    role: Literal["screener", "writer", "fixer", "arbiter"]
+    role: Literal["screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge"]
     attempt: int = Field(ge=1)
     model: str
     prompt_digest: str
@@ -219,12 +219,23 @@ class Execution(Record):
     oracle: OracleReport | None = None
 
 
+Grade = Literal["screened", "valid_oracle", "void_oracle", "ungated", "undecided"]
+
+
 class Annotation(Record):
     """What the agents made of a pair under a recipe, with all the evidence.
 
     ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
     judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: to be asked
     again). ``path`` names the way through Algorithm 1, for counting.
+
+    Attributes:
+        grade: What the label rests on: reading alone (``screened``), a test program that passed
+            the gates (``valid_oracle``) or failed them (``void_oracle``), agents that ran no gates
+            (``ungated``); ``undecided`` without a label.
+        judgements: How many independent judgements there were: each valid oracle's and the last
+            word.
+        agreeing: How many of them say what the label says.
     """
 
     query_id: str
@@ -236,6 +247,9 @@ class Annotation(Record):
     path: str
     reason: str = ""
     demo: bool = False
+    grade: Grade = "undecided"
+    judgements: int = Field(0, ge=0)
+    agreeing: int = Field(0, ge=0)
     calls: tuple[LanguageModelCall, ...] = ()
     executions: tuple[Execution, ...] = ()
     seconds: float = 0.0

@@ -9,6 +9,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -19,6 +20,7 @@ from pydantic_settings import (
 )
 
 from infra.errors import SettingsError
+from infra.records import Grade
 
 _CORES = os.cpu_count() or 1
 
@@ -126,9 +128,18 @@ class LanguageModelSettings(Section):
         return self.model.startswith("embedded/")
 
 
+Configuration = Literal["single", "arbiter", "writer", "executor", "simulated", "paper", "gated"]
+
+
 class AnnotationSettings(Section):
     """How pairs are worked through."""
 
+    configuration: Configuration = Field(
+        "paper",
+        description="Who judges: single (one model reads), arbiter (a screener before it), then "
+        "each with more: writer, executor, simulated (executor), paper (all five agents), gated "
+        "(test programs must prove themselves first).",
+    )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
     max_try_time: int = Field(3, ge=0, le=20, description="Rounds of the fixer (Algorithm 1).")
     shard_size: int = Field(50, ge=1, description="Pairs for one Prefect task run on Ray.")
@@ -179,6 +190,11 @@ class PublishSettings(Section):
     folder: Path = Field(Path("cosqa-benchmarks"), description="Folder of the exported benchmarks.")
     allow_demo: bool = Field(False, description="Export labels of the demo model as a dataset.")
     include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
+    grades: tuple[Grade, ...] = Field(
+        ("screened", "valid_oracle", "void_oracle", "ungated"),
+        min_length=1,
+        description="Export only labels of the agents that rest on this.",
+    )
 
 
 class EvaluationSettings(Section):

@@ -27,7 +27,7 @@ def published_benchmarks(
     database = open_database(settings.store)
     found = []
     for origin in label_origins(settings.store, collection, settings.search):
-        benchmark = labelled_benchmark(database, collection, origin, settings.search)
+        benchmark = labelled_benchmark(database, collection, origin, settings)
         published = published_as(benchmark, collection, settings.publish.folder)
         if benchmarks.find_benchmark(database, published.benchmark_id) == published:
             found.append((published, origin))
@@ -84,7 +84,7 @@ def _evaluate_method(
 ) -> Evaluation:
     database = open_database(settings.store)
     started = time.monotonic()
-    benchmark = labelled_benchmark(database, collection, published.label_origin, settings.search)
+    benchmark = labelled_benchmark(database, collection, published.label_origin, settings)
     rankings = rank(database, collection.name, benchmark, method, settings.evaluation.depth)
     qrels: dict[str, dict[str, float]] = {}
     for label in benchmark.labels:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from infra.records import Annotation, Label, Record
+from infra.records import Annotation, Grade, Label, Record
 from infra.store.database import Database, Transaction
 
 _PAIR = ("query_id", "code_id", "recipe_id")
@@ -76,6 +76,7 @@ def add_annotations(database: Database, annotations: Sequence[Annotation]) -> No
                 | {"ordinal": ordinal, "requirements": list(run.requirements)}
                 | run.model_dump(include={"round", "program"})
                 | run.result.model_dump()
+                | {"oracle": run.oracle and run.oracle.model_dump_json()}
                 for item in annotations
                 for ordinal, run in enumerate(item.executions)
             ],
@@ -97,9 +98,13 @@ def _forget(tx: Transaction, annotations: Sequence[Annotation]) -> None:
 
 
 def agent_labels(
-    database: Database, recipe_id: str, search_id: str, collection: str
+    database: Database,
+    recipe_id: str,
+    search_id: str,
+    collection: str,
+    grades: Sequence[Grade] | None = None,
 ) -> list[Label]:
-    """Return the labels that a recipe gave to a search's candidates."""
+    """Return the labels that a recipe gave to a search's candidates; ``grades`` None takes all."""
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT query_id, code_id, 'agents:' || recipe_id AS origin, "
@@ -107,8 +112,8 @@ def agent_labels(
             "JOIN candidates USING (query_id, code_id) "
             "JOIN collection_queries USING (query_id) "
             "WHERE recipe_id = ? AND search_id = ? AND collection = ? AND status = 'labelled' "
-            "ORDER BY query_id, code_id",
-            [recipe_id, search_id, collection],
+            "AND (? IS NULL OR list_contains(?::VARCHAR[], grade)) ORDER BY query_id, code_id",
+            [recipe_id, search_id, collection, *[None if grades is None else list(grades)] * 2],
         )
     return [Label.model_validate(row) for row in rows]
 
@@ -236,9 +241,9 @@ def _without_key(row: Mapping[str, object]) -> dict[str, object]:
 
 def _nested(row: Mapping[str, object]) -> dict[str, object]:
     own = ("round", "program", "requirements")
-    return {name: row[name] for name in own} | {
-        "result": {name: value for name, value in row.items() if name not in own}
-    }
+    oracle = json.loads(str(row["oracle"])) if row["oracle"] else None
+    result = {name: value for name, value in row.items() if name not in own and name != "oracle"}
+    return {name: row[name] for name in own} | {"oracle": oracle, "result": result}
 
 
 def _append(

@@ -17,6 +17,7 @@ from agents.screener import Screener
 from infra.records import Code, Pair, Query
 from infra.settings import (
     AnnotationSettings,
+    Configuration,
     LanguageModelSettings,
     Settings,
     StoreSettings,
@@ -68,12 +69,18 @@ class Bench:
         self._stack.push_async_callback(model.close)
         return model
 
-    def committee(self, sandbox: Sandbox, rounds: int = 3, **settings: Any) -> Committee:
+    def committee(
+        self,
+        sandbox: Sandbox,
+        rounds: int = 3,
+        configuration: Configuration = "paper",
+        **settings: Any,
+    ) -> Committee:
         """Return a committee on the server."""
         everything = Settings(
             llm=LanguageModelSettings(**{**QUICK, **settings}),
             store=StoreSettings(folder=self.folder),
-            annotation=AnnotationSettings(max_try_time=rounds),
+            annotation=AnnotationSettings(max_try_time=rounds, configuration=configuration),
         )
         names = {"yaml": "PyYAML"}
         committee = build_committee(

@@ -158,6 +158,11 @@ import target
 clamp = lambda value, low, high: high
 assert clamp(5, 0, 3) == 3
 """),
+    Case("imports another function under the target's name", _ALONE, """
+import target
+from math import fmod as clamp
+assert clamp(5, 2) == 1
+"""),
     Case("replaces the function in its module", _ALONE, """
 import target
 target.clamp = lambda value, low, high: high
