@@ -79,6 +79,7 @@ class Committee:
 
         Raises:
             ModelRefusedError: The provider refuses every request: the run must stop.
+            BudgetExhaustedError: What may be spent is spent: the run must stop.
         """
         started = time.monotonic()
         evidence = Evidence()

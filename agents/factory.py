@@ -12,6 +12,7 @@ from agents.fixer import Fixer
 from agents.gates import Gatekeeper
 from agents.laboratory import Laboratory
 from agents.language_model import LanguageModel
+from agents.ledger import Ledger
 from agents.replies import ReplyStore
 from agents.screener import Screener
 from agents.simulator import Simulator
@@ -43,7 +44,9 @@ def build_committee(
     llm = adapted(settings.llm)
     if llm.is_demo and endpoint is None:
         raise SettingsError(f"{llm.model} needs the endpoint that agents.embedded serves it at")
-    model = LanguageModel(llm, ReplyStore(settings.store.replies), endpoint)
+    model = LanguageModel(
+        llm, ReplyStore(settings.store.replies), Ledger(settings.store.ledgers, llm), endpoint
+    )
     plan = PLANS[settings.annotation.configuration]
     writer = Writer(model)
     laboratory = Laboratory(

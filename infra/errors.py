@@ -10,6 +10,7 @@ CosqaError
 ├── EncoderError             a checkpoint cannot be loaded or gave unusable vectors
 ├── LanguageModelError       the model did not do its part
 │   ├── ModelUnavailableError    no answer: connection, time-out, 5xx, 429 after all retries
+│   ├── BudgetExhaustedError     what may be spent on the model is spent
 │   ├── ModelRefusedError        the provider rejected the request: key, model name, request
 │   ├── PromptDeclinedError      the provider declined one prompt: too long, or against its policy
 │   └── UnreadableReplyError     an answer that does not validate, after being asked again
@@ -62,6 +63,10 @@ class LanguageModelError(CosqaError):
 
 class ModelUnavailableError(LanguageModelError):
     """No answer came: connection, time-out, server error or rate limit, after all retries."""
+
+
+class BudgetExhaustedError(LanguageModelError):
+    """What may be spent on the model is spent, or cannot be counted."""
 
 
 class ModelRefusedError(LanguageModelError):

@@ -56,6 +56,11 @@ class StoreSettings(Section):
         """Folder of the language models' replies, by content."""
         return self.folder / "replies"
 
+    @property
+    def ledgers(self) -> Path:
+        """Folder of what was spent on each language model."""
+        return self.folder / "ledgers"
+
 
 class SourceSettings(Section):
     """What goes in."""
@@ -112,7 +117,18 @@ class LanguageModelSettings(Section):
     timeout_s: float = Field(120.0, gt=0, description="For one request.")
     max_retries: int = Field(5, ge=0, description="After 408, 409, 429, 5xx and lost connections.")
     max_backoff_s: float = Field(60.0, gt=0, description="Longest wait between two tries.")
-    requests_per_minute: int = Field(0, ge=0, description="0 means no limit.")
+    requests_per_minute: int = Field(
+        0, ge=0, description="Of all workers with this key together; 0 means no limit."
+    )
+    tokens_per_minute: int = Field(
+        0, ge=0, description="Asked and answered, of all workers together; 0 means no limit."
+    )
+    budget_tokens: int | None = Field(
+        None, ge=1, description="May be spent on this model by this store, in all runs together."
+    )
+    budget_usd: float | None = Field(
+        None, gt=0, description="The same in US dollars; needs a model whose price is known."
+    )
     max_code_characters: int = Field(
         12_000, ge=200, description="Code longer than this is cut where it stands in a prompt."
     )

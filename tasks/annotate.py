@@ -17,7 +17,7 @@ from prefect.logging import get_run_logger
 
 from agents import Endpoint, build_committee, recipe_of
 from agents.embedded import embedded_server, find_model_file
-from infra.errors import LanguageModelError, ModelUnavailableError
+from infra.errors import BudgetExhaustedError, LanguageModelError, ModelUnavailableError
 from infra.identity import digest_of
 from infra.records import Annotation, Pair, Record
 from infra.settings import LanguageModelSettings, Settings
@@ -140,6 +140,7 @@ def annotate_shard(
 
     Raises:
         ModelRefusedError: The key, the model's name or the request is wrong.
+        BudgetExhaustedError: What may be spent on the model is spent.
         ModelUnavailableError: So many pairs failed in a row that the rest would only fail too.
     """
     done = outbox.finished()
@@ -166,10 +167,15 @@ async def _judge_all(
     committee = build_committee(settings, recipe_id, sandbox, distribution_for, endpoint)
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     queue = iter(pairs)
+    stopped: list[BudgetExhaustedError] = []
 
     async def work() -> None:
         for pair in queue:
-            annotation = await committee.judge(pair)
+            try:
+                annotation = await committee.judge(pair)
+            except BudgetExhaustedError as error:  # lets requests that are paid come to their end
+                stopped.append(error)
+                return
             await asyncio.to_thread(outbox.put, annotation)
             counter.count(annotation)
 
@@ -182,6 +188,8 @@ async def _judge_all(
     finally:
         await committee.close()
         await sandbox.close()
+    if stopped:
+        raise stopped[0]
     return counter.failed
 
 

@@ -12,6 +12,7 @@ from agents import Committee, build_committee
 from agents.endpoint import Endpoint
 from agents.evidence import Evidence
 from agents.language_model import LanguageModel
+from agents.ledger import Ledger
 from agents.replies import ReplyStore
 from agents.screener import Screener
 from infra.records import Code, Pair, Query
@@ -65,7 +66,12 @@ class Bench:
     def model(self, endpoint: Endpoint | None = None, **settings: Any) -> LanguageModel:
         """Return a client of the server, or of another."""
         llm = LanguageModelSettings(**{**QUICK, **settings})
-        model = LanguageModel(llm, ReplyStore(self.folder / "replies"), endpoint or self.endpoint)
+        model = LanguageModel(
+            llm,
+            ReplyStore(self.folder / "replies"),
+            Ledger(self.folder / "ledgers", llm),
+            endpoint or self.endpoint,
+        )
         self._stack.push_async_callback(model.close)
         return model
 
