@@ -32,12 +32,16 @@ _POLL_S = 0.5
 _worker_loop = asyncio.Runner()  # one loop for the life of a worker's process
 
 
-class Outbox(Protocol):
-    """A shard's way to the flow's process (`tasks.ray_workers.Mailbox`)."""
+class Recipient(Protocol):
+    """Where annotations go the moment they are made."""
 
     def put(self, annotation: Annotation) -> None:
-        """Send one annotation."""
+        """Take one annotation."""
         ...
+
+
+class Outbox(Recipient, Protocol):
+    """A shard's way to the flow's process (`tasks.ray_workers.Mailbox`)."""
 
     def drain(self) -> list[Annotation]:
         """Return what has come in since the last call."""
@@ -145,7 +149,7 @@ def annotate_shard(
     """
     done = outbox.finished()
     waiting = [pair for pair in pairs if (pair.query.query_id, pair.code.code_id) not in done]
-    failed = _worker_loop.run(_judge_all(waiting, settings, recipe_id, outbox, endpoint))
+    failed = _worker_loop.run(judge_all(waiting, settings, recipe_id, outbox, endpoint))
     get_run_logger().info("shard %s: %s pairs judged, %s failed", number, len(waiting), failed)
     return failed
 
@@ -156,13 +160,20 @@ def _may_pass_by_itself(state: object) -> bool:
     return not isinstance(error, LanguageModelError)
 
 
-async def _judge_all(
+async def judge_all(
     pairs: Sequence[Pair],
     settings: Settings,
     recipe_id: str,
-    outbox: Outbox,
+    outbox: Recipient,
     endpoint: Endpoint | None,
 ) -> int:
+    """Judge pairs, several at once, and send each annotation off; return how many failed.
+
+    Raises:
+        ModelRefusedError: The key, the model's name or the request is wrong.
+        ModelUnavailableError: So many pairs failed in a row that the rest would only fail too.
+        BudgetExhaustedError: What may be spent on the model is spent.
+    """
     sandbox = make_sandbox(settings.sandbox)
     committee = build_committee(settings, recipe_id, sandbox, distribution_for, endpoint)
     counter = _FailureCounter(settings.annotation.stop_after_failures)
