@@ -11,7 +11,8 @@ import typer
 from flows.annotators import app as annotators
 from flows.options import settings_from
 from infra.errors import CosqaError
-from infra.settings import Settings
+from infra.settings import Settings, load_settings
+from infra.settings_reference import settings_reference
 
 app = typer.Typer(
     name="cosqa",
@@ -83,6 +84,12 @@ for _name, _help in {
     app.command(_name, help=_help)(_command(_name))
 
 app.add_typer(annotators, name="annotators")
+
+
+@app.command("settings")
+def show_settings() -> None:
+    """Print all settings in force as a commented cosqa.toml."""
+    typer.echo(settings_reference(load_settings()))
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ def published_benchmarks(
     """Return the exports of a collection as it is now, each with the origin of its labels."""
     database = open_database(settings.store)
     found = []
-    for origin in label_origins(settings.store, collection, settings.search):
+    for origin in label_origins(collection, settings):
         benchmark = labelled_benchmark(database, collection, origin, settings)
         published = published_as(benchmark, collection, settings.publish.folder)
         if benchmarks.find_benchmark(database, published.benchmark_id) == published:

@@ -269,7 +269,7 @@ def latest_recipe(database: Database, search_id: str) -> StoredRecipe | None:
     """Return the recipe that annotated a search's candidates last, None where nobody has."""
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT recipe_id, body->>'model' AS model, recipes.demo FROM annotations "
+            "SELECT recipe_id, body->>'$.model.model' AS model, recipes.demo FROM annotations "
             "JOIN recipes USING (recipe_id) JOIN candidates USING (query_id, code_id) "
             "WHERE search_id = ? ORDER BY annotated_at DESC LIMIT 1",
             [search_id],
