@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import (  # type: ignore[import-untyped]
+from sklearn.metrics import (
     cohen_kappa_score,
     precision_score,
     recall_score,
