@@ -18,6 +18,7 @@ CosqaError
 │   ├── EngineUnavailableError   no Docker engine answers
 │   ├── ImageMissingError        the sandbox image is not there
 │   └── BoxLostError             a box vanished or broke its protocol in mid-run
+├── CanaryError              the judges get pairs with known answers wrong
 └── PublishError             an export would be dishonest or incomplete
 
 A program that fails inside a box is a result, not an error; a pair that cannot be judged is a row
@@ -95,6 +96,10 @@ class ImageMissingError(SandboxError):
 
 class BoxLostError(SandboxError):
     """A box vanished or broke its protocol in mid-run."""
+
+
+class CanaryError(CosqaError):
+    """The judges get too many pairs with known answers wrong."""
 
 
 class PublishError(CosqaError):

@@ -160,6 +160,12 @@ class AnnotationSettings(Section):
     max_try_time: int = Field(3, ge=0, le=20, description="Rounds of the fixer (Algorithm 1).")
     shard_size: int = Field(50, ge=1, description="Pairs for one Prefect task run on Ray.")
     concurrency: int = Field(4, ge=1, le=256, description="Pairs at once inside a shard.")
+    canaries: int = Field(
+        12, ge=0, description="Pairs with known answers mixed into a run, a tenth of it at most."
+    )
+    canary_limit: float = Field(
+        0.4, ge=0, le=1, description="Share of them that may be judged wrongly before a run stops."
+    )
     stop_after_failures: int = Field(
         10, ge=1, description="Failed pairs in a row after which a shard gives up."
     )

@@ -24,6 +24,7 @@ from infra.settings import LanguageModelSettings, Settings
 from infra.store import annotations, benchmarks, candidates, corpus, open_database
 from sandbox.imports import distribution_for
 from sandbox.registry import make_sandbox
+from tasks.canaries import Canary, CanaryWatch, mixed_in, next_canaries
 from tasks.embed import cut
 from tasks.progress import Progress, progress
 from tasks.references import AnnotationReference, SearchReference
@@ -35,8 +36,8 @@ _worker_loop = asyncio.Runner()  # one loop for the life of a worker's process
 class Recipient(Protocol):
     """Where annotations go the moment they are made."""
 
-    def put(self, annotation: Annotation) -> None:
-        """Take one annotation."""
+    def put(self, annotation: Annotation) -> bool:
+        """Take one annotation; tell whether more are wanted."""
         ...
 
 
@@ -51,12 +52,17 @@ class Outbox(Recipient, Protocol):
         """Return (query, code) of all finished pairs that came in."""
         ...
 
+    def close(self) -> None:
+        """Want no more annotations."""
+        ...
+
 
 class AnnotationPlan(Record):
-    """What is left to judge: shards of pairs, under a recipe."""
+    """What is left to judge: shards of pairs, canaries among them, under a recipe."""
 
     reference: AnnotationReference
     shards: tuple[tuple[Pair, ...], ...]
+    canaries: tuple[Canary, ...] = ()
 
     @property
     def pairs(self) -> int:
@@ -98,6 +104,7 @@ def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPl
     }
     code_of = {item.code_id: item for item in corpus.load_codes(database, search.collection)}
     pairs = [Pair(query=query_of[query], code=code_of[code]) for query, code in waiting]
+    birds = next_canaries(done, len(pairs), settings)
     get_run_logger().info(
         "%s of %s pairs of %s are left to judge by %s", f"{len(pairs):,}", f"{len(found):,}",
         search.collection, settings.llm.model,
@@ -110,7 +117,10 @@ def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPl
             model=settings.llm.model,
             demo=settings.llm.is_demo,
         ),
-        shards=tuple(tuple(shard) for shard in cut(pairs, settings.annotation.shard_size)),
+        shards=tuple(
+            tuple(shard) for shard in cut(mixed_in(pairs, birds), settings.annotation.shard_size)
+        ),
+        canaries=birds,
     )
 
 
@@ -187,8 +197,10 @@ async def judge_all(
             except BudgetExhaustedError as error:  # lets requests that are paid come to their end
                 stopped.append(error)
                 return
-            await asyncio.to_thread(outbox.put, annotation)
+            wanted = await asyncio.to_thread(outbox.put, annotation)
             counter.count(annotation)
+            if not wanted:
+                return
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -260,13 +272,16 @@ def gather_annotations(
     outbox: Outbox,
     settings: Settings,
     bar: Progress,
+    canaries: Sequence[Canary] = (),
 ) -> int:
     """Store annotations as they come in until all shards have ended; return how many failed.
 
     Raises:
+        CanaryError: Too many pairs with known answers were judged wrongly.
         CosqaError: A shard ended with that error; what the others sent is stored.
     """
     database = open_database(settings.store)
+    watch = CanaryWatch({canary.key: canary.label for canary in canaries}, settings)
     running = list(futures)
     while running:
         running[0].wait(timeout=_POLL_S)
@@ -274,4 +289,10 @@ def gather_annotations(
         if arrived := outbox.drain():
             annotations.add_annotations(database, arrived)
             bar.advance(len(arrived))
+            watch.see(arrived)
+            if watch.alarm:
+                outbox.close()
+    watch.report()
+    if alarm := watch.alarm:
+        raise alarm
     return sum(future.result() for future in futures)

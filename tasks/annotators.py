@@ -54,9 +54,10 @@ class _Shelf:
         self._database = database
         self._lock = Lock()  # DuckDB opens one file in one thread of a process at a time
 
-    def put(self, annotation: Annotation) -> None:
+    def put(self, annotation: Annotation) -> bool:
         with self._lock:
             annotations.add_annotations(self._database, [annotation])
+        return True
 
 
 def compare_annotators(

@@ -135,7 +135,10 @@ def undecided_pairs(
 
 
 def count_by(
-    database: Database, recipe_id: str, search_id: str, column: Literal["status", "path", "label"]
+    database: Database,
+    recipe_id: str,
+    search_id: str,
+    column: Literal["status", "path", "label", "grade"],
 ) -> dict[str, int]:
     """Return value → number of a search's annotations, by one column; no value counts as "none"."""
     with database.transaction() as tx:
