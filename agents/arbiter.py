@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from agents.evidence import Evidence, Standing, Tested
-from agents.language_model import LanguageModel
+from agents.language_model import Model
 from agents.oracle import reason_of
 from agents.prompting import Prompt, Role, fence, question_of, shorten, system_text
 from agents.structure import Reply
@@ -47,7 +47,7 @@ class Judgement(Reply):
 class Arbiter:
     """Judges pairs by their evidence (CoSQA+, Algorithm 1), or by reading where there is none."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
 
     async def read(self, pair: Pair, evidence: Evidence) -> Judgement:

@@ -9,7 +9,7 @@ from agents.arbiter import Arbiter, Judgement, is_confirmed
 from agents.configurations import Plan
 from agents.evidence import Draft, Evidence, Standing, Tested
 from agents.laboratory import Laboratory
-from agents.language_model import LanguageModel
+from agents.language_model import Model
 from agents.paths import AnnotationPath, path_of
 from agents.screener import Screener
 from agents.simulator import Simulator
@@ -66,7 +66,7 @@ class Committee:
     """
 
     def __init__(
-        self, *, agents: Agents, plan: Plan, model: LanguageModel, recipe_id: str, demo: bool
+        self, *, agents: Agents, plan: Plan, model: Model, recipe_id: str, demo: bool
     ) -> None:
         self._agents = agents
         self._plan = plan

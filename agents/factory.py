@@ -11,7 +11,7 @@ from agents.executor import Executor
 from agents.fixer import Fixer
 from agents.gates import Gatekeeper
 from agents.laboratory import Laboratory
-from agents.language_model import LanguageModel
+from agents.language_model import LanguageModel, Model
 from agents.ledger import Ledger
 from agents.replies import ReplyStore
 from agents.screener import Screener
@@ -47,6 +47,17 @@ def build_committee(
     model = LanguageModel(
         llm, ReplyStore(settings.store.replies), Ledger(settings.store.ledgers, llm), endpoint
     )
+    return assembled(settings, recipe_id, sandbox, distribution_for, model)
+
+
+def assembled(
+    settings: Settings,
+    recipe_id: str,
+    sandbox: Sandbox,
+    distribution_for: Callable[[str], str],
+    model: Model,
+) -> Committee:
+    """Return the committee that the settings describe around any model; see `build_committee`."""
     plan = PLANS[settings.annotation.configuration]
     writer = Writer(model)
     laboratory = Laboratory(
@@ -64,4 +75,6 @@ def build_committee(
         laboratory=laboratory,
         arbiter=Arbiter(model),
     )
-    return Committee(agents=agents, plan=plan, model=model, recipe_id=recipe_id, demo=llm.is_demo)
+    return Committee(
+        agents=agents, plan=plan, model=model, recipe_id=recipe_id, demo=settings.llm.is_demo
+    )

@@ -8,7 +8,7 @@ from typing import Literal
 
 from agents.assertions import demands_of
 from agents.evidence import Draft, Evidence
-from agents.language_model import LanguageModel
+from agents.language_model import Model
 from agents.oracle import Gate
 from agents.prompting import Prompt, fence, question_of, system_text
 from agents.scrutiny import faults_of
@@ -37,7 +37,7 @@ class Fixer:
         distribution_for: The distribution that provides a top-level module.
     """
 
-    def __init__(self, model: LanguageModel, distribution_for: Callable[[str], str]) -> None:
+    def __init__(self, model: Model, distribution_for: Callable[[str], str]) -> None:
         self._model = model
         self._distribution_for = distribution_for
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from agents.endpoint import Endpoint
 from agents.evidence import Evidence
@@ -35,6 +35,22 @@ class _Question(Record):
     attempt: int
     messages: tuple[dict[str, str], ...]
     reply_schema: dict[str, Any]
+
+
+class Model(Protocol):
+    """Whom the agents ask; ``code_limit`` is the longest code that a prompt may show."""
+
+    code_limit: int
+
+    async def ask(
+        self, role: Role, prompt: Prompt, reply_type: type[ReplyType], evidence: Evidence
+    ) -> ReplyType:
+        """Return a reply of that shape, adding every call to the evidence."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        ...
 
 
 class LanguageModel:

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from agents.evidence import Draft, Evidence
-from agents.language_model import LanguageModel
+from agents.language_model import Model
 from agents.prompting import Prompt, fence, question_of, shorten, system_text
 from agents.structure import Reply
 from infra.records import ExecutionResult, Pair
@@ -19,7 +19,7 @@ class Prediction(Reply):
 class Simulator:
     """Imagines runs (CoSQA+, Table VI, "+ simulated executor")."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
 
     async def run(self, pair: Pair, draft: Draft, evidence: Evidence) -> ExecutionResult:

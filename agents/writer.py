@@ -1,7 +1,7 @@
 """The test-program generator: a program whose run shows whether the code answers the query."""
 
 from agents.evidence import Draft, Evidence
-from agents.language_model import LanguageModel
+from agents.language_model import Model
 from agents.prompting import Prompt, Role, fence, question_of, shorten, system_text
 from agents.signature import signature_of
 from agents.structure import Reply
@@ -18,7 +18,7 @@ class Composition(Reply):
 class Writer:
     """Writes the test program of an unclear pair (CoSQA+, Algorithm 1)."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
 
     async def write(self, pair: Pair, evidence: Evidence) -> Draft:

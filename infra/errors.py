@@ -18,6 +18,7 @@ CosqaError
 │   ├── EngineUnavailableError   no Docker engine answers
 │   ├── ImageMissingError        the sandbox image is not there
 │   └── BoxLostError             a box vanished or broke its protocol in mid-run
+├── ReplayError              stored replies and executions do not give the stored labels
 ├── CanaryError              the judges get pairs with known answers wrong
 └── PublishError             an export would be dishonest or incomplete
 
@@ -96,6 +97,10 @@ class ImageMissingError(SandboxError):
 
 class BoxLostError(SandboxError):
     """A box vanished or broke its protocol in mid-run."""
+
+
+class ReplayError(CosqaError):
+    """Stored replies and executions do not give the stored labels."""
 
 
 class CanaryError(CosqaError):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from infra.records import Annotation, Grade, Label, Record
+from infra.records import Annotation, Code, Grade, Label, Pair, Query, Record
 from infra.store.database import Database, Transaction
 
 _PAIR = ("query_id", "code_id", "recipe_id")
@@ -38,6 +38,37 @@ def load_recipe(database: Database, recipe_id: str) -> dict[str, object]:
         body = tx.value("SELECT body FROM recipes WHERE recipe_id = ?", [recipe_id])
     loaded: dict[str, object] = json.loads(str(body))
     return loaded
+
+
+def recipe_ids(database: Database) -> list[str]:
+    """Return the recipes under which anything was annotated, in the order of their making."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT recipe_id FROM recipes SEMI JOIN annotations USING (recipe_id) "
+            "ORDER BY created_at, recipe_id"
+        )
+    return [str(recipe_id) for (recipe_id,) in rows]
+
+
+def load_pairs(database: Database, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
+    """Return the pairs whose texts the store holds, in the order of the (query, code) given."""
+    wanted: dict[str, Sequence[object]] = {
+        "place": list(range(len(pairs))),
+        "query_id": [query for query, _ in pairs],
+        "code_id": [code for _, code in pairs],
+    }
+    with database.transaction() as tx, tx.table("wanted", wanted):
+        rows = tx.rows(
+            "SELECT query_id, queries.text, code_id, codes.text FROM wanted "
+            "JOIN queries USING (query_id) JOIN codes USING (code_id) ORDER BY place"
+        )
+    return [
+        Pair(
+            query=Query(query_id=str(query), text=str(asked)),
+            code=Code(code_id=str(code), text=str(text)),
+        )
+        for query, asked, code, text in rows
+    ]
 
 
 def finished_pairs(database: Database, recipe_id: str) -> set[tuple[str, str]]:
