@@ -3,6 +3,7 @@
 from agents.evidence import Draft, Standing, standing_of
 from agents.mutants import Mutant, mutants_of
 from agents.oracle import Gate
+from agents.scaffolding import scaffolded
 from agents.scrutiny import faults_of
 from infra.records import ExecutionResult, OracleReport, Pair, Trial
 from infra.settings import GateSettings
@@ -50,7 +51,9 @@ class Gatekeeper:
 
     async def _try(self, mutant: Mutant, draft: Draft, box: Box) -> Trial:
         result = await box.run(
-            draft.program, code=mutant.code, timeout_s=self._settings.mutant_timeout_s
+            draft.program,
+            code=scaffolded(mutant.code),
+            timeout_s=self._settings.mutant_timeout_s,
         )
         change = f"line {mutant.line}: {mutant.change}"
         return Trial(change=change, outcome=result.outcome)

@@ -5,6 +5,7 @@ from agents.executor import Executor
 from agents.fixer import Fixer
 from agents.gates import Gatekeeper
 from agents.oracle import reason_of
+from agents.scaffolding import scaffolded
 from agents.writer import Writer
 from infra.records import Pair
 from sandbox.base import Box, Sandbox
@@ -45,7 +46,7 @@ class Laboratory:
         Under the gates a void program is written once more, with the reason, and a failing
         assertion brings in a second program, written without sight of the code.
         """
-        async with self._sandbox.box(pair.code.text) as box:
+        async with self._sandbox.box(scaffolded(pair.code.text)) as box:
             first = await self._try(pair, draft, box, evidence)
             if first.oracle and first.oracle.faults:
                 reason = reason_of(first.oracle)
