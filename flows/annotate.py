@@ -61,4 +61,4 @@ def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
             )
             for number, shard in enumerate(plan.shards)
         ]
-        return gather_annotations(futures, outbox, settings, bar)
+        return gather_annotations(futures, outbox, settings, bar, plan.canaries)

@@ -284,22 +284,30 @@ class DockerBox:
         await self._drop()  # the next run starts a container that has the packages
         return result
 
-    async def run(self, program: str, *, hash_seed: int = 0) -> ExecutionResult:
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        code: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ExecutionResult:
         """Run a test program; see ``Box.run``."""
         container, channel = await self._ready()
         limits = self._settings
+        timeout = min(timeout_s or limits.timeout_s, limits.timeout_s)
         keep = limits.output_kb * 1024
         job = {
-            "code": self._code,
+            "code": self._code if code is None else code,
             "program": program,
             "hash_seed": hash_seed,
-            "timeout": limits.timeout_s,
+            "timeout": timeout,
             "keep": keep,
             "cut": _OUTPUT_FACTOR * keep,
             "memory": (limits.memory_mb - _RUNNER_MEMORY_MB) * _MEGABYTE,
         }
         try:
-            answer = await self._sandbox.call(channel.ask, job, limits.timeout_s + _GRACE_S)
+            answer = await self._sandbox.call(channel.ask, job, timeout + _GRACE_S)
         except BoxLostError:
             if not await self._lost_to_memory(container):
                 raise

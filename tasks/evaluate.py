@@ -29,7 +29,7 @@ def published_benchmarks(
     database = open_database(settings.store)
     found = []
     for origin in label_origins(collection, settings):
-        benchmark = labelled_benchmark(database, collection, origin, settings.search)
+        benchmark = labelled_benchmark(database, collection, origin, settings)
         published = published_as(benchmark, collection, settings.publish.folder)
         if benchmarks.find_benchmark(database, published.benchmark_id) == published:
             found.append((published, origin))
@@ -95,7 +95,7 @@ def _evaluate_method(
     if stored := stored_evaluation(database, published, method, identity):
         return stored
     started = time.monotonic()
-    benchmark = labelled_benchmark(database, collection, published.label_origin, settings.search)
+    benchmark = labelled_benchmark(database, collection, published.label_origin, settings)
     vectors = CollectionVectors(database, collection.name)
     ranker = Ranker(benchmark.queries, benchmark.codes, vectors, reranker(benchmark, settings))
     rankings = ranker.rank(method, settings.evaluation.depth)

@@ -63,7 +63,7 @@ def publish_benchmark(
     """
     logger, database = get_run_logger(), open_database(settings.store)
     started = time.monotonic()
-    benchmark = labelled_benchmark(database, collection, origin, settings.search)
+    benchmark = labelled_benchmark(database, collection, origin, settings)
     if not benchmark.labels:
         logger.warning("%s has no labels: nothing to export", benchmark.name)
         return None
@@ -103,11 +103,11 @@ def published_as(benchmark: Benchmark, collection: StoredCollection, folder: Pat
 
 
 def labelled_benchmark(
-    database: Database, collection: StoredCollection, origin: str, search: SearchSettings
+    database: Database, collection: StoredCollection, origin: str, settings: Settings
 ) -> Benchmark:
     """Return what the store holds of a collection as labelled by one origin."""
     if origin.startswith(AGENTS):
-        return _labelled_by_agents(database, collection, origin, search)
+        return _labelled_by_agents(database, collection, origin, settings)
     everything = corpus.load_source_labels(database, collection.name)
     origins = {label.origin for label in everything}
     suffix = "" if len(origins) == 1 else "-" + origin.replace(":", "-")
@@ -122,10 +122,10 @@ def labelled_benchmark(
 
 
 def _labelled_by_agents(
-    database: Database, collection: StoredCollection, origin: str, search: SearchSettings
+    database: Database, collection: StoredCollection, origin: str, settings: Settings
 ) -> Benchmark:
     recipe_id = origin.removeprefix(AGENTS)
-    search_id = search_identity(database, collection.name, search)
+    search_id = search_identity(database, collection.name, settings.search)
     found = candidates.load_candidates(database, search_id, collection.name)
     judged = annotations.load_annotations(
         database, recipe_id, [(item.query_id, item.code_id) for item in found]
@@ -135,7 +135,9 @@ def _labelled_by_agents(
         collection,
         name=f"{collection.name}-agents",
         origin=origin,
-        labels=annotations.agent_labels(database, recipe_id, search_id, collection.name),
+        labels=annotations.agent_labels(
+            database, recipe_id, search_id, collection.name, settings.publish.grades
+        ),
         asked={item.query_id for item in judged},
     )
     return benchmark.model_copy(
