@@ -128,7 +128,8 @@ class Committee:
         draft = await self._agents.writer.write(pair, evidence)
         programs = await self._try(pair, draft, evidence)
         judgement = await self._agents.arbiter.judge(pair, programs, evidence)
-        return _arbitrated(judgement, path_of(programs[-1]), programs)
+        grade = _grade(programs) if self._plan.gated else "ungated"
+        return _arbitrated(judgement, path_of(programs[-1]), grade, programs)
 
     async def _try(self, pair: Pair, draft: Draft, evidence: Evidence) -> tuple[Tested, ...]:
         if self._plan.runs == "nowhere":
@@ -140,7 +141,10 @@ class Committee:
 
 
 def _arbitrated(
-    judgement: Judgement, path: AnnotationPath, programs: Sequence[Tested] = ()
+    judgement: Judgement,
+    path: AnnotationPath,
+    grade: Grade = "screened",
+    programs: Sequence[Tested] = (),
 ) -> _Finding:
     label: Literal[0, 1] = 1 if judgement.verdict == "answers" else 0
     said = [tested.standing is Standing.PASSED for tested in programs if tested.is_valid]
@@ -150,7 +154,7 @@ def _arbitrated(
         reason=judgement.reason,
         label=label,
         decided_by="arbiter",
-        grade=_grade(programs),
+        grade=grade,
         judgements=1 + len(said),
         agreeing=1 + said.count(label == 1),
     )
@@ -158,9 +162,5 @@ def _arbitrated(
 
 def _grade(programs: Sequence[Tested]) -> Grade:
     """Return what a label rests on; a failure that no second program confirms is no oracle."""
-    if not programs:
-        return "screened"
-    if all(tested.oracle is None for tested in programs):
-        return "ungated"
     proven = programs[-1].is_valid and programs[-1].standing is Standing.PASSED
     return "valid_oracle" if proven or is_confirmed(programs) else "void_oracle"

@@ -4,7 +4,7 @@ from agents.evidence import Draft, Evidence, Standing, Tested, standing_of
 from agents.executor import Executor
 from agents.fixer import Fixer
 from agents.gates import Gatekeeper
-from agents.oracle import reason_of
+from agents.oracle import can_be_better, reason_of
 from agents.scaffolding import scaffolded
 from agents.writer import Writer
 from infra.records import Pair
@@ -43,12 +43,12 @@ class Laboratory:
     async def examine(self, pair: Pair, draft: Draft, evidence: Evidence) -> tuple[Tested, ...]:
         """Return the test programs on which the pair is to be judged, in their last form.
 
-        Under the gates a void program is written once more, with the reason, and a failing
-        assertion brings in a second program, written without sight of the code.
+        Under the gates a void program is written once more, with the reason, if another could do
+        better; a failing assertion brings in a second program, written without sight of the code.
         """
         async with self._sandbox.box(scaffolded(pair.code.text)) as box:
             first = await self._try(pair, draft, box, evidence)
-            if first.oracle and first.oracle.faults:
+            if first.oracle and can_be_better(first.oracle):
                 reason = reason_of(first.oracle)
                 draft = await self._writer.rewrite(pair, first.draft, reason, evidence)
                 first = await self._try(pair, draft, box, evidence)

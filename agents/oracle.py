@@ -35,3 +35,12 @@ def reason_of(report: OracleReport) -> str:
             for change in report.survivors
         )
     return "\n".join(lines)
+
+
+def can_be_better(report: OracleReport) -> bool:
+    """Return whether another program could pass where this one failed.
+
+    Code that gives too few mutants that run proves no program, however good.
+    """
+    hopeless = report.faults.keys() == {Gate.KILLS_MUTANTS} and not report.survivors
+    return bool(report.faults) and not hopeless

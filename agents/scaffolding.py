@@ -1,14 +1,15 @@
 """What a function torn out of its file lacks, put before it without a model: imports and shims.
 
 Of CoSQA's functions about a fifth run once their imports are there. The function itself stays as it
-is; a line of imports comes before it, for names that it uses and binds nowhere.
+is; a line of imports comes before it, for names that it uses and binds nowhere. Annotations, which
+name types that may be anywhere, are left unevaluated.
 """
 
 import ast
 import builtins
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _SHIMS = {
     "xrange": "xrange = range",
@@ -35,6 +36,7 @@ _MEMBERS = {
     "pathlib": "Path",
 }
 _MODULE_OF = {name: module for module, names in _MEMBERS.items() for name in names.split()}
+_LAZY = "from __future__ import annotations"
 _OWN_NAMES = {"datetime", "copy", "time", "pprint", "glob"}  # modules with a member of that name
 _METHODS = {"now", "strptime", "utcnow", "combine", "fromtimestamp"}  # of datetime.datetime
 
@@ -50,14 +52,32 @@ def scaffolded(code: str) -> str:
             tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code
-    lines = sorted(filter(None, (_binding(name, tree) for name in _unbound(tree))))
-    return "\n".join(("; ".join(lines), code)) if lines else code
+    known = set(_bound(tree)) | set(dir(builtins))
+    lazy = [_LAZY] if _names_in(_annotations(tree)) - known else []
+    lines = sorted(filter(None, (_binding(name, tree) for name in _evaluated(tree) - known)))
+    return "\n".join(("; ".join(lazy + lines), code)) if lazy or lines else code
 
 
-def _unbound(tree: ast.Module) -> set[str]:
-    """Return the names that are used and bound nowhere."""
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return used - set(_bound(tree)) - set(dir(builtins))
+def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns:
+            yield node.returns
+        elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
+            yield node.annotation
+
+
+def _evaluated(tree: ast.Module) -> set[str]:
+    """Return the names that are looked up when the code runs: those of annotations are not."""
+    annotated = {id(part) for node in _annotations(tree) for part in ast.walk(node)}
+    return {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and id(node) not in annotated
+    }
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:

@@ -53,9 +53,14 @@ class Bench:
         self._stack = stack
         self.server: ScriptedServer
 
-    def serve(self, script: Sequence[dict[str, Any]], **options: Any) -> ScriptedServer:
+    def serve(
+        self,
+        script: Sequence[dict[str, Any]],
+        kind: type[ScriptedServer] = ScriptedServer,
+        **options: Any,
+    ) -> ScriptedServer:
         """Start the server."""
-        self.server = self._stack.enter_context(ScriptedServer(script, **options))
+        self.server = self._stack.enter_context(kind(script, **options))
         return self.server
 
     @property

@@ -59,7 +59,7 @@ def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
         ("executor", (["screener", "writer", "arbiter"], NEVER, 1, "ungated")),
         ("simulated", (["screener", "writer", "simulator", "arbiter"], FAILS, 0, "ungated")),
         ("paper", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "ungated")),
-        ("gated", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "ungated")),
+        ("gated", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
     ],
 )
 async def test_each_configuration_asks_its_own_agents(
@@ -170,3 +170,13 @@ async def test_without_gates_a_failing_assertion_asks_nobody_else(bench: Bench, 
     annotation = await bench.committee(always(FAILED)).judge(pair)
     assert roles(annotation) == ["screener", "writer", "arbiter"]
     assert standing(annotation) == (0, "ungated", 1, 1)
+
+
+async def test_code_that_has_hardly_any_mutants_gets_no_second_program(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: PASSED, on_mutant=raised())
+    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
+    assert roles(annotation) == ["screener", "writer", "arbiter"]
+    assert annotation.grade == "void_oracle"

@@ -25,9 +25,13 @@ def test_what_a_function_lacks_is_bound_on_a_line_before_it(body: str, line: str
     assert scaffolded(code) == f"{line}\n{code}"
 
 
-def test_annotations_need_their_names_before_the_function_is_made() -> None:
-    code = "def f(a: List[str]) -> Optional[int]:\n    return None"
-    assert scaffolded(code).startswith("from typing import List; from typing import Optional\n")
+def test_annotations_with_unknown_names_are_not_evaluated() -> None:
+    code = "def f(a: Sequence[T], b: np.ndarray) -> Unheard[int]:\n    return os.sep"
+    lazy = "from __future__ import annotations"
+    assert scaffolded(code) == f"{lazy}; import os\n{code}"
+    known = "def f(a: int) -> 'str':\n    return os.sep"
+    assert scaffolded(known) == f"import os\n{known}"
+    exec(scaffolded(code), {})
 
 
 @pytest.mark.parametrize(
@@ -38,7 +42,7 @@ def test_annotations_need_their_names_before_the_function_is_made() -> None:
         "def f():\n    import re\n    return re.compile('')",
         "def f():\n    json = 3\n    return json",
         "def f(a):\n    return a + helper(a) + select",
-        "def f(a):\n    try:\n        pass\n    except KeyError as time:\n        return time.x",
+        "def f():\n    try:\n        f()\n    except KeyError as time:\n        time.x()",
         "def f(): print 3",
         "",
     ],
