@@ -9,18 +9,18 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.export.benchmark import Benchmark
-from tasks.interchange.columns import read_columns
+from tasks.interchange.columns import NAME, NUMBER, read_columns
 from tasks.interchange.trec import judgements_of
 from tasks.metrics.lists import Judgements
 from tasks.sources.json_lines import read_lines
 
-_QRELS = ("query", "code", "relevance")
+_TYPES = {"query": NAME, "code": NAME, "relevance": NUMBER}
+_QRELS = tuple(_TYPES)
 
 
 class _Document(BaseModel):
@@ -68,7 +68,7 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
     return Benchmark(
         name=re.sub(r"[^A-Za-z0-9._-]", "-", folder.resolve().name).lstrip("._-") or "beir",
         label_origin=origin,
-        queries=tuple(queries[query] for query in judgements.query_ids),
+        queries=tuple(queries[query] for query in sorted(judgements.query_ids)),
         codes=tuple(codes.values()),
         labels=tuple(_labels(judgements, origin)),
         sources=(SourceInfo(name="beir", licence="unknown", revision=split, location=str(folder)),),
@@ -81,7 +81,7 @@ def read_beir_qrels(file: Path) -> Judgements:
     Raises:
         SourceError: The file is missing, a line is malformed, or a pair is judged twice.
     """
-    return judgements_of(file, read_columns(file, _QRELS, {"relevance": pa.float64()}, skip=1))
+    return judgements_of(file, read_columns(file, _QRELS, _TYPES, skip=1))
 
 
 def _codes(file: Path) -> Iterator[Code]:

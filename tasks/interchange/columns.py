@@ -10,6 +10,9 @@ import pyarrow.csv
 
 from infra.errors import SourceError
 
+NAME = pa.dictionary(pa.int32(), pa.string())  # far fewer names than lines
+NUMBER = pa.float64()
+
 _RUNS = re.compile(rb"[ \t]+")
 _EDGES = re.compile(rb"^ +| +(?=\r?$)", re.MULTILINE)
 
@@ -17,12 +20,12 @@ _EDGES = re.compile(rb"^ +| +(?=\r?$)", re.MULTILINE)
 def read_columns(
     file: Path, names: Sequence[str], types: Mapping[str, pa.DataType], *, skip: int = 0
 ) -> pa.Table:
-    """Return a file as a table; empty lines are passed over.
+    """Return the columns of a file that have a type; empty lines are passed over.
 
     Args:
         file: UTF-8 text whose lines have as many fields as there are names.
         names: Of the columns.
-        types: Column → type; text where nothing is said.
+        types: Column → type.
         skip: Lines at the top to leave out.
 
     Raises:
@@ -30,7 +33,7 @@ def read_columns(
             not fit its type.
     """
     content = _folded(_read(file))
-    schema = pa.schema({name: types.get(name, pa.string()) for name in names})
+    schema = pa.schema(types)
     if not b"".join(content.split(b"\n", skip)[skip:]).strip():
         return schema.empty_table()
     try:
@@ -39,7 +42,10 @@ def read_columns(
             read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows=skip),
             parse_options=pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
             convert_options=pyarrow.csv.ConvertOptions(
-                column_types=schema, strings_can_be_null=False, null_values=[]
+                column_types=schema,
+                include_columns=schema.names,
+                strings_can_be_null=False,
+                null_values=[],
             ),
         )
     except pa.ArrowInvalid as error:
@@ -69,7 +75,7 @@ def _first_fault(
         if fields and len(fields) != len(names):
             return number, f"{len(fields)} fields where {' '.join(names)} were expected"
         for name, field in zip(names, fields, strict=False):
-            if name in types and not _fits(field, types[name]):
+            if types.get(name) == NUMBER and not _fits(field, types[name]):
                 return number, f"{name} is {field.decode(errors='replace')!r}, no number"
     return skip + 1, ""
 
