@@ -63,7 +63,7 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
     queries = {query.query_id: query for query in _queries(asked)}
     judgements = read_beir_qrels(file)
     _refuse_strangers(file, "query", set(judgements.query_ids) - queries.keys())
-    _refuse_strangers(file, "code", set(judgements.code_ids.to_pylist()) - codes.keys())
+    _refuse_strangers(file, "code", set(judgements.code_ids) - codes.keys())
     origin = f"beir:{split}"
     return Benchmark(
         name=re.sub(r"[^A-Za-z0-9._-]", "-", folder.resolve().name).lstrip("._-") or "beir",
@@ -105,9 +105,9 @@ def _distinct(file: Path) -> Iterator[_Document]:
 
 
 def _labels(judgements: Judgements, origin: str) -> Iterable[Label]:
-    rows, codes = judgements.rows.tolist(), judgements.code_ids.to_pylist()
-    for row, code, relevance in zip(rows, codes, judgements.relevance.tolist(), strict=True):
-        query = judgements.query_ids[row]
+    pairs = zip(judgements.rows.tolist(), judgements.columns.tolist(), strict=True)
+    for (row, column), relevance in zip(pairs, judgements.relevance.tolist(), strict=True):
+        query, code = judgements.query_ids[row], judgements.code_ids[column]
         yield Label(query_id=query, code_id=code, origin=origin, relevance=relevance)
 
 

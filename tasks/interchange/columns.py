@@ -10,9 +10,11 @@ import pyarrow.csv
 
 from infra.errors import SourceError
 
-NAME = pa.dictionary(pa.int32(), pa.string())  # far fewer names than lines
+NAME = pa.string()  # made a dictionary later: the reader is slow at making one itself
 NUMBER = pa.float64()
 
+_BLOCK_BYTES = 1 << 24
+_SOMETHING = re.compile(rb"\S")
 _RUNS = re.compile(rb"[ \t]+")
 _EDGES = re.compile(rb"^ +| +(?=\r?$)", re.MULTILINE)
 
@@ -32,25 +34,37 @@ def read_columns(
         SourceError: The file is missing, or a line has another number of fields or one that does
             not fit its type.
     """
-    content = _folded(_read(file))
-    schema = pa.schema(types)
-    if not b"".join(content.split(b"\n", skip)[skip:]).strip():
-        return schema.empty_table()
+    content, schema = _read(file), pa.schema(types)
     try:
-        return pyarrow.csv.read_csv(
-            io.BytesIO(content),
-            read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows=skip),
-            parse_options=pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=schema,
-                include_columns=schema.names,
-                strings_can_be_null=False,
-                null_values=[],
-            ),
-        )
+        return _parsed(content, names, schema, skip)
+    except pa.ArrowInvalid:
+        folded = _EDGES.sub(b"", _RUNS.sub(b" ", content))  # seldom needed, and slow
+    try:
+        return _parsed(folded, names, schema, skip)
     except pa.ArrowInvalid as error:
         place, problem = _first_fault(content.split(b"\n"), names, types, skip)
         raise SourceError(f"{file}:{place}: {problem or error}") from None
+
+
+def _parsed(content: bytes, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
+    body = 0
+    for _ in range(skip):
+        body = content.find(b"\n", body) + 1 or len(content)
+    if not _SOMETHING.search(content, body):
+        return schema.empty_table()
+    return pyarrow.csv.read_csv(
+        io.BytesIO(content),
+        read_options=pyarrow.csv.ReadOptions(
+            column_names=names, skip_rows=skip, block_size=_BLOCK_BYTES
+        ),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=schema,
+            include_columns=schema.names,
+            strings_can_be_null=False,
+            null_values=[],
+        ),
+    )
 
 
 def _read(file: Path) -> bytes:
@@ -58,13 +72,6 @@ def _read(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise SourceError(f"{file} cannot be read: {error.strerror}") from None
-
-
-def _folded(content: bytes) -> bytes:
-    """Return text with one space between fields; files that have that already pass untouched."""
-    if b"\t" in content or b"  " in content or b" \n" in content or b" \r" in content:
-        return _EDGES.sub(b"", _RUNS.sub(b" ", content))
-    return content
 
 
 def _first_fault(

@@ -55,8 +55,7 @@ def judgements_of(file: Path, table: pa.Table) -> Judgements:
     query_ids, rows = numbered(table["query"])
     code_ids, columns = numbered(table["code"])
     _refuse_repeated(file, query_ids, code_ids, rows * len(code_ids) + columns)
-    codes = pa.array(code_ids, pa.string()).take(columns)
-    return Judgements(query_ids, rows, codes, table["relevance"].to_numpy())
+    return Judgements(query_ids, code_ids, rows, columns, table["relevance"].to_numpy())
 
 
 def write_qrels(file: Path, labels: Iterable[Label]) -> None:

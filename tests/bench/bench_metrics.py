@@ -120,11 +120,15 @@ def time_one(name: str, folder: Path, small: Path) -> None:
     score = CONTESTANTS[name][0]
     score(small / "run", small / "qrels")
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
+    started, started_cpu = time.perf_counter(), time.process_time()
     means = score(folder / "run", folder / "qrels")
-    seconds = time.perf_counter() - started
+    seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"s": seconds, "mb": peak / 1024, "more": (peak - before) / 1024} | means))
+    print(
+        json.dumps(
+            {"s": seconds, "cpu": cpu, "mb": peak / 1024, "more": (peak - before) / 1024} | means
+        )
+    )
 
 
 def main() -> None:
@@ -162,14 +166,20 @@ def measure(name: str, folders: list[Path]) -> dict[str, float]:
 
 def show(found: dict[str, list[dict[str, float]]], queries: int) -> None:
     """Print medians, ratios to ours, and whether all agree."""
-    medians = {name: statistics.median(each["s"] for each in runs) for name, runs in found.items()}
+    medians = {
+        name: {key: statistics.median(each[key] for each in runs) for key in ("s", "cpu", "more")}
+        for name, runs in found.items()
+    }
     print(f"{queries:,} queries x {RESULTS} results, {len(COMMON)} metrics, files read:")
-    for name, seconds in medians.items():
+    first = medians["ours"]
+    for name, figures in medians.items():
         last = found[name][-1]
         apart = max(abs(last[metric] - found["ours"][-1][metric]) for metric in COMMON)
         print(
-            f"{name:18} {seconds:8.2f} s  x{seconds / medians['ours']:6.2f}  "
-            f"peak {last['mb']:7.0f} MB  means apart by {apart:.0e}"
+            f"{name:18} wall {figures['s']:6.2f} s (x{figures['s'] / first['s']:5.2f})  "
+            f"processor {figures['cpu']:6.2f} s (x{figures['cpu'] / first['cpu']:5.2f})  "
+            f"peak {last['mb']:6.0f} MB, of these {figures['more']:6.0f} for the data  "
+            f"means apart by {apart:.0e}"
         )
 
 
