@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv
@@ -13,8 +14,7 @@ from infra.errors import SourceError
 NAME = pa.string()  # made a dictionary later: the reader is slow at making one itself
 NUMBER = pa.float64()
 
-_BLOCK_BYTES = 1 << 24
-_SOMETHING = re.compile(rb"\S")
+_BLOCK_BYTES = 1 << 23
 _RUNS = re.compile(rb"[ \t]+")
 _EDGES = re.compile(rb"^ +| +(?=\r?$)", re.MULTILINE)
 
@@ -34,26 +34,33 @@ def read_columns(
         SourceError: The file is missing, or a line has another number of fields or one that does
             not fit its type.
     """
-    content, schema = _read(file), pa.schema(types)
+    schema = pa.schema(types)
     try:
-        return _parsed(content, names, schema, skip)
+        with file.open("rb") as stream:
+            return _parsed(stream, names, schema, skip)
+    except OSError as error:
+        raise SourceError(f"{file} cannot be read: {error.strerror}") from None
     except pa.ArrowInvalid:
-        folded = _EDGES.sub(b"", _RUNS.sub(b" ", content))  # seldom needed, and slow
+        return _read_with_care(file, names, schema, skip)
+
+
+def _read_with_care(file: Path, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
+    """Read a file whose fields are not parted by one space each, or say what is wrong with it."""
+    content = file.read_bytes()
+    lines = content.split(b"\n")
+    if not any(line.strip() for line in lines[skip:]):
+        return schema.empty_table()
+    folded = _EDGES.sub(b"", _RUNS.sub(b" ", content))
     try:
-        return _parsed(folded, names, schema, skip)
+        return _parsed(io.BytesIO(folded), names, schema, skip)
     except pa.ArrowInvalid as error:
-        place, problem = _first_fault(content.split(b"\n"), names, types, skip)
+        place, problem = _first_fault(lines, names, schema, skip)
         raise SourceError(f"{file}:{place}: {problem or error}") from None
 
 
-def _parsed(content: bytes, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
-    body = 0
-    for _ in range(skip):
-        body = content.find(b"\n", body) + 1 or len(content)
-    if not _SOMETHING.search(content, body):
-        return schema.empty_table()
+def _parsed(stream: BinaryIO, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
     return pyarrow.csv.read_csv(
-        io.BytesIO(content),
+        stream,
         read_options=pyarrow.csv.ReadOptions(
             column_names=names, skip_rows=skip, block_size=_BLOCK_BYTES
         ),
@@ -67,29 +74,23 @@ def _parsed(content: bytes, names: Sequence[str], schema: pa.Schema, skip: int) 
     )
 
 
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise SourceError(f"{file} cannot be read: {error.strerror}") from None
-
-
 def _first_fault(
-    lines: Sequence[bytes], names: Sequence[str], types: Mapping[str, pa.DataType], skip: int
+    lines: Sequence[bytes], names: Sequence[str], schema: pa.Schema, skip: int
 ) -> tuple[int, str]:
+    numbers = {name for name in schema.names if schema.field(name).type == NUMBER}
     for number, line in enumerate(lines[skip:], skip + 1):
         fields = line.split()
         if fields and len(fields) != len(names):
             return number, f"{len(fields)} fields where {' '.join(names)} were expected"
         for name, field in zip(names, fields, strict=False):
-            if types.get(name) == NUMBER and not _fits(field, types[name]):
+            if name in numbers and not _is_number(field):
                 return number, f"{name} is {field.decode(errors='replace')!r}, no number"
     return skip + 1, ""
 
 
-def _fits(field: bytes, kind: pa.DataType) -> bool:
+def _is_number(field: bytes) -> bool:
     try:
-        pa.array([field.decode()]).cast(kind)
+        pa.array([field.decode()]).cast(NUMBER)
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return False
     return True

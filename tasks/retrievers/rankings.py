@@ -78,8 +78,8 @@ def rank_rows(
     """Return rankings from columns of a run, whatever the order of its rows; queries by id.
 
     Args:
-        queries: (n,) strings, or a dictionary of them.
-        codes: (n,) strings, or a dictionary of them, each once for a query.
+        queries: (n,) strings.
+        codes: (n,) strings, each once for a query.
         scores: (n,) higher is better.
 
     Raises:
@@ -105,9 +105,8 @@ def rank_rows(
 
 def numbered(names: pa.Array | pa.ChunkedArray) -> tuple[list[str], Positions]:
     """Return the distinct names as they come, and each name's place among them."""
-    coded = names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.unify_dictionaries().combine_chunks()
+    whole = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
+    coded = whole.dictionary_encode()
     places = coded.indices.to_numpy(zero_copy_only=False)
     return coded.dictionary.to_pylist(), places.astype(np.int64)
 
