@@ -9,18 +9,18 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.export.benchmark import Benchmark
-from tasks.interchange.columns import read_columns
+from tasks.interchange.columns import NAME, NUMBER, read_columns
 from tasks.interchange.trec import judgements_of
 from tasks.metrics.lists import Judgements
 from tasks.sources.json_lines import read_lines
 
-_QRELS = ("query", "code", "relevance")
+_TYPES = {"query": NAME, "code": NAME, "relevance": NUMBER}
+_QRELS = tuple(_TYPES)
 
 
 class _Document(BaseModel):
@@ -63,12 +63,12 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
     queries = {query.query_id: query for query in _queries(asked)}
     judgements = read_beir_qrels(file)
     _refuse_strangers(file, "query", set(judgements.query_ids) - queries.keys())
-    _refuse_strangers(file, "code", set(judgements.code_ids.to_pylist()) - codes.keys())
+    _refuse_strangers(file, "code", set(judgements.code_ids) - codes.keys())
     origin = f"beir:{split}"
     return Benchmark(
         name=re.sub(r"[^A-Za-z0-9._-]", "-", folder.resolve().name).lstrip("._-") or "beir",
         label_origin=origin,
-        queries=tuple(queries[query] for query in judgements.query_ids),
+        queries=tuple(queries[query] for query in sorted(judgements.query_ids)),
         codes=tuple(codes.values()),
         labels=tuple(_labels(judgements, origin)),
         sources=(SourceInfo(name="beir", licence="unknown", revision=split, location=str(folder)),),
@@ -81,7 +81,7 @@ def read_beir_qrels(file: Path) -> Judgements:
     Raises:
         SourceError: The file is missing, a line is malformed, or a pair is judged twice.
     """
-    return judgements_of(file, read_columns(file, _QRELS, {"relevance": pa.float64()}, skip=1))
+    return judgements_of(file, read_columns(file, _QRELS, _TYPES, skip=1))
 
 
 def _codes(file: Path) -> Iterator[Code]:
@@ -105,9 +105,9 @@ def _distinct(file: Path) -> Iterator[_Document]:
 
 
 def _labels(judgements: Judgements, origin: str) -> Iterable[Label]:
-    rows, codes = judgements.rows.tolist(), judgements.code_ids.to_pylist()
-    for row, code, relevance in zip(rows, codes, judgements.relevance.tolist(), strict=True):
-        query = judgements.query_ids[row]
+    pairs = zip(judgements.rows.tolist(), judgements.columns.tolist(), strict=True)
+    for (row, column), relevance in zip(pairs, judgements.relevance.tolist(), strict=True):
+        query, code = judgements.query_ids[row], judgements.code_ids[column]
         yield Label(query_id=query, code_id=code, origin=origin, relevance=relevance)
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from infra.errors import SourceError
 from infra.records import Label
-from tasks.interchange.columns import read_columns
+from tasks.interchange.columns import NAME, NUMBER, read_columns
 from tasks.metrics.lists import Judgements
-from tasks.retrievers.rankings import Rankings, rank_rows
+from tasks.retrievers.rankings import Positions, Rankings, numbered, rank_rows
 
 _RUN = ("query", "Q0", "code", "rank", "score", "tag")
 _QRELS = ("query", "iteration", "code", "relevance")
@@ -29,10 +28,10 @@ def read_run(file: Path) -> Rankings:
         SourceError: The file is missing, a line is malformed, a score is not a number, or a query
             has a code twice.
     """
-    table = read_columns(file, _RUN, {"score": pa.float64()})
+    table = read_columns(file, _RUN, {"query": NAME, "code": NAME, "score": NUMBER})
     scores = table["score"].to_numpy()
     try:
-        return rank_rows(table["query"].combine_chunks(), table["code"].combine_chunks(), scores)
+        return rank_rows(table["query"], table["code"], scores)
     except ValueError as error:
         raise SourceError(f"{file}: {error}: each result stands once, with its score") from None
 
@@ -43,7 +42,7 @@ def read_qrels(file: Path) -> Judgements:
     Raises:
         SourceError: The file is missing, a line is malformed, or a pair is judged twice.
     """
-    table = read_columns(file, _QRELS, {"relevance": pa.float64()})
+    table = read_columns(file, _QRELS, {"query": NAME, "code": NAME, "relevance": NUMBER})
     return judgements_of(file, table)
 
 
@@ -53,13 +52,10 @@ def judgements_of(file: Path, table: pa.Table) -> Judgements:
     Raises:
         SourceError: A pair is judged twice.
     """
-    queries, codes = table["query"].combine_chunks(), table["code"].combine_chunks()
-    distinct = pc.unique(queries)
-    distinct = distinct.take(pc.sort_indices(distinct))
-    rows = pc.index_in(queries, distinct).to_numpy(zero_copy_only=False).astype(np.int64)
-    _refuse_repeated(file, queries, codes)
-    relevance = table["relevance"].to_numpy()
-    return Judgements(distinct.to_pylist(), rows, codes, relevance)
+    query_ids, rows = numbered(table["query"])
+    code_ids, columns = numbered(table["code"])
+    _refuse_repeated(file, query_ids, code_ids, rows * len(code_ids) + columns)
+    return Judgements(query_ids, code_ids, rows, columns, table["relevance"].to_numpy())
 
 
 def write_qrels(file: Path, labels: Iterable[Label]) -> None:
@@ -71,13 +67,14 @@ def write_qrels(file: Path, labels: Iterable[Label]) -> None:
         )
 
 
-def _refuse_repeated(file: Path, queries: pa.Array, codes: pa.Array) -> None:
-    pairs = pa.table({"query": queries, "code": codes}).group_by(["query", "code"])
-    counted = pairs.aggregate([([], "count_all")])
-    repeated = counted.filter(pc.greater(counted["count_all"], 1))
-    if repeated.num_rows:
-        first = repeated.slice(0, 1).to_pylist()[0]
+def _refuse_repeated(
+    file: Path, query_ids: list[str], code_ids: list[str], pairs: Positions
+) -> None:
+    ordered = np.sort(pairs)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if repeated.size:
+        row, column = divmod(int(repeated[0]), len(code_ids))
         raise SourceError(
-            f"{file}: code {first['code']!r} is judged twice for query {first['query']!r}: "
+            f"{file}: code {code_ids[column]!r} is judged twice for query {query_ids[row]!r}: "
             "keep one of the lines"
         )

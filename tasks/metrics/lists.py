@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tasks.retrievers.rankings import NOTHING, Rankings
+from tasks.retrievers.rankings import NOTHING, Rankings, numbered
 
 Values = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]
@@ -23,14 +23,16 @@ class Judgements:
 
     Attributes:
         query_ids: The judged queries.
+        code_ids: The judged codes, each once.
         rows: (pairs,) positions in ``query_ids``.
-        code_ids: (pairs,) strings.
+        columns: (pairs,) positions in ``code_ids``.
         relevance: (pairs,)
     """
 
     query_ids: Sequence[str]
+    code_ids: Sequence[str]
     rows: Positions
-    code_ids: pa.Array
+    columns: Positions
     relevance: Values
 
     @classmethod
@@ -40,8 +42,9 @@ class Judgements:
         sizes = [len(qrels[query]) for query in query_ids]
         rows = np.repeat(np.arange(len(query_ids)), sizes)
         codes = pa.array([code for query in query_ids for code in qrels[query]], pa.string())
+        code_ids, columns = numbered(codes)
         grades = [grade for query in query_ids for grade in qrels[query].values()]
-        return cls(query_ids, rows, codes, np.array(grades, np.float64))
+        return cls(query_ids, code_ids, rows, columns, np.array(grades, np.float64))
 
 
 @dataclass(frozen=True)
@@ -109,35 +112,40 @@ class JudgedLists:
 
 
 def _aligned(rankings: Rankings, judgements: Judgements, hopeful: Positions) -> Positions:
-    """Return (queries, ranks) positions in the list of judged codes; -1 for all others."""
-    known = pc.index_in(pa.array(rankings.code_ids, pa.string()), _judged_codes(judgements))
-    column = np.append(known.fill_null(NOTHING).to_numpy(zero_copy_only=False), NOTHING)
-    asked = pa.array([judgements.query_ids[row] for row in hopeful.tolist()], pa.string())
-    found = pc.index_in(asked, pa.array(rankings.query_ids, pa.string()))
-    row = found.fill_null(len(rankings.query_ids)).to_numpy(zero_copy_only=False)
+    """Return (queries, ranks) positions in the judgements' codes; -1 for all others."""
+    column = np.append(_places(rankings.code_ids, judgements.code_ids), NOTHING)
+    asked = [judgements.query_ids[row] for row in hopeful.tolist()]
+    row = _places(asked, rankings.query_ids)
     nothing = np.full((1, rankings.depth), NOTHING)
     # The last entry of ``column`` answers for NOTHING, the last row for queries without a ranking.
-    positions: Positions = column[np.vstack([rankings.codes, nothing])[row]].astype(np.int64)
+    positions: Positions = column[np.vstack([rankings.codes, nothing])[row]]
     return positions
+
+
+def _places(names: Sequence[str], among: Sequence[str]) -> Positions:
+    """Return each name's place among others; -1 where it is not one of them."""
+    found = pc.index_in(pa.array(names, pa.string()), pa.array(among, pa.string()))
+    places: Positions = found.fill_null(NOTHING).to_numpy(zero_copy_only=False).astype(np.int64)
+    return places
 
 
 def _looked_up(
     codes: Positions, judgements: Judgements, hopeful: Positions
 ) -> tuple[Values, Marks]:
     """Return relevance and whether judged of (queries, ranks) positions of judged codes."""
-    distinct = _judged_codes(judgements)
-    columns = pc.index_in(judgements.code_ids, distinct).to_numpy(zero_copy_only=False)
-    pairs = judgements.rows * len(distinct) + columns
+    if not len(judgements.rows):
+        return np.zeros(codes.shape), np.zeros(codes.shape, np.bool_)
+    pairs = judgements.rows * len(judgements.code_ids) + judgements.columns
     order = np.argsort(pairs, kind="stable")
-    pairs, grades = pairs[order], judgements.relevance[order]
-    wanted = hopeful[:, None] * len(distinct) + codes
-    at = np.minimum(np.searchsorted(pairs, wanted), max(len(pairs) - 1, 0))
-    judged: Marks = (codes != NOTHING) & (pairs[at] == wanted if len(pairs) else False)
-    return np.where(judged, np.maximum(grades[at] if len(pairs) else 0.0, 0.0), 0.0), judged
-
-
-def _judged_codes(judgements: Judgements) -> pa.Array:
-    return pc.unique(judgements.code_ids)
+    pairs, grades = pairs[order], np.maximum(judgements.relevance[order], 0.0)
+    rows, ranks = np.nonzero(codes != NOTHING)
+    wanted = hopeful[rows] * len(judgements.code_ids) + codes[rows, ranks]
+    at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+    hit = pairs[at] == wanted
+    relevance, judged = np.zeros(codes.shape), np.zeros(codes.shape, np.bool_)
+    judged[rows[hit], ranks[hit]] = True
+    relevance[rows[hit], ranks[hit]] = grades[at[hit]]
+    return relevance, judged
 
 
 def _ideal(judgements: Judgements, relevant: Positions) -> Values:

@@ -29,7 +29,8 @@ def test_qrels_that_were_written_are_read_by_us_and_by_ir_measures(tmp_path: Pat
     write_qrels(tmp_path / "qrels", labels)
     read = read_qrels(tmp_path / "qrels")
     assert (read.query_ids, read.rows.tolist()) == (["q1", "q2"], [0, 0, 1])
-    assert (read.code_ids.to_pylist(), read.relevance.tolist()) == (["a", "c", "b"], [1, 2, 0])
+    codes = [read.code_ids[column] for column in read.columns]
+    assert (codes, read.relevance.tolist()) == (["a", "c", "b"], [1, 2, 0])
     theirs = list(ir_measures.read_trec_qrels(str(tmp_path / "qrels")))  # type: ignore[no-untyped-call]
     assert [(each.query_id, each.doc_id, each.relevance) for each in theirs] == [
         ("q1", "a", 1),
