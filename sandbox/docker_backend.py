@@ -28,7 +28,7 @@ from docker.types import LogConfig, Ulimit
 from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError, SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
-from sandbox import installing
+from sandbox import installing, payload
 from sandbox.base import Box, InstallResult
 from sandbox.channel import Channel
 from sandbox.owner import is_left_over, this_owner
@@ -88,7 +88,8 @@ class Engine:
         """Start a container with a waiting runner, cut off from everything."""
         mounts = {packages.name: {"bind": installing.PACKAGES, "mode": "ro"}} if packages else {}
         container = self._create(
-            _runner_command(),
+            payload.command(),
+            environment={"PYTHONHASHSEED": "0"},
             volumes=mounts,
             network_mode="none",
             stdin_open=True,
@@ -234,12 +235,6 @@ class Engine:
 def _ulimits(limits: SandboxSettings) -> list[Ulimit]:
     values = {"fsize": limits.tmp_mb * _MEGABYTE, "nofile": 256, "core": 0, "msgqueue": 0}
     return [Ulimit(name=name, soft=value, hard=value) for name, value in values.items()]
-
-
-def _runner_command() -> list[str]:
-    folder = Path(__file__).parent
-    sources = [(folder / name).read_text() for name in ("runner.py", "harness.py")]
-    return ["python3", "-I", "-u", "-c", *sources]
 
 
 def _certificate_archive(file: Path) -> bytes:

@@ -19,7 +19,7 @@ def containers(owner: str | None = None) -> list[Container]:
     client = docker.from_env()
     try:
         label = f"cosqa.owner={owner or this_owner()}"
-        return list(client.containers.list(all=True, filters={"label": label}))
+        return list(client.containers.list(all=True, filters={"label": label}, ignore_removed=True))
     finally:
         client.close()
 
