@@ -144,6 +144,7 @@ class SandboxSettings(Section):
     image: str = Field("cosqa-sandbox:1", description="Image that boxes are made from.")
     backend: str = Field("docker", description="Registered sandbox backend.")
     slots: int = Field(max(2, 2 * _CORES), ge=1, description="Boxes at once.")
+    ready: int = Field(_CORES, ge=0, description="Boxes started ahead of need.")
     memory_mb: int = Field(512, ge=64, description="Memory and swap together.")
     processes: int = Field(64, ge=4, description="Processes and threads.")
     cpus: float = Field(1.0, gt=0)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.inside.child import FAILED, REPORT, prepare, seal
+from sandbox.inside.streams import Stream
 
 _CHUNK = 65_536
 _REPORT_BYTES = 262_144
@@ -48,39 +49,6 @@ Job = dict[str, Any]
 Report = dict[str, Any]
 
 
-class Stream:
-    """What comes down one pipe of a child: counted in full, kept up to a limit."""
-
-    def __init__(self, keep: int) -> None:
-        self.file, self.theirs = os.pipe()
-        self.size = 0
-        self.kept = bytearray()
-        self._keep = keep
-        os.set_blocking(self.file, False)
-
-    def read(self) -> bool:
-        """Take what is there; False at the end of the pipe."""
-        try:
-            data = os.read(self.file, _CHUNK)
-        except BlockingIOError:
-            return True
-        self.size += len(data)
-        self.kept += data[: max(0, self._keep - len(self.kept))]
-        return bool(data)
-
-    def drain(self) -> None:
-        """Take the rest of a pipe whose writers are dead."""
-        while self.read():
-            pass
-        os.close(self.file)
-
-    def text(self) -> str:
-        """Return what was kept as text, bytes that are none shown as escapes."""
-        text = self.kept.decode(errors="backslashreplace")
-        left_out = self.size - len(self.kept)
-        return f"{text}\n… {left_out} more bytes" if left_out else text
-
-
 class Run:
     """One job in one child, from its start to its report."""
 
@@ -88,7 +56,7 @@ class Run:
         self._limits = job
         self._secret = os.urandom(16).hex()
         self._out, self._err, self._said = self._streams = (
-            Stream(job["keep"]), Stream(job["keep"]), Stream(_REPORT_BYTES),
+            Stream(job["keep"]), Stream(job["keep"]), Stream(2 * _REPORT_BYTES),
         )  # fmt: skip
         self._begun = time.monotonic()
         self._kills_before = _oom_kills()
@@ -168,7 +136,7 @@ class Run:
         code = os.waitstatus_to_exitcode(self._status)
         if code < 0:
             return {"outcome": "killed", "message": f"ended by {signal.Signals(-code).name}"}
-        report = read_report(bytes(self._said.kept), self._secret.encode()) if code == 0 else None
+        report = read_report(self._said.content(), self._secret.encode()) if code == 0 else None
         if report is not None:
             return report
         told = "with a forged report" if self._said.size else "without a report"
@@ -202,6 +170,7 @@ def read_report(said: bytes, secret: bytes) -> Report | None:
 def _enter(files: list[int]) -> None:
     """Make a fork a process of its own: output, environment, and nothing of the runner's."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for source, place in zip(files, (1, 2, REPORT), strict=True):
         os.dup2(source, place)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -266,8 +235,13 @@ def _answer(report: Report) -> None:
 
 
 def serve() -> Callable[[], None]:
-    """Serve jobs until the host hangs up. Return only in a fork, with what it shall do."""
+    """Serve jobs until the host hangs up. Return only in a fork, with what it shall do.
+
+    The kernel withholds from the first process all signals that it does not handle, so this one
+    handles none, Python's own handler for SIGINT taken off.
+    """
     seal()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     own_seed = int(os.environ["PYTHONHASHSEED"])
     gc.freeze()
     _answer({"ready": True})
