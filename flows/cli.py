@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows import sandbox_cli
 from flows.options import settings_from
 from infra.errors import CosqaError
 from infra.settings import Settings
@@ -80,6 +81,7 @@ for _name, _help in {
     "evaluate": "Score retrieval methods on the exported benchmarks and write the report.",
 }.items():
     app.command(_name, help=_help)(_command(_name))
+app.add_typer(sandbox_cli.app)
 
 
 def main() -> None:

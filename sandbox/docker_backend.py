@@ -164,6 +164,14 @@ class DockerSandbox:
             engine.close()
         self._workers.shutdown(wait=False)
 
+    async def clean(self, *, everything: bool) -> int:
+        """Remove what others left; see ``Cleanable.clean``."""
+        engine = await self.acquire(partial(Engine, self.settings), undo=Engine.close)
+        try:
+            return await self.call(engine.remove_everything if everything else engine.sweep)
+        finally:
+            engine.close()
+
     async def engine(self) -> Engine:
         """Return the engine, connected on first use, when leftovers of the dead are removed."""
         async with self._opening:

@@ -196,6 +196,16 @@ class Engine:
         """Remove what processes of this host that are dead have left; return how much."""
         return self._remove_all(lambda labels: is_left_over(labels.get(_OWNER, "")))
 
+    def remove_everything(self) -> int:
+        """Remove every box there is, whoever made it, and the cache of wheels; return how much."""
+        removed = self._remove_all(lambda _: True)
+        with _translated():
+            try:
+                self._client.volumes.get(_WHEEL_CACHE).remove(force=True)
+            except NotFound:
+                return removed
+        return removed + 1
+
     def clear(self) -> int:
         """Remove what this very object made and did not remove; return how much."""
         return self._remove_all(lambda labels: labels.get(NAME) == self.name)
