@@ -153,6 +153,9 @@ class SandboxSettings(Section):
     tmp_mb: int = Field(64, ge=1, description="Size of the writable tmpfs.")
     runtime: str | None = Field(None, description="Other container runtime, such as runsc.")
     install_timeout_s: float = Field(180.0, gt=0, description="For one pip install.")
+    index_hosts: tuple[str, ...] = Field(
+        (), description="Hosts that the index sends pip to for files, beside the index itself."
+    )
     allow_install: bool = Field(True, description="Let the fixer install wheels from the index.")
 
 

@@ -8,10 +8,11 @@ gVisor's ``runsc`` or Kata for that) and a program that uses up its own limits f
 import contextlib
 import io
 import os
+import socket
 import tarfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +36,7 @@ _OWNER = "cosqa.owner"
 NAME = "cosqa.name"
 _WHEEL_CACHE = "cosqa-wheels"
 _WAY_OUT = "Run infra/docker/ensure_engine.sh (or: make engine)."
+_NO_NAME_SERVER = "127.0.0.1"  # so that pip finds the index, and nothing else by name
 _MEGABYTE = 2**20
 _ENGINE_TIMEOUT_S = 60
 _START_TIMEOUT_S = 30.0
@@ -145,6 +147,10 @@ class Engine:
             },
             environment=installing.environment(
                 pip_settings, os.environ, certificates=certificates is not None
+            ),
+            dns=[_NO_NAME_SERVER],
+            extra_hosts=_addresses(
+                installing.index_hosts(pip_settings, os.environ, self._settings.index_hosts)
             ),
         )
         if certificates is not None:
@@ -259,6 +265,15 @@ class Engine:
         parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         attached = self._client.api.attach_socket(str(container.id), params=parameters)
         return Channel(getattr(attached, "_sock", attached), attached)
+
+
+def _addresses(hosts: Iterable[str]) -> dict[str, str]:
+    """Return where hosts are; one that nobody knows is left to pip's own error."""
+    addresses = {}
+    for host in hosts:
+        with contextlib.suppress(OSError):
+            addresses[host] = socket.gethostbyname(host)
+    return addresses
 
 
 def _ulimits(limits: SandboxSettings) -> list[Ulimit]:
