@@ -197,7 +197,9 @@ class DockerSandbox:
         try:
             await self.call(engine.remove_volume, volume)
         except SandboxError as error:
-            _log.warning("a volume of installed packages is left for the next start: %s", error)
+            _log.warning(
+                "a volume of installed packages is left for the next start: %s", str(error)
+            )
 
     async def call(
         self,

@@ -51,11 +51,18 @@ class Pool(Generic[Item]):
         Raises:
             SandboxError: It could not be made. What went wrong while nobody waited is forgotten.
         """
-        while True:
-            item = await self._claim(self._next())
+        while self._coming:
+            try:
+                item = await self._claim(self._coming.popleft())
+            except SandboxError:
+                continue
             if self._is_good(item):
+                self._refill()
                 return item
             self.discard(item)
+        making = self._send_for(self._make)
+        self._refill()
+        return await self._claim(making)
 
     async def make(self, make: Callable[[], Awaitable[Item]]) -> Item:
         """Return an item that is made in its own way; errors as in ``take``."""
@@ -79,17 +86,9 @@ class Pool(Generic[Item]):
             await asyncio.wait({*coming, *self._makings, *self._removals})
             await asyncio.sleep(0)  # lets what was disclaimed join the removals
 
-    def _next(self) -> asyncio.Task[Item]:
-        """Return the oldest item on its way, and send for more."""
-        making = None
-        while self._coming and making is None:
-            making = self._coming.popleft()
-            if making.done() and (making.cancelled() or making.exception()):
-                making = None
-        making = making or self._send_for(self._make)
+    def _refill(self) -> None:
         while len(self._coming) < self._ready:
             self._coming.append(self._send_for(self._make))
-        return making
 
     def _send_for(self, make: Callable[[], Awaitable[Item]]) -> asyncio.Task[Item]:
         making = asyncio.create_task(self._make_in_room(make))
@@ -121,6 +120,6 @@ class Pool(Generic[Item]):
         try:
             await self._remove(item)
         except SandboxError as error:
-            _log.warning("a box could not be removed, which is left for the end: %s", error)
+            _log.warning("a box could not be removed, which is left for the end: %s", str(error))
         finally:
             self._room.release()
