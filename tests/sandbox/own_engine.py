@@ -16,7 +16,8 @@ def whats_missing() -> str:
     """Return what an own engine lacks here, "" for nothing."""
     if os.geteuid() != 0:
         return "only root can start an engine"
-    return "" if shutil.which("dockerd") else "dockerd is not installed"
+    tools = ("dockerd", "containerd", "unshare")
+    return ", ".join(f"{tool} is not installed" for tool in tools if not shutil.which(tool))
 
 
 class OwnEngine:
@@ -44,6 +45,7 @@ class OwnEngine:
             )  # fmt: skip
         (self._folder / "pid").unlink(missing_ok=True)
         self._process = self._spawn(
+            "unshare", "--net",  # or it would remove the other engine's bridge
             "dockerd", "--host", self.address, "--data-root", str(self.data),
             "--exec-root", f"{self._folder}/run", "--pidfile", f"{self._folder}/pid",
             "--containerd", f"{self._folder}/containerd.sock",
