@@ -104,9 +104,13 @@ class Engine:
         return f"Docker {version}{runtime}, image {self._settings.image} {image.id}"
 
     def start(self, packages: Volume | None) -> Running:
-        """Start a container with a waiting runner, cut off from everything."""
+        """Return a container with a waiting runner, cut off from everything."""
+        return self.begin(self.create(packages))
+
+    def create(self, packages: Volume | None) -> Container:
+        """Make a container for a runner; errors as in ``Sandbox.check``."""
         mounts = {packages.name: {"bind": installing.PACKAGES, "mode": "ro"}} if packages else {}
-        container = self._create(
+        return self._create(
             payload.command(),
             environment={"PYTHONHASHSEED": "0"},
             volumes=mounts,
@@ -114,20 +118,24 @@ class Engine:
             stdin_open=True,
             log_config=LogConfig(type=LogConfig.types.NONE),
         )
+
+    def begin(self, container: Container) -> Running:
+        """Start a container's runner and wait until it is ready; where that fails, remove it."""
         try:
             with _translated():
                 channel = self._attach(container)
         except BaseException:
             self.remove(container)
             raise
+        running = Running(container, channel)
         try:
             with _translated():
                 container.start()
                 channel.receive(_START_TIMEOUT_S)
         except BaseException:
-            self.stop(Running(container, channel))
+            self.stop(running)
             raise
-        return Running(container, channel)
+        return running
 
     def stop(self, running: Running) -> None:
         """Hang up on a runner and remove its container."""
