@@ -13,6 +13,8 @@ about itself. It cannot leave the box, touch another box or speak for the runner
 pass on every mutant of the code under test, it proves nothing to whoever asks for mutants.
 """
 
+from __future__ import annotations
+
 import _thread
 import ctypes
 import gc
@@ -25,7 +27,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from types import CodeType, FrameType
-from typing import Any
 
 from sandbox.inside.counting import ProgramCounter, TargetCounter, compiled
 from sandbox.inside.filter import narrow
@@ -39,14 +40,18 @@ from sandbox.inside.stage import (
     watchman,
 )
 
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any
+
+    Job = dict[str, Any]
+    Counts = tuple[Callable[[], int], Callable[[], int], Callable[[], int]]
+
 REPORT = 3
 FAILED = b"!"  # stands before the words of a program that did not pass
 PACKAGES = "/packages"
 _SET_DUMPABLE = 4
 _SPARE_MEMORY = 16 * 2**20
-
-Job = dict[str, Any]
-Counts = tuple[Callable[[], int], Callable[[], int], Callable[[], int]]
 
 
 def seal() -> None:

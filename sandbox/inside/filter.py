@@ -6,7 +6,7 @@ priority of the runner, or leave memory behind that belongs to no process. Those
 """
 
 import ctypes
-import platform
+import os
 import struct
 
 _SET_SECCOMP, _FILTER_MODE = 22, 2
@@ -59,7 +59,7 @@ def instructions(machine: str) -> bytes:
 
 def narrow() -> None:
     """Put the filter on the calling process and all that it will start."""
-    code = instructions(platform.machine())
+    code = instructions(os.uname().machine)
     if not code:
         return
     buffer = ctypes.create_string_buffer(code, len(code))

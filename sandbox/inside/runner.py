@@ -10,18 +10,19 @@ process but this one; from inside, no signal reaches the first process of a cont
 memory and files are hidden.
 """
 
+from __future__ import annotations
+
 import contextlib
 import gc
 import json
+import marshal
 import os
 import selectors
-import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from types import CodeType
 
 from sandbox.inside.child import FAILED, REPORT, prepare, seal
 from sandbox.inside.streams import Stream
@@ -40,13 +41,18 @@ _ENVIRONMENT = {
 }
 _WRITABLE = ("/tmp", "/dev/shm")  # noqa: S108
 _OOM_COUNTERS = (
-    Path("/sys/fs/cgroup/memory.events"),
-    Path("/sys/fs/cgroup/memory/memory.oom_control"),
+    "/sys/fs/cgroup/memory.events",
+    "/sys/fs/cgroup/memory/memory.oom_control",
 )
 _FAILURES = ("assertion_failed", "raised", "import_error", "memory")
 
-Job = dict[str, Any]
-Report = dict[str, Any]
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any
+
+    Job = dict[str, Any]
+    Report = dict[str, Any]
+    Codes = list[tuple[str, CodeType]]  # the compiled modules that a child needs
 
 
 class Run:
@@ -64,7 +70,7 @@ class Run:
         self._status = 0
         self._peak_kb = 0
 
-    def start(self, own_seed: int) -> Job | None:
+    def start(self, own_seed: int, codes: Codes) -> Job | None:
         """Fork; return the job in a child that shall run it, and None in this process."""
         keys = ("code", "program", "memory", "hash_seed")
         job = {**{key: self._limits[key] for key in keys}, "secret": self._secret}
@@ -74,8 +80,9 @@ class Run:
                 os.close(stream.theirs)
             return None
         _enter([stream.theirs for stream in self._streams])
+        os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         if job["hash_seed"] != own_seed:
-            _execute(job)
+            _execute(job, codes)
         self._secret = ""
         return job
 
@@ -178,27 +185,27 @@ def _enter(files: list[int]) -> None:
     os.closerange(REPORT + 1, _FILES)
     os.environ.clear()
     os.environ.update(_ENVIRONMENT)
-    with contextlib.suppress(OSError):  # the kernel shall take this one before the runner
-        Path("/proc/self/oom_score_adj").write_text("1000")
+    # The kernel shall take this one before the runner.
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
 
 
-def _execute(job: Job) -> None:
+def _execute(job: Job, codes: Codes) -> None:
     """Become a new interpreter, with the job's hash seed and the job as its stdin."""
     file = os.memfd_create("job", 0)
-    os.write(file, json.dumps(job).encode())
+    with open(file, "wb", closefd=False) as opened:
+        marshal.dump((codes, job), opened)
     os.lseek(file, 0, os.SEEK_SET)
     os.dup2(file, 0)
     os.close(file)
-    arguments = [*sys.orig_argv]
-    arguments[arguments.index("runner")] = "child"
-    environment = {**os.environ, "PYTHONHASHSEED": str(job["hash_seed"])}
-    os.execve(sys.executable, arguments, environment)  # noqa: S606 - our own interpreter
+    arguments = [*sys.orig_argv[: sys.orig_argv.index("runner")], "child"]
+    os.execve(sys.executable, arguments, os.environ)  # noqa: S606 - our own interpreter
 
 
 def _oom_kills() -> int:
     for file in _OOM_COUNTERS:
-        with contextlib.suppress(OSError):
-            words = file.read_text().split()
+        with contextlib.suppress(OSError), open(file) as opened:
+            words = opened.read().split()
             return int(words[words.index("oom_kill") + 1])
     return 0
 
@@ -206,15 +213,20 @@ def _oom_kills() -> int:
 def _clean_up() -> bool:
     """Empty what programs can write to; return whether that succeeded."""
     try:
-        for folder in _WRITABLE:
-            for entry in os.scandir(folder):
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path)
-                else:
-                    Path(entry.path).unlink()
+        for top in _WRITABLE:
+            for folder, folders, files in os.walk(top, topdown=False, onerror=_refuse):
+                for name in files:
+                    os.unlink(os.path.join(folder, name))
+                for name in folders:
+                    path = os.path.join(folder, name)
+                    (os.unlink if os.path.islink(path) else os.rmdir)(path)
     except (OSError, RecursionError):
         return False
     return True
+
+
+def _refuse(error: OSError) -> None:
+    raise error
 
 
 def _read(size: int) -> bytes:
@@ -234,8 +246,11 @@ def _answer(report: Report) -> None:
         data = data[os.write(1, data) :]
 
 
-def serve() -> Callable[[], None]:
+def serve(codes: Codes) -> Callable[[], None]:
     """Serve jobs until the host hangs up. Return only in a fork, with what it shall do.
+
+    Args:
+        codes: Name and code of each module that a new interpreter needs for a job.
 
     The kernel withholds from the first process all signals that it does not handle, so this one
     handles none, Python's own handler for SIGINT taken off.
@@ -247,25 +262,9 @@ def serve() -> Callable[[], None]:
     _answer({"ready": True})
     while True:
         run = Run(json.loads(_read(int.from_bytes(_read(4), "big"))))
-        job = run.start(own_seed)
+        job = run.start(own_seed, codes)
         if job is not None:
             return prepare(job)
         report = run.report()
         report["clean"] = _clean_up()
         _answer(report)
-
-
-def resume() -> Callable[[], None]:
-    """Return what a new interpreter shall do, whose stdin is its job."""
-    job: Job = json.loads(_read_all())
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    return prepare(job)
-
-
-def _read_all() -> bytes:
-    data = b""
-    while piece := os.read(0, _CHUNK):
-        data += piece
-    return data

@@ -4,6 +4,8 @@ A program can reach all that is here by walking the interpreter's frames, so not
 report: ``play`` ends at one of two places, and the guard of ``child.py`` sees at which.
 """
 
+from __future__ import annotations
+
 import importlib.machinery
 import linecache
 import os
@@ -11,9 +13,15 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
-from typing import Any
 
 from sandbox.inside.python2 import leftover
+
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any
+
+    Space = dict[str, Any]
+    Act = Callable[[], object]
 
 PROGRAM = "program.py"
 TARGET = "target.py"
@@ -34,9 +42,6 @@ _FORBIDDEN = frozenset(
         "sys.settrace",
     }
 )
-
-Space = dict[str, Any]
-Act = Callable[[], object]
 
 
 def play(

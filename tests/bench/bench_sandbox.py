@@ -23,7 +23,7 @@ from rich.table import Table
 from infra.settings import SandboxSettings
 from sandbox.engine import Engine
 from sandbox.registry import make_sandbox
-from tests.bench.rivals import CODE, EXECUTIONS, PROGRAM, DockerRun, LlmSandbox, Ours, script
+from tests.bench.rivals import CODE, EXECUTIONS, PROGRAM, DockerRun, LlmSandbox, Ours, Rival, script
 
 Result = TypeVar("Result")
 
@@ -81,7 +81,8 @@ def latencies(times: int, rivals: list[LlmSandbox]) -> Table:
     runner = DockerRun()
     single = median_of(lambda: runner.execute(CODE, 0), times)
     ours = asyncio.run(our_latencies(times))
-    rows = [("docker run --rm", single, single, single), ("this sandbox", *ours.values())]
+    rows = [("docker run --rm", single, single, single)]
+    rows.append(("this sandbox", ours["first"], ours["further"], ours["other seed"]))
     for rival in rivals:
         first, further = llm_latencies(rival, max(1, times // 3))
         rows.append((rival.name, first, further, further))
@@ -93,7 +94,7 @@ def latencies(times: int, rivals: list[LlmSandbox]) -> Table:
 
 def throughput(pairs: int, rounds: int, callers: list[int], rivals: list[LlmSandbox]) -> Table:
     """Measure and return the table of executions a second over whole pairs."""
-    contenders = [DockerRun(), Ours(), *rivals]
+    contenders: list[Rival] = [DockerRun(), Ours(), *rivals]
     table = Table(title="executions a second over whole pairs, medians", title_justify="left")
     table.add_column("contender")
     for number in callers:

@@ -115,7 +115,8 @@ class DockerRun:
     def execute(self, code: str, hash_seed: int) -> bool:
         """Run one program in a container of its own."""
         words = ["--env", f"PYTHONHASHSEED={hash_seed}", self._image, "python3", "-c", script(code)]
-        return subprocess.run([*self._command, *words], capture_output=True).returncode == 0
+        done = subprocess.run([*self._command, *words], capture_output=True, check=False)
+        return done.returncode == 0
 
     def timed_pairs(self, number: int, callers: int) -> tuple[int, float]:
         """See ``Rival``."""
@@ -169,14 +170,14 @@ class LlmSandbox:
         """Return its pool, filled, or None."""
         if not self._pooled:
             return None
-        from llm_sandbox.pool import PoolConfig, create_pool_manager
+        from llm_sandbox.pool import PoolConfig, create_pool_manager  # noqa: PLC0415 - optional
 
         config = PoolConfig(max_pool_size=callers, min_pool_size=min(callers, 2))
         return create_pool_manager(backend="docker", config=config, **self._options)
 
     def session(self, pool: Any) -> Any:
         """Return a session to be entered."""
-        from llm_sandbox import SandboxSession
+        from llm_sandbox import SandboxSession  # noqa: PLC0415 - optional
 
         if pool is not None:
             return SandboxSession(pool=pool, lang="python")
