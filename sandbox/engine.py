@@ -37,6 +37,7 @@ NAME = "cosqa.name"
 _WHEEL_CACHE = "cosqa-wheels"
 _WAY_OUT = "Run infra/docker/ensure_engine.sh (or: make engine)."
 _NO_NAME_SERVER = "127.0.0.1"  # so that pip finds the index, and nothing else by name
+_LARGEST_WHEEL_MB = 1024
 _MEGABYTE = 2**20
 _ENGINE_TIMEOUT_S = 60
 _START_TIMEOUT_S = 30.0
@@ -156,6 +157,7 @@ class Engine:
             environment=installing.environment(
                 pip_settings, os.environ, certificates=certificates is not None
             ),
+            largest_file_mb=_LARGEST_WHEEL_MB,
             dns=[_NO_NAME_SERVER],
             extra_hosts=_addresses(
                 installing.index_hosts(pip_settings, os.environ, self._settings.index_hosts)
@@ -246,6 +248,7 @@ class Engine:
 
     def _create(self, command: Sequence[str], **options: Any) -> Container:  # noqa: ANN401 - docker-py's
         limits = self._settings
+        largest_file = options.pop("largest_file_mb", limits.tmp_mb) * _MEGABYTE
         megabytes = f"{limits.tmp_mb}m,nr_inodes={64 * limits.tmp_mb},mode=1777"
         with _translated():
             return self._client.containers.create(
@@ -264,7 +267,7 @@ class Engine:
                 mem_limit=limits.memory_mb * _MEGABYTE,
                 memswap_limit=limits.memory_mb * _MEGABYTE,
                 nano_cpus=int(limits.cpus * 1e9),
-                ulimits=_ulimits(limits),
+                ulimits=_ulimits(largest_file),
                 runtime=limits.runtime,
                 **options,
             )
@@ -284,8 +287,8 @@ def _addresses(hosts: Iterable[str]) -> dict[str, str]:
     return addresses
 
 
-def _ulimits(limits: SandboxSettings) -> list[Ulimit]:
-    values = {"fsize": limits.tmp_mb * _MEGABYTE, "nofile": 256, "core": 0, "msgqueue": 0}
+def _ulimits(largest_file: int) -> list[Ulimit]:
+    values = {"fsize": largest_file, "nofile": 256, "core": 0, "msgqueue": 0}
     return [Ulimit(name=name, soft=value, hard=value) for name, value in values.items()]
 
 

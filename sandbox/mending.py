@@ -15,9 +15,15 @@ from functools import cache
 from sandbox.inside.python2 import MODULES as PYTHON_2_MODULES
 
 _ABBREVIATIONS = {
+    "PIL": "import PIL",
     "BeautifulSoup": "from bs4 import BeautifulSoup",
+    "click": "import click",
+    "colorama": "import colorama",
     "cv2": "import cv2",
+    "DataFrame": "from pandas import DataFrame",
     "etree": "from lxml import etree",
+    "flask": "import flask",
+    "h5py": "import h5py",
     "Image": "from PIL import Image",
     "jsonify": "from flask import jsonify",
     "K": "from keras import backend as K",
@@ -43,10 +49,11 @@ _ABBREVIATIONS = {
     "yaml": "import yaml",
 }
 _SEARCHED = (
-    "collections", "collections.abc", "contextlib", "copy", "datetime", "decimal", "functools",
-    "glob", "inspect", "io", "itertools", "json", "math", "operator", "os", "os.path", "pathlib",
-    "pprint", "random", "re", "shutil", "string", "struct", "subprocess", "tempfile", "textwrap",
-    "threading", "time", "types", "typing", "urllib.parse", "urllib.request", "uuid", "warnings",
+    "bisect", "collections", "collections.abc", "contextlib", "copy", "datetime", "decimal",
+    "functools", "glob", "heapq", "html", "inspect", "io", "itertools", "json", "math", "operator",
+    "os", "os.path", "pathlib", "pprint", "random", "re", "shutil", "string", "struct",
+    "subprocess", "tempfile", "textwrap", "threading", "time", "timeit", "types", "typing",
+    "urllib.parse", "urllib.request", "uuid", "warnings",
 )  # fmt: skip
 _ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__"}
 
