@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows import sandbox_cli
 from flows.annotators import app as annotators
 from flows.evaluation_commands import diff, leaderboard
 from flows.options import settings_from
@@ -107,7 +108,7 @@ for _name, _help in {
     app.command(_name, help=_help)(_command(_name, dry_run=DryRun, **_more))
 
 app.add_typer(annotators, name="annotators")
-
+app.add_typer(sandbox_cli.app)
 app.command("leaderboard")(leaderboard)
 app.command("diff")(diff)
 

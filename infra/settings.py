@@ -186,6 +186,7 @@ class SandboxSettings(Section):
     image: str = Field("cosqa-sandbox:1", description="Image that boxes are made from.")
     backend: str = Field("docker", description="Registered sandbox backend.")
     slots: int = Field(max(2, 2 * _CORES), ge=1, description="Boxes at once.")
+    ready: int = Field(_CORES, ge=0, description="Boxes started ahead of need.")
     memory_mb: int = Field(512, ge=64, description="Memory and swap together.")
     processes: int = Field(64, ge=4, description="Processes and threads.")
     cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
@@ -194,6 +195,9 @@ class SandboxSettings(Section):
     tmp_mb: int = Field(64, ge=1, description="Size of the writable tmpfs.")
     runtime: str | None = Field(None, description="Other container runtime, such as runsc.")
     install_timeout_s: float = Field(180.0, gt=0, description="For one pip install.")
+    index_hosts: tuple[str, ...] = Field(
+        (), description="Hosts that the index sends pip to for files, beside the index itself."
+    )
     allow_install: bool = Field(True, description="Let the fixer install wheels from the index.")
 
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from infra.records import ExecutionResult, Record
 
@@ -72,4 +72,17 @@ class Sandbox(Protocol):
 
     async def close(self) -> None:
         """Remove everything that is still there."""
+        ...
+
+
+@runtime_checkable
+class Cleanable(Protocol):
+    """A backend that can remove what others left."""
+
+    async def clean(self, *, everything: bool) -> int:
+        """Remove what dead processes of this host left; return how many things that were.
+
+        Args:
+            everything: Remove what belongs to the living too, and the cache of wheels.
+        """
         ...
