@@ -32,8 +32,21 @@ class Box(Protocol):
         """
         ...
 
-    async def run(self, program: str, *, hash_seed: int = 0) -> ExecutionResult:
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        code: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ExecutionResult:
         """Run a test program that may ``import target`` (the code under test).
+
+        Args:
+            program: The test program.
+            hash_seed: Seed of Python's string hashes, on which the order of sets depends.
+            code: Another version of the code under test for this one run, such as a mutant.
+            timeout_s: A shorter wall-clock limit than the settings', for this one run.
 
         Raises:
             SandboxError: The box, not the program, failed; never a verdict.

@@ -64,16 +64,33 @@ class DockerBox:
         self._drop()  # the next run starts a container that has the packages
         return result
 
-    async def run(self, program: str, *, hash_seed: int = 0) -> ExecutionResult:
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        code: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ExecutionResult:
         """Run a test program; see ``Box.run``.
 
         A program leaves nothing behind but its result, so one whose container was lost (removed
         from outside, the engine restarted) is run once more in a new one.
         """
+        limits = self._settings
+        job = {
+            "code": self._code if code is None else code,
+            "program": program,
+            "hash_seed": hash_seed,
+            "timeout": min(timeout_s or limits.timeout_s, limits.timeout_s),
+            "keep": limits.output_kb * 1024,
+            "cut": _OUTPUT_FACTOR * limits.output_kb * 1024,
+            "memory": (limits.memory_mb - _RUNNER_MEMORY_MB) * _MEGABYTE,
+        }
         for _ in range(_TRIES - 1):
             with contextlib.suppress(BoxLostError):
-                return await self._run(program, hash_seed)
-        return await self._run(program, hash_seed)
+                return await self._run(job)
+        return await self._run(job)
 
     async def remove(self) -> None:
         """Throw the container away in the background; wait only where packages were installed."""
@@ -83,21 +100,11 @@ class DockerBox:
             await asyncio.gather(*self._removals)
             await self._sandbox.remove_volume(packages)
 
-    async def _run(self, program: str, hash_seed: int) -> ExecutionResult:
+    async def _run(self, job: dict[str, object]) -> ExecutionResult:
         self._running = self._running or await self._sandbox.start(self._packages)
-        running, limits = self._running, self._settings
-        keep = limits.output_kb * 1024
-        job = {
-            "code": self._code,
-            "program": program,
-            "hash_seed": hash_seed,
-            "timeout": limits.timeout_s,
-            "keep": keep,
-            "cut": _OUTPUT_FACTOR * keep,
-            "memory": (limits.memory_mb - _RUNNER_MEMORY_MB) * _MEGABYTE,
-        }
+        running, patience = self._running, self._settings.timeout_s + _GRACE_S
         try:
-            answer = await self._sandbox.call(running.channel.ask, job, limits.timeout_s + _GRACE_S)
+            answer = await self._sandbox.call(running.channel.ask, job, patience)
         except BoxLostError:
             if not await self._was_out_of_memory(running):
                 raise

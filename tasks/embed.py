@@ -81,6 +81,28 @@ def _embed(
     return len(taken)
 
 
+def embed_items(
+    database: Database,
+    part: Part,
+    items: Sequence[tuple[str, str]],
+    encoder: str,
+    settings: Settings,
+) -> None:
+    """Embed texts that no collection needs to hold, and keep their vectors with the others.
+
+    Args:
+        database: The store.
+        part: Under which name the work is logged, and whether these are queries or codes.
+        items: (id, text)
+        encoder: A registered encoder.
+        settings: How many actors, and how large batches.
+    """
+    pieces = cut(items, settings.encoder.shard_size)
+    shards = [Shard(part=part, items=tuple(piece)) for piece in pieces]
+    if shards:
+        _embed_shards(database, shards, encoder, settings)
+
+
 def _embed_shards(
     database: Database, shards: Sequence[Shard], encoder: str, settings: Settings
 ) -> None:

@@ -1,6 +1,7 @@
 """Stage 6: retrieval methods are scored on the exported benchmarks."""
 
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from prefect.logging import get_run_logger
@@ -11,13 +12,14 @@ from infra.store import Database, benchmarks, open_database
 from infra.store.benchmarks import Evaluation, Published
 from infra.store.corpus import StoredCollection
 from tasks.candidates import code_blocks, stored_vectors
-from tasks.embed import encoder_key
-from tasks.encoders import encoders
-from tasks.export import Benchmark, write_run
-from tasks.metrics import evaluate, metrics
+from tasks.export import write_run
+from tasks.methods import Ranker, components, identity
+from tasks.metrics import STANDARD, evaluate
 from tasks.publish import label_origins, labelled_benchmark, published_as
-from tasks.retrievers import Rankings, retrievers
+from tasks.rerank import reranker
+from tasks.retrievers import retrievers
 from tasks.stage import run_stage, stage
+from tasks.vector_files import Vectors
 
 
 def published_benchmarks(
@@ -26,8 +28,8 @@ def published_benchmarks(
     """Return the exports of a collection as it is now, each with the origin of its labels."""
     database = open_database(settings.store)
     found = []
-    for origin in label_origins(settings.store, collection, settings.search):
-        benchmark = labelled_benchmark(database, collection, origin, settings.search)
+    for origin in label_origins(collection, settings):
+        benchmark = labelled_benchmark(database, collection, origin, settings)
         published = published_as(benchmark, collection, settings.publish.folder)
         if benchmarks.find_benchmark(database, published.benchmark_id) == published:
             found.append((published, origin))
@@ -38,20 +40,19 @@ def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> li
     """Return the methods to score: those asked for, else all lexical ones and the encoders.
 
     Raises:
-        UnknownNameError: A method is neither a retriever nor an encoder.
+        UnknownNameError: A method is not made of retrievers and encoders.
     """
     if not evaluation.methods:
         return [*retrievers.names(), *search.encoders]
     for method in evaluation.methods:
-        if method not in encoders.names():
-            retrievers.get(method)
+        components(method)
     return list(evaluation.methods)
 
 
-def method_key(method: str, depth: int) -> str:
+def method_key(method: str, settings: Settings) -> str:
     """Return the identity of a method's scores: the method, its depth and the metrics."""
-    encoder = encoder_key(method) if method in encoders.names() else ""
-    return digest("method", method, encoder, str(depth), digest_of_set(metrics.names()))
+    depth = str(settings.evaluation.depth)
+    return digest("scores", identity(method, settings.llm), depth, digest_of_set(STANDARD))
 
 
 def evaluate_method(
@@ -59,19 +60,27 @@ def evaluate_method(
 ) -> Evaluation:
     """Rank a benchmark's codes for its queries by one method, store the run and its scores."""
     database = open_database(settings.store)
-    identity = method_key(method, settings.evaluation.depth)
-    holds = benchmarks.is_evaluated(database, published.benchmark_id, identity)
-    has_run = (Path(published.folder) / "runs" / f"{method}.trec").exists()
+    identity = method_key(method, settings)
+    holds = stored_evaluation(database, published, method, identity) is not None
     key = digest("evaluate", database.store_id, published.benchmark_id, identity)
     return run_stage(
         _evaluate_method,
-        holds and has_run,
+        holds,
         key=key,
         collection=collection,
         published=published,
         method=method,
         settings=settings,
     )
+
+
+def stored_evaluation(
+    database: Database, published: Published, method: str, identity: str
+) -> Evaluation | None:
+    """Return what the store holds of a method's evaluation, if its run file is there too."""
+    if not (Path(published.folder) / "runs" / f"{method}.trec").exists():
+        return None
+    return benchmarks.find_evaluation(database, published.benchmark_id, identity)
 
 
 @stage("evaluate", "evaluate-{published.name}-{method}")
@@ -82,19 +91,23 @@ def _evaluate_method(
     method: str,
     settings: Settings,
 ) -> Evaluation:
-    database = open_database(settings.store)
+    database, identity = open_database(settings.store), method_key(method, settings)
+    if stored := stored_evaluation(database, published, method, identity):
+        return stored
     started = time.monotonic()
-    benchmark = labelled_benchmark(database, collection, published.label_origin, settings.search)
-    rankings = rank(database, collection.name, benchmark, method, settings.evaluation.depth)
+    benchmark = labelled_benchmark(database, collection, published.label_origin, settings)
+    vectors = CollectionVectors(database, collection.name)
+    ranker = Ranker(benchmark.queries, benchmark.codes, vectors, reranker(benchmark, settings))
+    rankings = ranker.rank(method, settings.evaluation.depth)
     qrels: dict[str, dict[str, float]] = {}
     for label in benchmark.labels:
         qrels.setdefault(label.query_id, {})[label.code_id] = label.relevance
-    scores = evaluate(rankings, qrels, metrics.names())
+    scores = evaluate(rankings, qrels, STANDARD)
     write_run(Path(published.folder), method, rankings.rows())
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,
         method=method,
-        method_key=method_key(method, settings.evaluation.depth),
+        method_key=identity,
         depth=settings.evaluation.depth,
         seconds=time.monotonic() - started,
     )
@@ -110,20 +123,27 @@ def _evaluate_method(
     return evaluation
 
 
-def rank(
-    database: Database, collection: str, benchmark: Benchmark, method: str, depth: int
-) -> Rankings:
-    """Return a method's ranking of a benchmark's codes for each of its queries.
+class CollectionVectors:
+    """The vectors of a collection, from the store.
 
-    Raises:
-        UnknownNameError: There is no such method.
-        StoreError: An encoder has not embedded the collection.
+    Args:
+        database: The store.
+        collection: Whose queries and codes.
     """
-    if method not in encoders.names():
-        return retrievers.get(method)().rank(benchmark.queries, benchmark.codes, depth)
-    from tasks.retrievers.exact import rank_vectors  # noqa: PLC0415 - brings FAISS along
 
-    query_ids = sorted(query.query_id for query in benchmark.queries)
-    vectors = stored_vectors(database, collection, method, "query").load(query_ids)
-    blocks = ((ids, rows[method]) for ids, rows in code_blocks(database, collection, [method]))
-    return rank_vectors(vectors, blocks, query_ids, depth)
+    def __init__(self, database: Database, collection: str) -> None:
+        self._database = database
+        self._collection = collection
+
+    def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
+        """Return (n, d) vectors of these queries.
+
+        Raises:
+            StoreError: The encoder has not embedded the collection.
+        """
+        return stored_vectors(self._database, self._collection, encoder, "query").load(ids)
+
+    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
+        """Yield (m ids, (m, d) vectors) over all codes."""
+        for ids, rows in code_blocks(self._database, self._collection, [encoder]):
+            yield ids, rows[encoder]

@@ -4,7 +4,7 @@ A file has two columns: ``item_id`` and ``vector``, a fixed-size list of float32
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -70,16 +70,30 @@ class StoredVectors:
         Raises:
             StoreError: A file is gone or damaged, or an item has not been embedded.
         """
-        wanted: dict[str, list[int]] = defaultdict(list)
-        for position, item in enumerate(ids):
-            if item not in self._file_of:
-                raise StoreError(f"{item} has no vector yet; run `cosqa collect` first")
-            wanted[self._file_of[item]].append(position)
-        loaded = np.empty((0, 0), np.float32)
-        for file, positions in wanted.items():
-            stored_ids, rows = read_vectors(self._folder / file)
-            if not loaded.size:
-                loaded = np.empty((len(ids), rows.shape[1]), np.float32)
-            row_of = {item: row for row, item in enumerate(stored_ids)}
-            loaded[positions] = rows[[row_of[ids[position]] for position in positions]]
-        return loaded
+        return load_vectors(self._folder, self._file_of, ids)
+
+
+def load_vectors(folder: Path, file_of: Mapping[str, str], ids: Sequence[str]) -> Vectors:
+    """Return the vectors of items as one (n, d) array, in the order of ``ids``.
+
+    Args:
+        folder: Where the files lie.
+        file_of: Item → the file that holds its vector.
+        ids: The items; one may be asked for more than once.
+
+    Raises:
+        StoreError: A file is gone or damaged, or an item is in no file.
+    """
+    wanted: dict[str, list[int]] = defaultdict(list)
+    for position, item in enumerate(ids):
+        if item not in file_of:
+            raise StoreError(f"{item} has no vector yet; run `cosqa collect` first")
+        wanted[file_of[item]].append(position)
+    loaded = np.empty((0, 0), np.float32)
+    for file, positions in wanted.items():
+        stored_ids, rows = read_vectors(folder / file)
+        if not loaded.size:
+            loaded = np.empty((len(ids), rows.shape[1]), np.float32)
+        row_of = {item: row for row, item in enumerate(stored_ids)}
+        loaded[positions] = rows[[row_of[ids[position]] for position in positions]]
+    return loaded

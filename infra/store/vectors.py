@@ -66,3 +66,26 @@ def files_of(
             {"collection": collection, "encoder_key": encoder_key, "kind": kind},
         ).fetchall()
     return {str(file): [str(item) for item in items] for file, items in rows}
+
+
+def files_holding(
+    database: Database, encoder_key: str, kind: Kind, items: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return file → those of the items whose vector it holds; items without a vector are left out.
+
+    Args:
+        database: The store.
+        encoder_key: Identity of the encoder.
+        kind: Queries or codes.
+        items: Ids, of whatever collection.
+    """
+    with database.transaction() as tx, tx.table("wanted", {"item_id": list(items)}):
+        rows = tx.rows(
+            "SELECT file, list(item_id ORDER BY item_id) FROM vectors "
+            "SEMI JOIN wanted USING (item_id) WHERE encoder_key = ? AND kind = ? "
+            "GROUP BY file ORDER BY file",
+            [encoder_key, kind],
+        )
+    return {
+        str(file): [str(item) for item in held] for file, held in rows if isinstance(held, list)
+    }

@@ -3,6 +3,7 @@
 from tasks.export.beir import write_run
 from tasks.export.benchmark import Benchmark, Undecided, benchmark_fingerprint
 from tasks.export.manifest import ExportedFile, Manifest, read_manifest, verify_export
+from tasks.export.reader import is_export, read_benchmark
 from tasks.export.writer import write_benchmark
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "Manifest",
     "Undecided",
     "benchmark_fingerprint",
+    "is_export",
+    "read_benchmark",
     "read_manifest",
     "verify_export",
     "write_benchmark",

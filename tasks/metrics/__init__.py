@@ -1,92 +1,135 @@
 """Metrics of retrieval: per query first, the mean after.
 
-To add one, write a file with a class that has a ``name`` (with its variant), a ``depth`` (how much
-of a ranking it looks at, None for all of it) and ``score``, and decorate it with
-``@metrics.register(name)``. `tests/tasks/metrics` judges it from then on.
+A metric's name says its variant: ``NDCG-exp-condensed@10`` is the family ``NDCG-exp`` over
+condensed lists, cut at 10. To add a family, write a file with a class that is built with a
+``depth`` (how much of a ranking it looks at, None for all of it) and has ``score``, and decorate it
+with ``@metrics.register(name)``. `tests/tasks/metrics` judges it from then on.
 
-What all have in common, and their names need not repeat: results nobody judged count as not
-relevant; a query without a relevant code is left out, since no ranking could do well on it; a query
-with relevant codes but an empty ranking scores 0.
+What a name does not say is the same for all:
+
+- results nobody judged count as not relevant; with ``-condensed`` they are removed first;
+- a query without a relevant code is left out, since no ranking could do well on it; with ``-zero``
+  it scores 0 and counts in the mean;
+- a query with relevant codes but an empty ranking scores 0;
+- ties are the rankings' affair, where they fall by id in ascending order. trec_eval lets them fall
+  the other way, in single precision, and ranx by the order of its input, which is why neither
+  computes these values.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from infra.errors import UnknownNameError
 from infra.registry import Registry
+from tasks.metrics.lists import JudgedLists, Judgements, Qrels, Values
 from tasks.retrievers.rankings import Rankings
 
-Gains = npt.NDArray[np.float64]
-Qrels = Mapping[str, Mapping[str, float]]
+__all__ = [
+    "STANDARD",
+    "JudgedLists",
+    "Judgements",
+    "Metric",
+    "Qrels",
+    "Values",
+    "Variant",
+    "evaluate",
+    "mean",
+    "metrics",
+]
+
+STANDARD = ("MAP", "MRR", "NDCG@10", "Recall@10")
+
+_NAME = re.compile(
+    r"(?P<family>.+?)(?P<condensed>-condensed)?(?P<zero>-zero)?(@(?P<depth>[1-9][0-9]*))?"
+)
 
 
 class Metric(Protocol):
     """A measure of ranked lists.
 
     Attributes:
-        name: What is printed, with the variant.
+        needs_depth: Whether its name must say where it cuts the lists.
         depth: How many results it looks at, None for all.
     """
 
-    name: ClassVar[str]
-    depth: ClassVar[int | None]
+    needs_depth: ClassVar[bool]
 
-    def score(self, gains: Gains, ideal: Gains) -> Gains:
-        """Return one value in [0, 1] for each query.
+    def __init__(self, depth: int | None) -> None: ...
 
-        Args:
-            gains: (queries, ranks) relevance of what was returned, best first; 0 where nothing
-                was, or nobody judged it.
-            ideal: (queries, most relevant codes of any query) all positive relevances of each
-                query in falling order, padded with 0.
-        """
+    def score(self, lists: JudgedLists) -> Values:
+        """Return one value in [0, 1] for each row of lists that are cut already."""
         ...
 
 
 metrics: Registry[type[Metric]] = Registry("metric", "tasks.metrics")
 
 
-def evaluate(rankings: Rankings, qrels: Qrels, names: Iterable[str]) -> dict[str, dict[str, float]]:
+@dataclass(frozen=True)
+class Variant:
+    """What a metric's name says.
+
+    Attributes:
+        family: A registered metric.
+        condensed: Whether results that nobody judged are removed first.
+        zero: Whether queries without a relevant code score 0; otherwise they are left out.
+        depth: How many results count, None for all.
+    """
+
+    family: str
+    condensed: bool = False
+    zero: bool = False
+    depth: int | None = None
+
+    @classmethod
+    def parse(cls, name: str) -> "Variant":
+        """Return what ``NDCG@10``, ``MRR``, ``MAP-condensed-zero@100`` and their like mean.
+
+        Raises:
+            UnknownNameError: There is no such metric, or its name lacks the depth that it needs.
+        """
+        match = _NAME.fullmatch(name)
+        family = match["family"] if match else name
+        metric = metrics.get(family)
+        depth = int(match["depth"]) if match and match["depth"] else None
+        if metric.needs_depth and depth is None:
+            raise UnknownNameError(f"{name!r} does not say its depth: write {name}@10 or the like")
+        return cls(family, bool(match and match["condensed"]), bool(match and match["zero"]), depth)
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return one value for each row of the lists."""
+        lists = (lists.condensed() if self.condensed else lists).cut(self.depth)
+        return metrics.get(self.family)(self.depth).score(lists)
+
+
+def evaluate(
+    rankings: Rankings, qrels: Qrels | Judgements, names: Iterable[str]
+) -> dict[str, dict[str, float]]:
     """Return metric → query → value.
 
     Args:
         rankings: What a method returned.
-        qrels: Query → code → relevance; 0 or less is not relevant.
-        names: Registered metrics.
+        qrels: Query → code → relevance, or the same as columns; 0 or less is not relevant.
+        names: Names of metrics with their variants.
 
     Raises:
         UnknownNameError: There is no such metric.
     """
-    query_ids = sorted(query for query, of in qrels.items() if any(r > 0 for r in of.values()))
-    gains, ideal = _gains(rankings, qrels, query_ids), _ideal(qrels, query_ids)
-    scored = {}
-    for name in names:
-        metric = metrics.get(name)()
-        values = metric.score(gains[:, : metric.depth], ideal)
-        scored[metric.name] = dict(zip(query_ids, values.tolist(), strict=True))
-    return scored
+    variants = {name: Variant.parse(name) for name in names}
+    judgements = qrels if isinstance(qrels, Judgements) else Judgements.of(qrels)
+    lists = JudgedLists.of(rankings, judgements)
+    return {name: _by_query(variant, lists) for name, variant in variants.items()}
 
 
-def _gains(rankings: Rankings, qrels: Qrels, query_ids: list[str]) -> Gains:
-    row_of = {query: row for row, query in enumerate(rankings.query_ids)}
-    column_of = {code: column for column, code in enumerate(rankings.code_ids)}
-    gains = np.zeros((len(query_ids), rankings.depth))
-    for row, query in enumerate(query_ids):
-        if query not in row_of:
-            continue
-        ranked = rankings.codes[row_of[query]]
-        for code, relevance in qrels[query].items():
-            if relevance > 0 and code in column_of:
-                gains[row, ranked == column_of[code]] = relevance
-    return gains
+def _by_query(variant: Variant, lists: JudgedLists) -> dict[str, float]:
+    values = dict(zip(lists.query_ids, variant.score(lists).tolist(), strict=True))
+    return values | dict.fromkeys(lists.hopeless if variant.zero else (), 0.0)
 
 
-def _ideal(qrels: Qrels, query_ids: list[str]) -> Gains:
-    relevant = [sorted((r for r in qrels[q].values() if r > 0), reverse=True) for q in query_ids]
-    width = max((len(values) for values in relevant), default=0)
-    ideal = np.zeros((len(query_ids), width))
-    for row, values in enumerate(relevant):
-        ideal[row, : len(values)] = values
-    return ideal
+def mean(values: Iterable[float]) -> float:
+    """Return the mean over queries, 0 where there are none."""
+    gathered = np.fromiter(values, np.float64)
+    return float(gathered.mean()) if gathered.size else 0.0

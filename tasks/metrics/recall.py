@@ -1,18 +1,41 @@
-"""Recall."""
+"""How much of what is relevant was found: the share of it, and whether any."""
 
 from typing import ClassVar
 
-from tasks.metrics import Gains, metrics
+import numpy as np
+
+from tasks.metrics import JudgedLists, Values, metrics
 
 
-@metrics.register("Recall@10")
-class Recall10:
-    """Share of all relevant codes that are among the first 10 results (trec_eval's recall.10)."""
+@metrics.register("Recall")
+class Recall:
+    """Share of all relevant codes that are among the first k results (trec_eval's recall)."""
 
-    name: ClassVar[str] = "Recall@10"
-    depth: ClassVar[int | None] = 10
+    needs_depth: ClassVar[bool] = True
 
-    def score(self, gains: Gains, ideal: Gains) -> Gains:
+    def __init__(self, depth: int | None) -> None:
+        self.depth = depth
+
+    def score(self, lists: JudgedLists) -> Values:
         """Return the recall of each query."""
-        values: Gains = (gains > 0).sum(axis=1) / (ideal > 0).sum(axis=1)
+        values: Values = np.count_nonzero(lists.relevance, axis=1) / lists.relevant
+        return values
+
+
+@metrics.register("Answered")
+class Answered:
+    """1 where a relevant code is among the first k results, else 0.
+
+    Answered@k of Neural Code Search (Li et al. 2019, arXiv 1908.09804), there a count of
+    questions and here, as the mean, their share; trec_eval's success.
+    """
+
+    needs_depth: ClassVar[bool] = True
+
+    def __init__(self, depth: int | None) -> None:
+        self.depth = depth
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return 1 or 0 for each query."""
+        values: Values = np.where(lists.relevance.any(axis=1), 1.0, 0.0)
         return values

@@ -1,11 +1,13 @@
 """Ranked lists, compactly."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+Positions = npt.NDArray[np.int64]
 NOTHING = -1
 
 
@@ -56,3 +58,87 @@ def rank_scores(
     order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
     ranked = np.take_along_axis(scores, order, axis=1).astype(np.float64)
     return Rankings(query_ids, code_ids, order, ranked)
+
+
+def rankings_of(run: Mapping[str, Mapping[str, float]]) -> Rankings:
+    """Return rankings from query → code → score, whatever the order of either."""
+    queries = [query for query, scores in run.items() for _ in scores]
+    codes = [code for scores in run.values() for code in scores]
+    values = [score for scores in run.values() for score in scores.values()]
+    return rank_rows(
+        pa.array(queries, pa.string()), pa.array(codes, pa.string()), np.array(values, np.float64)
+    )
+
+
+def rank_rows(
+    queries: pa.Array | pa.ChunkedArray,
+    codes: pa.Array | pa.ChunkedArray,
+    scores: npt.NDArray[np.float64],
+) -> Rankings:
+    """Return rankings from columns of a run, whatever the order of its rows; queries by id.
+
+    Args:
+        queries: (n,) strings.
+        codes: (n,) strings, each once for a query.
+        scores: (n,) higher is better.
+
+    Raises:
+        ValueError: A query has a code twice, or a score is not a number.
+    """
+    if np.isnan(scores).any():
+        raise ValueError("a score is not a number")
+    query_ids, rows = numbered(queries)
+    code_ids, columns = numbered(codes)
+    order = _order(rows, scores, columns, code_ids)
+    if order is not None:
+        rows, columns, scores = rows[order], columns[order], scores[order]
+    sizes = np.bincount(rows, minlength=len(query_ids))
+    ranks = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    ranked = np.full((len(query_ids), int(sizes.max(initial=0))), NOTHING)
+    ranked_scores = np.zeros(ranked.shape)
+    ranked[rows, ranks], ranked_scores[rows, ranks] = columns, scores
+    _refuse_repeated(query_ids, code_ids, ranked)
+    by_id = sorted(range(len(query_ids)), key=query_ids.__getitem__)
+    named = [query_ids[row] for row in by_id]
+    return Rankings(named, code_ids, ranked[by_id], ranked_scores[by_id])
+
+
+def numbered(names: pa.Array | pa.ChunkedArray) -> tuple[list[str], Positions]:
+    """Return the distinct names as they come, and each name's place among them."""
+    whole = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
+    coded = whole.dictionary_encode()
+    places = coded.indices.to_numpy(zero_copy_only=False)
+    return coded.dictionary.to_pylist(), places.astype(np.int64)
+
+
+def _order(
+    rows: Positions,
+    scores: npt.NDArray[np.float64],
+    columns: Positions,
+    code_ids: Sequence[str],
+) -> Positions | None:
+    """Return the order by query, falling score and code id; None where the rows have it already.
+
+    Ids are compared for ties alone: hundreds of thousands of strings take longer to sort than
+    all the rest does.
+    """
+    sorted_already = (rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (scores[1:] < scores[:-1]))
+    if sorted_already.all():
+        return None
+    order = np.lexsort((-scores, rows))
+    same = (rows[order][1:] == rows[order][:-1]) & (scores[order][1:] == scores[order][:-1])
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    if tied.size:
+        group = np.cumsum(np.append(True, ~same))[tied]
+        ids = np.array([code_ids[column] for column in columns[order[tied]].tolist()])
+        order[tied] = order[tied][np.lexsort((ids, group))]
+    return order
+
+
+def _refuse_repeated(query_ids: Sequence[str], code_ids: Sequence[str], ranked: Positions) -> None:
+    ordered = np.sort(ranked, axis=1)
+    repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOTHING)
+    if repeated.any():
+        row, place = np.argwhere(repeated)[0].tolist()
+        code = code_ids[int(ordered[row, place])]
+        raise ValueError(f"query {query_ids[row]!r} has code {code!r} twice")

@@ -25,7 +25,14 @@ class Credulous:
     async def install(self, requirements: object) -> InstallResult:
         return InstallResult(ok=True)
 
-    async def run(self, program: str, *, hash_seed: int = 0) -> ExecutionResult:
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        code: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ExecutionResult:
         return ExecutionResult(outcome="passed")
 
     async def check(self) -> str:

@@ -1,105 +1,249 @@
-"""Laws of the metrics, with pytrec_eval as the independent judge."""
+"""Laws of the metrics, with pytrec_eval, ir-measures and ranx as independent judges."""
 
+import importlib.util
+import random
+from typing import TypeVar
+
+import ir_measures
 import numpy as np
+import pyarrow as pa
 import pytest
 import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.errors import UnknownNameError
-from tasks.metrics import evaluate, metrics
-from tasks.retrievers.rankings import NOTHING, Rankings, rank_scores
+from tasks.metrics import STANDARD, Variant, evaluate, metrics
+from tasks.retrievers.rankings import NOTHING, Rankings, rank_rows, rank_scores, rankings_of
+from tests.tasks.metrics.cases import CODES, Qrels, Run, as_run, random_case
 
-CODES = [f"c{n:02}" for n in range(30)]
-TREC = {"NDCG@10": "ndcg_cut_10", "MRR": "recip_rank", "MAP": "map", "Recall@10": "recall_10"}
-Qrels = dict[str, dict[str, int]]
-
-
-def random_case(seed: int) -> tuple[Rankings, Qrels]:
-    """Return rankings with ties and graded labels; some queries unranked, some without labels."""
-    generator = np.random.default_rng(seed)
-    queries = [f"q{n}" for n in range(6)]
-    scores = generator.integers(0, 8, size=(6, 30)).astype(float)
-    rankings = rank_scores(queries[:5], CODES, scores[:5], int(generator.integers(1, 31)))
-    qrels = {
-        query: {
-            str(code): int(grade)
-            for code, grade in zip(
-                generator.choice(CODES, 8, replace=False), generator.integers(0, 4, 8), strict=True
-            )
-        }
-        for query in queries[1:]
-    }
-    return rankings, qrels
-
-
-def as_run(rankings: Rankings) -> dict[str, dict[str, float]]:
-    """Return the run with scores that fall from rank to rank, so that nobody's tie rule matters."""
-    run: dict[str, dict[str, float]] = {}
-    for query, code, _ in rankings.rows():
-        run.setdefault(query, {})[code] = 1000.0 - len(run.get(query, {}))
-    return run
-
-
-@pytest.mark.parametrize("name", metrics.names())
-@pytest.mark.parametrize("seed", range(50))
-def test_every_metric_agrees_with_pytrec_eval(name: str, seed: int) -> None:
-    rankings, qrels = random_case(seed)
-    judge = pytrec_eval.RelevanceEvaluator(qrels, {TREC[name]})
-    expected = {
-        query: values[TREC[name]] for query, values in judge.evaluate(as_run(rankings)).items()
-    }
-    ours = evaluate(rankings, qrels, [name])[name]
-    judged = {query for query, of in qrels.items() if any(grade > 0 for grade in of.values())}
-    assert set(ours) == judged
-    for query in judged:
-        assert ours[query] == pytest.approx(expected.get(query, 0.0), abs=1e-9)
+Value = TypeVar("Value")
+# A name of every family with a cut-off, and of every family that does without.
+NAMES = [
+    *(f"{family}@{depth}" for family in metrics.names() for depth in (1, 5)),
+    *(family for family in metrics.names() if not metrics.get(family).needs_depth),
+    *("NDCG-condensed@10", "MAP-condensed", "MRR-zero", "NDCG-exp-condensed-zero@3"),
+]
+TREC = {
+    "NDCG": "ndcg",
+    "MRR": "recip_rank",
+    "MAP": "map",
+    "bpref": "bpref",
+    "NDCG@10": "ndcg_cut_10",
+    "MAP@5": "map_cut_5",
+    "Recall@10": "recall_10",
+    "Precision@5": "P_5",
+    "Answered@5": "success_5",
+}
+IR_MEASURES = {
+    "NDCG@10": ir_measures.nDCG @ 10,
+    "NDCG-condensed@10": ir_measures.nDCG(judged_only=True) @ 10,
+    "MRR@5": ir_measures.RR @ 5,
+    "MRR": ir_measures.RR,
+    "MAP": ir_measures.AP,
+    "MAP@5": ir_measures.AP @ 5,
+    "MAP-condensed": ir_measures.AP(judged_only=True),
+    "Recall@10": ir_measures.R @ 10,
+    "Precision@5": ir_measures.P @ 5,
+    "Answered@5": ir_measures.Success @ 5,
+    "bpref": ir_measures.Bpref,
+}
+CASES = 1_000
 
 
-@pytest.mark.parametrize("name", metrics.names())
+@pytest.fixture(scope="module")
+def cases() -> tuple[Rankings, Qrels]:
+    """1,000 random runs of six queries each as one, since libraries take long to start."""
+    run: Run = {}
+    qrels: Qrels = {}
+    for seed in range(CASES):
+        rankings, judged = random_case(seed)
+        run |= {f"{seed}-{query}": scores for query, scores in as_run(rankings).items()}
+        qrels |= {f"{seed}-{query}": grades for query, grades in judged.items()}
+    return rankings_of(run), qrels
+
+
+def test_every_value_of_1000_random_runs_is_that_of_pytrec_eval(
+    cases: tuple[Rankings, Qrels],
+) -> None:
+    rankings, qrels = cases
+    judge = pytrec_eval.RelevanceEvaluator(qrels, set(TREC.values()))
+    expected = judge.evaluate(as_run(rankings))
+    for name, values in evaluate(rankings, qrels, TREC).items():
+        theirs = {query: expected.get(query, {}).get(TREC[name], 0.0) for query in values}
+        assert values == pytest.approx(theirs, abs=1e-9), name
+
+
+def test_exponential_gain_is_linear_gain_of_2_to_the_relevance_minus_1(
+    cases: tuple[Rankings, Qrels],
+) -> None:
+    rankings, qrels = cases
+    gains = {q: {code: 2**grade - 1 for code, grade in of.items()} for q, of in qrels.items()}
+    judge = pytrec_eval.RelevanceEvaluator(gains, {"ndcg_cut_5"})
+    expected = judge.evaluate(as_run(rankings))
+    values = evaluate(rankings, qrels, ["NDCG-exp@5"])["NDCG-exp@5"]
+    theirs = {query: expected.get(query, {}).get("ndcg_cut_5", 0.0) for query in values}
+    assert values == pytest.approx(theirs, abs=1e-9)
+
+
+def test_every_value_of_1000_random_runs_is_that_of_ir_measures(
+    cases: tuple[Rankings, Qrels],
+) -> None:
+    rankings, qrels = cases
+    expected: dict[str, dict[str, float]] = {}
+    for found in ir_measures.iter_calc(IR_MEASURES.values(), qrels, as_run(rankings)):
+        expected.setdefault(str(found.measure), {})[found.query_id] = found.value
+    for name, values in evaluate(rankings, qrels, IR_MEASURES).items():
+        theirs = expected[str(IR_MEASURES[name])]
+        assert values == pytest.approx(
+            {query: theirs.get(query, 0.0) for query in values}, abs=1e-9
+        )
+
+
+def test_families_that_libraries_know_are_all_compared() -> None:
+    compared = {Variant.parse(name).family for name in (*TREC, *IR_MEASURES)}
+    assert compared | {"MMRR", "NDCG-exp"} == set(metrics.names())
+
+
 @given(seed=st.integers(0, 10_000))
-def test_every_metric_lies_between_0_and_1(name: str, seed: int) -> None:
+def test_every_metric_lies_between_0_and_1(seed: int) -> None:
     rankings, qrels = random_case(seed)
-    for value in evaluate(rankings, qrels, [name])[name].values():
-        assert 0.0 <= value <= 1.0 + 1e-12
+    for name, values in evaluate(rankings, qrels, NAMES).items():
+        assert all(0.0 <= value <= 1.0 + 1e-12 for value in values.values()), name
 
 
-@pytest.mark.parametrize("name", metrics.names())
 @given(seed=st.integers(0, 10_000), rank=st.integers(1, 29))
-def test_moving_a_relevant_result_up_never_hurts(name: str, seed: int, rank: int) -> None:
+def test_swapping_a_relevant_result_down_never_helps(seed: int, rank: int) -> None:
     rankings, qrels = random_case(seed)
     rank = min(rank, rankings.depth - 1)
     moved = rankings.codes.copy()
     for row, query in enumerate(rankings.query_ids):
         of = qrels.get(query, {})
         upper, lower = (of.get(CODES[moved[row, at]], 0) for at in (rank - 1, rank))
-        if rank and lower > upper:
+        if rank and moved[row, 0] != NOTHING and lower > upper:
             moved[row, [rank - 1, rank]] = moved[row, [rank, rank - 1]]
     better = Rankings(rankings.query_ids, CODES, moved, rankings.scores)
-    before, after = (evaluate(each, qrels, [name])[name] for each in (rankings, better))
-    for query, value in before.items():
-        assert after[query] >= value - 1e-12
+    before, after = (evaluate(each, qrels, NAMES) for each in (rankings, better))
+    for name, values in before.items():
+        for query, value in values.items():
+            assert after[name][query] >= value - 1e-12, name
 
 
-def test_a_perfect_ranking_scores_1_in_everything() -> None:
+def shuffled(items: dict[str, Value], order: random.Random) -> dict[str, Value]:
+    return dict(order.sample(list(items.items()), len(items)))
+
+
+@given(seed=st.integers(0, 10_000), order=st.randoms())
+def test_the_order_in_which_results_and_labels_come_changes_nothing(
+    seed: int, order: random.Random
+) -> None:
+    generator = np.random.default_rng(seed)
+    run = {
+        f"q{n}": {code: float(generator.integers(0, 3)) for code in CODES[: 6 * n]}
+        for n in range(5)
+    }
+    _, qrels = random_case(seed)
+
+    mixed = {query: shuffled(scores, order) for query, scores in shuffled(run, order).items()}
+    regraded = {query: shuffled(grades, order) for query, grades in shuffled(qrels, order).items()}
+    scores = evaluate(rankings_of(run), qrels, NAMES)
+    assert evaluate(rankings_of(mixed), regraded, NAMES) == scores
+
+
+def test_ties_fall_by_id() -> None:
+    rankings = rankings_of({"q": {"b": 1.0, "c": 2.0, "a": 1.0}})
+    assert [code for _, code, _ in rankings.rows()] == ["c", "a", "b"]
+
+
+def test_a_run_that_has_a_result_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="query 'q' has code 'b' twice"):
+        rank_rows(pa.array(["q", "q", "q"]), pa.array(["b", "a", "b"]), np.array([1.0, 2.0, 3.0]))
+
+
+def test_a_perfect_ranking_scores_1_in_everything_but_precision() -> None:
     rankings = rank_scores(["q"], CODES, -np.arange(30.0)[None, :], 30)
-    scores = evaluate(rankings, {"q": {"c00": 3.0, "c01": 1.0}}, metrics.names())
-    assert {name: of["q"] for name, of in scores.items()} == pytest.approx(
-        dict.fromkeys(metrics.names(), 1.0)
-    )
+    names = [name for name in NAMES if "Precision" not in name and name != "Recall@1"]
+    scores = evaluate(rankings, {"q": {"c00": 3.0, "c01": 1.0}}, names)
+    whole = {name: of["q"] for name, of in scores.items() if "@1" not in name or "NDCG" in name}
+    assert whole == pytest.approx(dict.fromkeys(whole, 1.0))
 
 
 def test_a_query_without_relevant_code_is_left_out_and_an_empty_ranking_scores_0() -> None:
     empty = np.full((2, 5), NOTHING)
     rankings = Rankings(["q1", "q2"], CODES, empty, np.zeros((2, 5)))
-    scores = evaluate(rankings, {"q1": {"c01": 1.0}, "q2": {"c01": 0.0}}, metrics.names())
-    assert all(of == {"q1": 0.0} for of in scores.values())
+    scores = evaluate(rankings, {"q1": {"c01": 1.0}, "q2": {"c01": 0.0}}, NAMES)
+    for name, values in scores.items():
+        assert values == ({"q1": 0.0, "q2": 0.0} if "-zero" in name else {"q1": 0.0})
 
 
-def test_the_name_in_the_registry_is_the_name_that_is_printed() -> None:
-    assert [metrics.get(name).name for name in metrics] == metrics.names()
+def test_nothing_ranked_and_nothing_judged_are_no_errors() -> None:
+    nothing = rankings_of({})
+    assert evaluate(nothing, {}, NAMES) == {name: {} for name in NAMES}
+    assert all(of == {"q": 0.0} for of in evaluate(nothing, {"q": {"c": 1.0}}, NAMES).values())
+    assert evaluate(rankings_of({"q": {"c": 1.0}}), {}, NAMES) == {name: {} for name in NAMES}
 
 
-def test_an_unknown_metric_is_an_error_that_lists_the_known() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown metric 'NDCG@7'.*NDCG@10"):
-        evaluate(rank_scores([], CODES, np.zeros((0, 30)), 5), {}, ["NDCG@7"])
+@pytest.mark.parametrize(
+    ("relevant", "returned", "expected"),
+    [
+        ("abc", "abc", 1.0),
+        ("abc", "cba", 1.0),
+        ("ab", "xab", (1 / 2 + 1 / 2) / 2),  # ranks 2 and 3 - 1
+        ("ab", "axyb", (1 + 1 / 3) / 2),  # ranks 1 and 4 - 1
+        ("abc", "xb", (1 / 2) / 3),  # a and c were not returned
+    ],
+)
+def test_mmrr_takes_off_each_rank_the_relevant_codes_before_it(
+    relevant: str, returned: str, expected: float
+) -> None:
+    run = {"q": {code: -float(rank) for rank, code in enumerate(returned)}}
+    qrels = {"q": dict.fromkeys(relevant, 1.0)}
+    assert evaluate(rankings_of(run), qrels, ["MMRR"])["MMRR"]["q"] == pytest.approx(expected)
+
+
+def test_perfect_lists_of_two_and_three_codes_get_068_unadjusted_and_1_and_1_adjusted() -> None:
+    run = {"two": {"a": 2.0, "b": 1.0}, "three": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    qrels = {query: dict.fromkeys(scores, 1.0) for query, scores in run.items()}
+    unadjusted = [np.mean([1 / rank for rank in range(1, n + 1)]) for n in (2, 3)]
+    assert round(float(np.mean(unadjusted)), 2) == 0.68
+    assert evaluate(rankings_of(run), qrels, ["MMRR"])["MMRR"] == {"two": 1.0, "three": 1.0}
+
+
+def test_condensed_lists_lose_what_nobody_judged_before_they_are_cut() -> None:
+    run = rankings_of({"q": {"x": 4.0, "no": 3.0, "y": 2.0, "yes": 1.0}})
+    scores = evaluate(run, {"q": {"no": 0.0, "yes": 1.0}}, ["MRR", "MRR-condensed", "MRR@2"])
+    assert {name: of["q"] for name, of in scores.items()} == {
+        "MRR": 0.25,
+        "MRR-condensed": 0.5,
+        "MRR@2": 0.0,
+    }
+
+
+@pytest.mark.parametrize("name", ["NDCQ@10", "NDCG@0", "NDCG@-1", "@10", "", "NDCG-zero-condensed"])
+def test_an_unknown_metric_is_an_error_that_lists_the_known(name: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown metric .*one of .*NDCG"):
+        evaluate(rankings_of({}), {}, [name])
+
+
+def test_a_metric_that_needs_a_depth_says_so() -> None:
+    with pytest.raises(UnknownNameError, match="write Recall@10"):
+        evaluate(rankings_of({}), {}, ["Recall"])
+
+
+def test_the_standard_metrics_are_known() -> None:
+    assert set(evaluate(rankings_of({}), {}, STANDARD)) == set(STANDARD)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ranx") is None, reason="ranx is not installed")
+def test_the_values_are_those_of_ranx_too(cases: tuple[Rankings, Qrels]) -> None:
+    ranx = importlib.import_module("ranx")
+    rankings, qrels = cases
+    theirs = {"NDCG@10": "ndcg@10", "NDCG-exp@10": "ndcg_burges@10", "MRR@10": "mrr@10"}
+    ours = evaluate(rankings, qrels, theirs)
+    judged = {query: qrels[query] for query in next(iter(ours.values()))}
+    run = {query: scores for query, scores in as_run(rankings).items() if query in judged}
+    found = ranx.evaluate(
+        ranx.Qrels(judged), ranx.Run(run), list(theirs.values()), make_comparable=True
+    )
+    for name, values in ours.items():
+        assert np.mean(list(values.values())) == pytest.approx(found[theirs[name]], abs=1e-9)

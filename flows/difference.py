@@ -1,0 +1,29 @@
+"""Two versions of a benchmark side by side, as a flow."""
+
+from pathlib import Path
+
+from prefect import flow
+
+from flows.naming import run_name
+from infra.settings import Settings, load_settings
+from tasks.compare_versions import Standings, WrittenDifference, compare_versions
+from tasks.contest import Contest, contestants, open_contest, rank_benchmark, stand_methods
+
+
+@flow(name="difference", flow_run_name=run_name)
+def difference(before: Path, after: Path, settings: Settings | None = None) -> WrittenDifference:
+    """Say what changed between two exports, and what it does to the methods on them.
+
+    Args:
+        before: The first version's folder.
+        after: The second version's folder.
+        settings: Which methods and metrics; read from file and environment when not given.
+    """
+    settings = settings or load_settings()
+    first, second = open_contest(before, settings), open_contest(after, settings)
+    return compare_versions(first, second, _stand(first, settings), _stand(second, settings))
+
+
+def _stand(contest: Contest, settings: Settings) -> Standings:
+    runs = [rank_benchmark(contest, method, settings) for method in contestants(settings)]
+    return stand_methods(contest, runs, settings)

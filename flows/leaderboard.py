@@ -1,0 +1,53 @@
+"""Methods side by side on one benchmark, as a flow."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from prefect import flow
+
+from flows.annotate import annotate_shards
+from flows.naming import run_name
+from infra.ray_runtime import ensure_ray
+from infra.settings import Settings, load_settings
+from tasks.annotate import plan_annotation
+from tasks.contest import (
+    Run,
+    WrittenLeaderboard,
+    contestants,
+    open_contest,
+    rank_benchmark,
+    write_leaderboard,
+)
+from tasks.deepen import deepen_pool, gather_judgements
+
+
+@flow(name="leaderboard", flow_run_name=run_name)
+def leaderboard(
+    benchmark: Path,
+    runs: Sequence[Path] = (),
+    settings: Settings | None = None,
+    *,
+    annotate_unjudged: bool = False,
+) -> WrittenLeaderboard:
+    """Rank a benchmark by every method and set their scores side by side.
+
+    Args:
+        benchmark: An export's folder, or BEIR's.
+        runs: TREC runs that were made elsewhere; a file's stem names the method.
+        settings: Which methods and metrics; read from file and environment when not given.
+        annotate_unjudged: Let the agents judge what stands high and was never judged, and score
+            again.
+    """
+    settings = settings or load_settings()
+    contest = open_contest(benchmark, settings)
+    ranked = [rank_benchmark(contest, method, settings) for method in contestants(settings)]
+    ranked += [Run(method=file.stem, file=file) for file in runs]
+    written = write_leaderboard(contest, ranked, settings)
+    if not annotate_unjudged or not written.unjudged:
+        return written
+    plan = plan_annotation(deepen_pool(contest, written.unjudged, settings), settings)
+    if plan.shards:
+        ensure_ray(settings.ray)
+        annotate_shards(plan, settings)
+    judged = gather_judgements(plan.reference, settings)
+    return write_leaderboard(contest, ranked, settings, judged)

@@ -1,0 +1,77 @@
+"""Pool deepening: what stands high and was never judged becomes candidates for the agents."""
+
+from collections.abc import Sequence
+
+from prefect import task
+
+from infra.errors import PublishError
+from infra.identity import digest, digest_of_set
+from infra.records import Candidate
+from infra.settings import Settings
+from infra.store import annotations, benchmarks, candidates, open_database
+from tasks.contest import Contest
+from tasks.leaderboard import Unjudged
+from tasks.leaderboard.pool import DEPTH
+from tasks.references import AnnotationReference, SearchReference
+
+
+@task(name="deepen-pool")
+def deepen_pool(
+    contest: Contest, unjudged: Sequence[Unjudged], settings: Settings
+) -> SearchReference:
+    """Enter unjudged results as the candidates of a search of their own.
+
+    Their similarity is the reciprocal of their best rank, since methods' scores have no common
+    scale.
+
+    Raises:
+        PublishError: The benchmark was not published from this store, which lacks its texts.
+    """
+    database = open_database(settings.store)
+    published = benchmarks.find_benchmark(database, contest.benchmark_id)
+    if published is None or not published.collection:
+        raise PublishError(
+            f"{contest.folder} was not published from the store in {settings.store.folder}: its "
+            "unjudged results can only be listed; give the store that it comes from with --store"
+        )
+    pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in unjudged)
+    search_id = digest("pool", contest.benchmark_id, pairs)
+    methods = sorted({method for pair in unjudged for method in pair.methods})
+    candidates.record_search(database, search_id, published.collection, methods, DEPTH)
+    candidates.add_candidates(
+        database,
+        search_id,
+        [
+            Candidate(
+                query_id=pair.query_id,
+                code_id=pair.code_id,
+                rank=pair.rank,
+                similarity=1 / pair.rank,
+                by_encoder={},
+            )
+            for pair in unjudged
+        ],
+    )
+    return SearchReference(
+        search_id=search_id,
+        collection=published.collection,
+        queries=len({pair.query_id for pair in unjudged}),
+        candidates=len(unjudged),
+    )
+
+
+@task(name="gather-judgements")
+def gather_judgements(
+    reference: AnnotationReference, settings: Settings
+) -> dict[str, dict[str, float]]:
+    """Return query → code → label of what the agents have judged of a search."""
+    labels = annotations.agent_labels(
+        open_database(settings.store),
+        reference.recipe_id,
+        reference.search_id,
+        reference.collection,
+    )
+    judged: dict[str, dict[str, float]] = {}
+    for label in labels:
+        judged.setdefault(label.query_id, {})[label.code_id] = label.relevance
+    return judged

@@ -1,0 +1,79 @@
+"""A difference as a page of Markdown."""
+
+from infra.markdown import markdown_table, markdown_text
+from tasks.differences.compare import Difference, Evidence, Flip
+from tasks.differences.effect import Effect
+
+_SHOWN = 50
+
+
+def difference_markdown(change: Difference, effect: Effect | None = None) -> str:
+    """Return what changed, the first of every kind of change by name."""
+    parts = [
+        f"# {markdown_text(change.before)} → {markdown_text(change.after)}",
+        _counts(change),
+        _recipe(change),
+        *(["## Labels that turned", *map(_flip, change.flips[:_SHOWN])] if change.flips else []),
+        _more(len(change.flips)),
+        *(["## Effect on the methods", _effect(effect)] if effect and effect.methods else []),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _counts(change: Difference) -> str:
+    besides = (
+        f"{change.kept} kept, {len(change.flips)} turned, {len(change.now_undecided)} now undecided"
+    )
+    rows = [
+        ("queries", str(len(change.queries_added)), str(len(change.queries_removed)), ""),
+        ("codes", str(len(change.codes_added)), str(len(change.codes_removed)), ""),
+        ("labelled pairs", str(len(change.pairs_added)), str(len(change.pairs_removed)), besides),
+    ]
+    return markdown_table(("what", "added", "removed", "besides"), rows)
+
+
+def _recipe(change: Difference) -> str:
+    if not change.recipe:
+        return ""
+    rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
+    table = markdown_table(("part", "before", "after"), rows, words=3)
+    return f"## What the labels were made with\n\n{table}"
+
+
+def _flip(flip: Flip) -> str:
+    pair = f"**{markdown_text(flip.query)}**, {flip.query_id} {flip.code_id}"
+    lines = [
+        f"{pair}: {flip.before:g} → {flip.after:g}",
+        f"- before: {_rests_on(flip.evidence_before)}",
+        f"- after: {_rests_on(flip.evidence_after)}",
+    ]
+    return "\n".join(lines)
+
+
+def _rests_on(evidence: Evidence) -> str:
+    if not evidence.path:
+        return "no evidence in the export"
+    runs = f"; programs: {', '.join(evidence.outcomes)}" if evidence.outcomes else ""
+    said = f": {evidence.reason}" if evidence.reason else ""
+    return markdown_text(f"{evidence.decided_by}, {evidence.path}{said}{runs}")
+
+
+def _effect(effect: Effect) -> str:
+    rows = [
+        (each.method, each.metric, f"{each.before:.4f}", f"{each.after:.4f}",
+         f"{each.shared:+.4f}", f"{each.p_value:.4f}")
+        for each in effect.methods
+    ]  # fmt: skip
+    header = ("method", "metric", "before", "after", "on shared queries", "p")
+    table = markdown_table(header, rows, words=2)
+    if effect.order is None:
+        return table
+    return f"{table}\n\nKendall's tau between the two orders of the methods: {effect.order:.3f}"
+
+
+def _value(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _more(flips: int) -> str:
+    return f"{flips - _SHOWN} more are in flips.jsonl." if flips > _SHOWN else ""

@@ -1,0 +1,71 @@
+"""Precision at a depth, averaged over relevant results, and of judged results only."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from tasks.metrics import JudgedLists, Values, metrics
+
+
+@metrics.register("Precision")
+class Precision:
+    """Share of relevant codes among the first k results, k also where fewer came (trec_eval's P).
+
+    See van Rijsbergen 1979, chapter 7.
+    """
+
+    needs_depth: ClassVar[bool] = True
+
+    def __init__(self, depth: int | None) -> None:
+        self.depth = depth or 1
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return the precision of each query."""
+        values: Values = np.count_nonzero(lists.relevance, axis=1) / self.depth
+        return values
+
+
+@metrics.register("MAP")
+class MAP:
+    """Mean of the precision at each relevant code's rank, 0 for those not returned.
+
+    Divided by the number of all relevant codes, at any depth (trec_eval's map and map_cut; Buckley
+    and Voorhees 2000).
+    """
+
+    needs_depth: ClassVar[bool] = False
+
+    def __init__(self, depth: int | None) -> None:
+        self.depth = depth
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return the average precision of each query."""
+        relevant = lists.relevance > 0
+        precision = relevant.cumsum(axis=1) / np.arange(1, relevant.shape[1] + 1)
+        values: Values = (precision * relevant).sum(axis=1) / lists.relevant
+        return values
+
+
+@metrics.register("bpref")
+class Bpref:
+    """Share of judged irrelevant codes that each relevant one leaves behind.
+
+    (1 / R) Σ (1 - min(n_r, R) / min(R, N)) over the returned relevant codes r, where n_r of the N
+    codes judged irrelevant stand above r: results that nobody judged do not matter (Buckley and
+    Voorhees 2004, as corrected in trec_eval).
+    """
+
+    needs_depth: ClassVar[bool] = False
+
+    def __init__(self, depth: int | None) -> None:
+        self.depth = depth
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return the preference of each query."""
+        relevant = lists.relevance > 0
+        above = (lists.judged & ~relevant).cumsum(axis=1)
+        most = lists.relevant[:, None]
+        scale = np.maximum(np.minimum(most, lists.irrelevant[:, None]), 1)
+        kept = relevant * (1 - np.minimum(above, most) / scale)
+        values: Values = kept.sum(axis=1) / lists.relevant
+        return values

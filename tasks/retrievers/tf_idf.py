@@ -1,0 +1,59 @@
+"""TF-IDF."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from infra.records import Code, Query
+from tasks.retrievers import retrievers
+from tasks.retrievers.rankings import Rankings, rank_scores
+from tasks.retrievers.tokens import words
+
+
+@retrievers.register("tf-idf")
+class TfIdf:
+    """Cosine of word counts weighed by rarity (Salton and Buckley 1988, "ltc" for both sides).
+
+    A word that occurs n times weighs (1 + ln n) · ln(N / df) before the length is made 1, where df
+    of the N codes have it. Words split at case and underscore.
+    """
+
+    def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
+        """Return the ``depth`` codes whose weighed counts are nearest to each query's."""
+        ordered = sorted(codes, key=lambda code: code.code_id)
+        listed = [words(code.text) for code in ordered]
+        vocabulary = {
+            word: n for n, word in enumerate(dict.fromkeys(w for of in listed for w in of))
+        }
+        counts = _counts(listed, vocabulary)
+        rarity = np.log(
+            len(ordered) / np.maximum(np.bincount(counts.indices, minlength=counts.shape[1]), 1)
+        )
+        asked = _counts([words(query.text) for query in queries], vocabulary)
+        scores = (_weighed(asked, rarity) @ _weighed(counts, rarity).T).toarray()
+        query_ids = [query.query_id for query in queries]
+        return rank_scores(query_ids, [code.code_id for code in ordered], scores, depth)
+
+
+def _counts(texts: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> sparse.csr_array:
+    """Return (texts, words) how often each known word occurs."""
+    found = [
+        (row, vocabulary[w]) for row, text in enumerate(texts) for w in text if w in vocabulary
+    ]
+    rows, columns = np.array(found, np.int64).reshape(-1, 2).T
+    shape = (len(texts), max(len(vocabulary), 1))
+    counts = sparse.csr_array((np.ones(len(found)), (rows, columns)), shape=shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def _weighed(
+    counts: sparse.csr_array, rarity: np.ndarray[tuple[int], np.dtype[np.float64]]
+) -> sparse.csr_array:
+    """Return rows of unit length, rare words weighing more; a row without known words stays 0."""
+    weighed = counts.copy()
+    weighed.data = (1 + np.log(weighed.data)) * rarity[weighed.indices]
+    lengths = np.sqrt(weighed.multiply(weighed).sum(axis=1))
+    weighed.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(weighed.indptr))
+    return weighed

@@ -1,0 +1,84 @@
+"""How far judges agree beyond chance, and how consistently a metric measures."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import krippendorff
+import numpy as np
+import numpy.typing as npt
+
+Values = npt.NDArray[np.float64]
+
+
+def krippendorff_alpha(ratings: Values, level: Literal["nominal", "ordinal"]) -> float:
+    """Return Krippendorff's alpha, 1 for perfect agreement and 0 for chance (Krippendorff 2011).
+
+    Computed by the library krippendorff. Where all ratings are one value there is nothing to tell
+    agreement from chance by: NaN.
+
+    Args:
+        ratings: (judges, units) NaN where a judge did not rate a unit.
+        level: Whether the values are mere names or in order.
+    """
+    rated = ratings[:, (~np.isnan(ratings)).sum(axis=0) > 1]
+    if np.unique(rated[~np.isnan(rated)]).size < 2:
+        return float("nan")
+    return float(krippendorff.alpha(reliability_data=rated, level_of_measurement=level))
+
+
+def cohen_kappa(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return Cohen's kappa of two judges with squared weights (Cohen 1968), NaN without variation.
+
+    A disagreement weighs the square of the distance between the two ratings' places among all
+    ratings that occur: 0 and 3 are one place apart if nothing between them was ever given.
+
+    Args:
+        first: One judge's ratings of the units.
+        second: The other's, of the same units in the same order.
+    """
+    values, places = np.unique(np.array([*first, *second], np.float64), return_inverse=True)
+    one, other = places[: len(first)], places[len(first) :]
+    weights = (np.arange(len(values))[:, None] - np.arange(len(values))) ** 2
+    expected = np.outer(
+        np.bincount(one, minlength=len(values)), np.bincount(other, minlength=len(values))
+    ) / max(len(first), 1)
+    by_chance = float((weights * expected).sum())
+    return 1 - float(weights[one, other].sum()) / by_chance if by_chance else float("nan")
+
+
+def cronbach_alpha(scores: Values) -> float:
+    """Return Cronbach's alpha of items that are to measure one thing, NaN without variation.
+
+    (k / (k - 1)) (1 - Σ variance of item / variance of sums), sample variances (Cronbach 1951).
+
+    Args:
+        scores: (subjects, k items) at least two of each.
+    """
+    items = scores.shape[1]
+    total = float(scores.sum(axis=1).var(ddof=1)) if min(scores.shape) > 1 else 0.0
+    if not total:
+        return float("nan")
+    apart = float(scores.var(axis=0, ddof=1).sum())
+    return float(items / (items - 1) * (1 - apart / total))
+
+
+def by_matches(
+    values: Mapping[str, float], matches: Mapping[str, int], numbers: Sequence[int] = (2, 3, 4, 5)
+) -> Values:
+    """Return (numbers,) the mean over queries with so many relevant codes, NaN where none has."""
+    groups = [[value for query, value in values.items() if matches[query] == n] for n in numbers]
+    return np.array([np.mean(group) if group else np.nan for group in groups])
+
+
+def average_variance(scores: Values) -> float:
+    """Return how much a metric depends on the number of matches, as the first CoSQA+ paper asks.
+
+    The variance of each method's scores over the groups of queries with 2, 3, 4 and 5 matches,
+    averaged over the methods (arXiv 2406.11589v1, research question 4): a metric that is fair to
+    queries with many matches varies little. The methods are Cronbach's subjects and the groups his
+    items.
+
+    Args:
+        scores: (methods, groups) see `by_matches`.
+    """
+    return float(scores.var(axis=1, ddof=1).mean())

@@ -1,0 +1,78 @@
+"""Vectors for benchmarks that came as a folder: taken from the store, or made and kept there.
+
+A vector belongs to a text, whatever benchmark holds it, so texts are looked up by their content.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from infra.identity import digest, normalise_code, normalise_query
+from infra.settings import Settings
+from infra.store import Database, vectors
+from tasks.candidates import CODES_AT_ONCE
+from tasks.embed import Part, cut, embed_items, encoder_key
+from tasks.encoders import Kind
+from tasks.export import Benchmark
+from tasks.vector_files import Vectors, load_vectors
+
+
+class TextVectors:
+    """The vectors of a benchmark's queries and codes by any encoder.
+
+    Args:
+        benchmark: Whose texts.
+        database: Where vectors are kept.
+        settings: How missing ones are made.
+    """
+
+    def __init__(self, benchmark: Benchmark, database: Database, settings: Settings) -> None:
+        self._name = benchmark.name
+        self._database = database
+        self._settings = settings
+        self._queries = {query.query_id: query.text for query in benchmark.queries}
+        self._codes = {code.code_id: code.text for code in benchmark.codes}
+
+    def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
+        """Return (n, d) vectors of these queries; missing ones are made."""
+        texts = [self._queries[query] for query in ids]
+        return self._load(encoder, "query", [_query_identity(text) for text in texts], texts)
+
+    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
+        """Yield (m ids, (m, d) vectors) over all codes; missing ones are made."""
+        for ids in cut(sorted(self._codes), CODES_AT_ONCE):
+            texts = [self._codes[code] for code in ids]
+            identities = [_code_identity(text) for text in texts]
+            yield ids, self._load(encoder, "code", identities, texts)
+
+    def _load(
+        self, encoder: str, kind: Kind, identities: Sequence[str], texts: Sequence[str]
+    ) -> Vectors:
+        held = self._files(encoder, kind, identities)
+        missing = {
+            identity: text
+            for identity, text in zip(identities, texts, strict=True)
+            if identity not in held
+        }
+        if missing:
+            part = Part(collection=self._name, kind=kind)
+            items = sorted(missing.items())
+            embed_items(self._database, part, items, encoder, self._settings)
+            held = self._files(encoder, kind, identities)
+        return load_vectors(self._database.settings.vectors, held, identities)
+
+    def _files(self, encoder: str, kind: Kind, identities: Sequence[str]) -> dict[str, str]:
+        """Return identity → file; files that are gone are forgotten first."""
+        key = encoder_key(encoder)
+        found = vectors.files_holding(self._database, key, kind, sorted(set(identities)))
+        for file in list(found):
+            if not (self._database.settings.vectors / file).exists():
+                vectors.forget_file(self._database, file)
+                del found[file]
+        return {item: file for file, items in found.items() for item in items}
+
+
+def _query_identity(text: str) -> str:
+    return f"q{digest('query', normalise_query(text))}"
+
+
+def _code_identity(text: str) -> str:
+    return f"c{digest('code', normalise_code(text))}"

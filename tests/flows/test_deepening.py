@@ -1,0 +1,38 @@
+"""Unjudged results go to the agents, and the scores after them stand beside those before."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.cases import CASES, script
+from tests.flows.world import World, environment
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
+
+
+def test_unjudged_results_are_judged_once_and_scored_again(
+    folder: Path, prefect_server: str
+) -> None:
+    cases = {name: CASES[name] for name in ("clear_match", "clear_non_match")}
+    with ScriptedServer(script(cases)) as model:
+        world = World(folder, environment(model.base_url, PREFECT_API_URL=prefect_server))
+        world.write(list(cases.values()))
+        first = world.run("benchmark", "--method", "bm25")
+        assert first.returncode == 0, first.stdout
+        assert len(model.calls) == 2
+
+        options = ["--benchmark", str(world.output / "jsonl-agents"), "--method", "bm25"]
+        done = [
+            world.run_on_folder("leaderboard", *options, "--annotate-unjudged") for _ in range(2)
+        ]
+        assert len(model.calls) == 4, "each unjudged pair is asked once"
+    with_both = {case.query: {other.code for other in cases.values()} for case in cases.values()}
+    asked = {(call["query"], call["code"]) for call in model.calls}
+    assert asked == {(query, code) for query, codes in with_both.items() for code in codes}
+    for run in done:
+        assert run.returncode == 0, run.stdout
+        before, after = (line for line in run.stdout.splitlines() if line.startswith(" a  bm25"))
+        assert (before.split()[-1], after.split()[-1]) == ("0.500", "1.000")
+    page = next((world.output / "leaderboards").glob("*/leaderboard.html")).read_text()
+    assert "Before and after they were judged" in page

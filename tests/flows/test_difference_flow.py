@@ -1,0 +1,37 @@
+"""Two recipes over the same 200 pairs, compared from end to end."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.difference import difference as compare_folders
+from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
+from tasks.differences import difference
+from tasks.export import read_benchmark, write_benchmark
+from tests.tasks.differences.cases import AFTER, BEFORE
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_two_exports_are_compared_with_their_effect_on_the_methods(tmp_path: Path) -> None:
+    for name, benchmark in (("before", BEFORE), ("after", AFTER)):
+        write_benchmark(benchmark, tmp_path / name, include_undecided=True)
+    settings = Settings(
+        store=StoreSettings(folder=tmp_path / "store"),
+        publish=PublishSettings(folder=tmp_path / "out"),
+        evaluation=EvaluationSettings(methods=("bm25", "bag-of-words"), metrics=("MAP", "MRR")),
+    )
+    written = compare_folders(tmp_path / "before", tmp_path / "after", settings)
+    read = [read_benchmark(tmp_path / name) for name in ("before", "after")]
+    assert written.change == difference(*read)
+    assert {(each.method, each.metric) for each in written.effect.methods} == {
+        (method, metric) for method in ("bm25", "bag-of-words") for metric in ("MAP", "MRR")
+    }
+    for each in written.effect.methods:
+        assert each.shared == pytest.approx(each.after - each.before), "all queries are shared"
+        assert each.shared != 0 or each.p_value == 1.0
+    flips = (written.folder / "flips.jsonl").read_text().splitlines()
+    assert [json.loads(line)["code_id"] for line in flips] == [
+        flip.code_id for flip in written.change.flips
+    ]
+    assert "Effect on the methods" in (written.folder / "difference.md").read_text()

@@ -1,0 +1,103 @@
+"""A leaderboard from end to end, on a benchmark that came as a folder."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from flows.leaderboard import leaderboard
+from infra.errors import PublishError, SettingsError, SourceError, UnknownNameError
+from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
+from infra.store import open_database
+from tasks.export import benchmark_fingerprint, write_benchmark
+from tests.tasks.leaderboard.cases import benchmark
+
+METHODS = ("bm25", "bag-of-words", "bm25+tf-idf")
+
+
+def settings_in(folder: Path, *methods: str) -> Settings:
+    return Settings(
+        store=StoreSettings(folder=folder / "store"),
+        publish=PublishSettings(folder=folder / "out"),
+        evaluation=EvaluationSettings(methods=methods or METHODS, depth=30),
+    )
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    write_benchmark(benchmark(), tmp_path / "benchmark")
+    return tmp_path / "benchmark"
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
+    tmp_path: Path, export: Path
+) -> None:
+    settings = settings_in(tmp_path)
+    first = leaderboard(export, settings=settings)
+    files = {file: file.stat().st_mtime_ns for file in first.folder.glob("runs/*.trec")}
+    assert len(files) == 3
+    with open_database(settings.store).transaction() as tx:
+        stored = {
+            str(method): (str(benchmark_id), int(str(queries)))
+            for method, benchmark_id, queries in tx.rows(
+                "SELECT method, benchmark_id, count(DISTINCT query_id) FROM evaluations "
+                "JOIN scores USING (benchmark_id, method_key) GROUP BY ALL"
+            )
+        }
+    checksum = benchmark_fingerprint(benchmark())
+    assert stored == dict.fromkeys(METHODS, (checksum, 40))
+
+    foreign = tmp_path / "foreign.trec"
+    foreign.write_text(next(iter(files)).read_text())
+    second = leaderboard(export, runs=[foreign], settings=settings)
+    assert {file: file.stat().st_mtime_ns for file in files} == files, "no method ranks twice"
+    rows = {each.method: each.cells for each in second.before.standings}
+    assert set(rows) == {*METHODS, "foreign"}
+    assert rows["foreign"] in [rows[method] for method in METHODS]
+    table = pq.read_table(second.folder / "per_query.parquet")
+    assert table.num_rows == 4 * 40
+    page = (second.folder / "leaderboard.html").read_text()
+    assert all(method in page for method in rows)
+    lines = (second.folder / "unjudged.jsonl").read_text().splitlines()
+    assert len(lines) == len(second.unjudged) > 0
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: Path) -> None:
+    settings = settings_in(tmp_path, "bm25")
+    whole = leaderboard(export, settings=settings).before
+    beir = leaderboard(export / "beir", settings=settings).before
+    assert [each.cells for each in beir.standings] == [each.cells for each in whole.standings]
+
+
+@pytest.mark.usefixtures("prefect_server")
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"benchmark": Path("/")}, SourceError, "is no benchmark: it has neither"),
+        ({"method": "bm26"}, UnknownNameError, "unknown retrieval method 'bm26'"),
+        ({"metric": "NDCQ"}, UnknownNameError, "unknown metric 'NDCQ'"),
+        ({"runs": ["a/x.trec", "b/x.trec"]}, SettingsError, "two runs are named 'x'"),
+        ({"runs": ["absent.trec"]}, SourceError, "absent.trec cannot be read"),
+        ({"annotate_unjudged": True}, PublishError, "was not published from the store"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    tmp_path: Path,
+    export: Path,
+    change: dict[str, object],
+    error: type[Exception],
+    message: str,
+) -> None:
+    settings = settings_in(tmp_path, str(change.get("method", "bm25")))
+    metrics = (str(change["metric"]),) if "metric" in change else ()
+    evaluation = settings.evaluation.model_copy(update={"metrics": metrics})
+    runs = change.get("runs", [])
+    with pytest.raises(error, match=message):
+        leaderboard(
+            Path(str(change.get("benchmark", export))),
+            runs=[Path(str(run)) for run in runs] if isinstance(runs, list) else [],
+            settings=settings.model_copy(update={"evaluation": evaluation}),
+            annotate_unjudged=bool(change.get("annotate_unjudged", False)),
+        )

@@ -1,0 +1,33 @@
+"""TF-IDF's scores against the formula, word by word."""
+
+from collections import Counter
+from math import log, sqrt
+
+import pytest
+
+from infra.records import Code, Query
+from tasks.retrievers.tf_idf import TfIdf
+from tasks.retrievers.tokens import words
+
+TEXTS = ["read json file", "read file file file", "sortList(items)", "read_items"]
+
+
+def weights(text: str) -> dict[str, float]:
+    documents = [set(words(each)) for each in TEXTS]
+    weighed = {
+        word: (1 + log(number)) * log(len(TEXTS) / sum(word in each for each in documents))
+        for word, number in Counter(words(text)).items()
+        if any(word in each for each in documents)
+    }
+    length = sqrt(sum(weight**2 for weight in weighed.values())) or 1.0
+    return {word: weight / length for word, weight in weighed.items()}
+
+
+@pytest.mark.parametrize("asked", ["read the file", "items items sort", "json", "unknown"])
+def test_scores_are_those_of_the_formula(asked: str) -> None:
+    codes = [Code.of(text) for text in TEXTS]
+    found = {code: score for _, code, score in TfIdf().rank([Query.of(asked)], codes, 4).rows()}
+    query = weights(asked)
+    for code in codes:
+        expected = sum(query.get(word, 0.0) * w for word, w in weights(code.text).items())
+        assert found[code.code_id] == pytest.approx(expected)

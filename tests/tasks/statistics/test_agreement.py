@@ -1,0 +1,77 @@
+"""Laws of agreement: published examples, and scikit-learn as the independent judge."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from tasks.statistics.agreement import (
+    average_variance,
+    by_matches,
+    cohen_kappa,
+    cronbach_alpha,
+    krippendorff_alpha,
+)
+
+N = np.nan
+# Four judges, twelve units: the worked example of Krippendorff's "Computing Krippendorff's
+# Alpha-Reliability" (2011), whose answers are .743 nominal and .815 ordinal.
+EXAMPLE = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, N, N, N],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, N, 3],
+        [N, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, N],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, N],
+    ]
+)
+GRADES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=40)
+
+
+def test_alpha_is_that_of_the_published_example() -> None:
+    assert round(krippendorff_alpha(EXAMPLE, "nominal"), 3) == 0.743
+    assert round(krippendorff_alpha(EXAMPLE, "ordinal"), 3) == 0.815
+
+
+def test_units_that_fewer_than_two_judges_rated_do_not_count() -> None:
+    alone = np.hstack([EXAMPLE, np.array([[9], [N], [N], [N]])])
+    assert krippendorff_alpha(alone, "nominal") == krippendorff_alpha(EXAMPLE, "nominal")
+
+
+def test_alpha_is_1_for_perfect_agreement_and_undefined_without_variation() -> None:
+    assert krippendorff_alpha(np.array([[0.0, 1, 1], [0, 1, 1]]), "nominal") == pytest.approx(1)
+    assert np.isnan(krippendorff_alpha(np.ones((2, 3)), "nominal"))
+    assert np.isnan(krippendorff_alpha(np.full((2, 3), N), "ordinal"))
+
+
+@given(GRADES)
+def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    first, second = (list(ratings) for ratings in zip(*pairs, strict=True))
+    if len(set(first) | set(second)) > 1:
+        expected = cohen_kappa_score(first, second, weights="quadratic")
+        assert cohen_kappa(first, second) == pytest.approx(expected, abs=1e-9)
+
+
+def test_kappa_without_variation_is_undefined() -> None:
+    assert np.isnan(cohen_kappa([1, 1], [1, 1]))
+    assert np.isnan(cohen_kappa([], []))
+
+
+def test_cronbach_alpha_of_a_case_worked_by_hand() -> None:
+    scores = np.array([[1.0, 2], [2, 4], [3, 3]])  # variances 1 and 1, of the sums 3, 6, 6: 3
+    assert cronbach_alpha(scores) == pytest.approx(2 * (1 - 2 / 3))
+
+
+def test_items_that_rise_together_have_a_cronbach_alpha_of_1() -> None:
+    assert cronbach_alpha(np.array([[1.0, 1], [2, 2], [5, 5]])) == pytest.approx(1)
+    assert np.isnan(cronbach_alpha(np.ones((3, 2))))
+    assert np.isnan(cronbach_alpha(np.ones((1, 2))))
+
+
+def test_variance_over_the_number_of_matches_is_averaged_over_methods() -> None:
+    matches = {"a": 2, "b": 2, "c": 3, "d": 4, "e": 5, "f": 1}
+    even = by_matches(dict.fromkeys(matches, 0.5), matches)
+    uneven = by_matches({"a": 0, "b": 1, "c": 0.5, "d": 0.5, "e": 1.3, "f": 9}, matches)
+    assert uneven.tolist() == [0.5, 0.5, 0.5, 1.3]
+    assert average_variance(np.array([even, uneven])) == pytest.approx((0 + 0.16) / 2)
+    assert np.isnan(by_matches({"a": 1}, {"a": 2})).tolist() == [False, True, True, True]
