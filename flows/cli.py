@@ -10,6 +10,7 @@ import typer
 
 from flows.evaluation_commands import diff, leaderboard
 from flows.options import settings_from
+from flows.suite_commands import suite
 from infra.errors import CosqaError
 from infra.settings import Settings
 
@@ -84,6 +85,7 @@ for _name, _help in {
 
 app.command("leaderboard")(leaderboard)
 app.command("diff")(diff)
+app.add_typer(suite, name="suite")
 
 
 def main() -> None:
