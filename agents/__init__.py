@@ -3,6 +3,7 @@
 from agents.committee import Committee
 from agents.endpoint import Endpoint
 from agents.factory import build_committee, build_model
+from agents.llm import check_model
 from agents.recipe import prompt_versions, recipe_of
 from agents.reranker import Reranker
 
@@ -12,6 +13,7 @@ __all__ = [
     "Reranker",
     "build_committee",
     "build_model",
+    "check_model",
     "prompt_versions",
     "recipe_of",
 ]

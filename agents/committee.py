@@ -1,16 +1,18 @@
 """Algorithm 1 of CoSQA+ as a state machine for one pair; the agents and the box do the work."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agents.arbiter import Arbiter
-from agents.evidence import Draft, Evidence, Standing, standing_of
-from agents.executor import Executor
-from agents.fixer import Fixer
-from agents.language_model import LanguageModel
-from agents.paths import AnnotationPath, unclear_path
+from agents.arbiter import Arbiter, Judgement, is_confirmed
+from agents.configurations import Plan
+from agents.evidence import Draft, Evidence, Standing, Tested
+from agents.laboratory import Laboratory
+from agents.language_model import Model
+from agents.paths import AnnotationPath, path_of
 from agents.screener import Screener
+from agents.simulator import Simulator
 from agents.writer import Writer
 from infra.errors import (
     CosqaError,
@@ -19,18 +21,17 @@ from infra.errors import (
     SandboxError,
     UnreadableReplyError,
 )
-from infra.records import Annotation, ExecutionResult, Pair, Record
-from sandbox.base import Sandbox
+from infra.records import Annotation, Grade, Pair, Record
 
 
 @dataclass(frozen=True)
 class Agents:
-    """The five."""
+    """Who takes part; the arbiter alone is in every configuration."""
 
     screener: Screener
     writer: Writer
-    executor: Executor
-    fixer: Fixer
+    simulator: Simulator
+    laboratory: Laboratory
     arbiter: Arbiter
 
 
@@ -40,6 +41,9 @@ class _Finding(Record):
     reason: str
     label: Literal[0, 1] | None = None
     decided_by: Literal["screener", "arbiter"] | None = None
+    grade: Grade = "undecided"
+    judgements: int = 0
+    agreeing: int = 0
 
 
 _ENDS: dict[type[CosqaError], tuple[Literal["undecided", "failed"], AnnotationPath]] = {
@@ -55,28 +59,19 @@ class Committee:
 
     Args:
         agents: Who judges.
-        sandbox: Where programs run; one box for each unclear pair.
+        plan: Which of them take part.
         model: What the agents ask; closed with the committee.
         recipe_id: Goes into every annotation.
-        max_try_time: Rounds of the fixer.
         demo: Whether the labels are demonstrations only.
     """
 
     def __init__(
-        self,
-        *,
-        agents: Agents,
-        sandbox: Sandbox,
-        model: LanguageModel,
-        recipe_id: str,
-        max_try_time: int,
-        demo: bool,
+        self, *, agents: Agents, plan: Plan, model: Model, recipe_id: str, demo: bool
     ) -> None:
         self._agents = agents
-        self._sandbox = sandbox
+        self._plan = plan
         self._model = model
         self._recipe_id = recipe_id
-        self._max_try_time = max_try_time
         self._demo = demo
 
     async def judge(self, pair: Pair) -> Annotation:
@@ -84,6 +79,7 @@ class Committee:
 
         Raises:
             ModelRefusedError: The provider refuses every request: the run must stop.
+            BudgetExhaustedError: What may be spent is spent: the run must stop.
         """
         started = time.monotonic()
         evidence = Evidence()
@@ -108,6 +104,9 @@ class Committee:
         await self._model.close()
 
     async def _find(self, pair: Pair, evidence: Evidence) -> _Finding:
+        if not self._plan.screens:
+            judgement = await self._agents.arbiter.read(pair, evidence)
+            return _arbitrated(judgement, AnnotationPath.READ_ALONE)
         screening = await self._agents.screener.screen(pair, evidence)
         if screening.verdict == "unclear":
             return await self._examine(pair, evidence)
@@ -117,34 +116,51 @@ class Committee:
             reason=screening.reason,
             label=1 if screening.verdict == "clear_match" else 0,
             decided_by="screener",
+            grade="screened",
+            judgements=1,
+            agreeing=1,
         )
 
     async def _examine(self, pair: Pair, evidence: Evidence) -> _Finding:
+        if not self._plan.writes:
+            judgement = await self._agents.arbiter.read(pair, evidence)
+            return _arbitrated(judgement, AnnotationPath.UNCLEAR_READ)
         draft = await self._agents.writer.write(pair, evidence)
-        draft, result = await self._execute(pair, draft, evidence)
-        judgement = await self._agents.arbiter.judge(pair, draft, result, evidence)
-        return _Finding(
-            status="labelled",
-            path=unclear_path(standing_of(result), mended=len(evidence.executions) > 1),
-            reason=judgement.reason,
-            label=1 if judgement.verdict == "answers" else 0,
-            decided_by="arbiter",
-        )
+        programs = await self._try(pair, draft, evidence)
+        judgement = await self._agents.arbiter.judge(pair, programs, evidence)
+        grade = _grade(programs) if self._plan.gated else "ungated"
+        return _arbitrated(judgement, path_of(programs[-1]), grade, programs)
 
-    async def _execute(
-        self, pair: Pair, draft: Draft, evidence: Evidence
-    ) -> tuple[Draft, ExecutionResult]:
-        """Run the program, and mend and run it again while it cannot be executed."""
-        agents = self._agents
-        async with self._sandbox.box(pair.code.text) as box:
-            result = await agents.executor.run(draft, box, evidence)
-            for _ in range(self._max_try_time):
-                if standing_of(result) is not Standing.NOT_EXECUTED:
-                    break
-                mended = await agents.fixer.mend(pair, draft, result, box, evidence)
-                if mended is None:
-                    break
-                if not mended.runs_like(draft):
-                    result = await agents.executor.run(mended, box, evidence)
-                draft = mended
-        return draft, result
+    async def _try(self, pair: Pair, draft: Draft, evidence: Evidence) -> tuple[Tested, ...]:
+        if self._plan.runs == "nowhere":
+            return (Tested(draft=draft),)
+        if self._plan.runs == "imagination":
+            result = await self._agents.simulator.run(pair, draft, evidence)
+            return (Tested(draft=draft, result=result, imagined=True),)
+        return await self._agents.laboratory.examine(pair, draft, evidence)
+
+
+def _arbitrated(
+    judgement: Judgement,
+    path: AnnotationPath,
+    grade: Grade = "screened",
+    programs: Sequence[Tested] = (),
+) -> _Finding:
+    label: Literal[0, 1] = 1 if judgement.verdict == "answers" else 0
+    said = [tested.standing is Standing.PASSED for tested in programs if tested.is_valid]
+    return _Finding(
+        status="labelled",
+        path=path,
+        reason=judgement.reason,
+        label=label,
+        decided_by="arbiter",
+        grade=grade,
+        judgements=1 + len(said),
+        agreeing=1 + said.count(label == 1),
+    )
+
+
+def _grade(programs: Sequence[Tested]) -> Grade:
+    """Return what a label rests on; a failure that no second program confirms is no oracle."""
+    proven = programs[-1].is_valid and programs[-1].standing is Standing.PASSED
+    return "valid_oracle" if proven or is_confirmed(programs) else "void_oracle"

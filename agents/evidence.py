@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from infra.records import Execution, ExecutionResult, LanguageModelCall, Record
+from infra.records import Execution, ExecutionResult, LanguageModelCall, OracleReport, Record
 
 
 @dataclass
@@ -41,6 +41,34 @@ class Standing(StrEnum):
     TESTED_NOTHING = "tested_nothing"
     FAILED_ASSERTION = "failed_assertion"
     NOT_EXECUTED = "not_executed"
+
+
+class Tested(Record):
+    """A test program and what became of it.
+
+    Attributes:
+        draft: The program in its last form.
+        result: What its last run, real or imagined, brought; None where nothing ran.
+        mended: Whether it needed mending before it ran to its end.
+        oracle: What the gates found; None where they are off or it did not run to its end.
+        imagined: Whether a model made the result up.
+    """
+
+    draft: Draft
+    result: ExecutionResult | None = None
+    mended: bool = False
+    oracle: OracleReport | None = None
+    imagined: bool = False
+
+    @property
+    def standing(self) -> "Standing":
+        """What the run says about the code."""
+        return standing_of(self.result) if self.result else Standing.NOT_EXECUTED
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the program ran and passed every gate."""
+        return self.oracle is not None and not self.oracle.faults
 
 
 def standing_of(result: ExecutionResult) -> Standing:

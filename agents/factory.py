@@ -4,13 +4,18 @@ from collections.abc import Callable
 
 from agents.arbiter import Arbiter
 from agents.committee import Agents, Committee
+from agents.configurations import PLANS
 from agents.embedded import adapted
 from agents.endpoint import Endpoint
 from agents.executor import Executor
 from agents.fixer import Fixer
-from agents.language_model import LanguageModel
+from agents.gates import Gatekeeper
+from agents.laboratory import Laboratory
+from agents.language_model import LanguageModel, Model
+from agents.ledger import Ledger
 from agents.replies import ReplyStore
 from agents.screener import Screener
+from agents.simulator import Simulator
 from agents.writer import Writer
 from infra.errors import SettingsError
 from infra.settings import Settings
@@ -36,21 +41,38 @@ def build_committee(
     Raises:
         SettingsError: The embedded model is asked for without its server.
     """
-    model = build_model(settings, endpoint)
-    agents = Agents(
-        screener=Screener(model),
-        writer=Writer(model),
+    return assembled(
+        settings, recipe_id, sandbox, distribution_for, build_model(settings, endpoint)
+    )
+
+
+def assembled(
+    settings: Settings,
+    recipe_id: str,
+    sandbox: Sandbox,
+    distribution_for: Callable[[str], str],
+    model: Model,
+) -> Committee:
+    """Return the committee that the settings describe around any model; see `build_committee`."""
+    plan = PLANS[settings.annotation.configuration]
+    writer = Writer(model)
+    laboratory = Laboratory(
+        sandbox=sandbox,
+        writer=writer,
         executor=Executor(),
         fixer=Fixer(model, distribution_for),
+        max_try_time=settings.annotation.max_try_time if plan.mends else 0,
+        gatekeeper=Gatekeeper(settings.gates) if plan.gated else None,
+    )
+    agents = Agents(
+        screener=Screener(model),
+        writer=writer,
+        simulator=Simulator(model),
+        laboratory=laboratory,
         arbiter=Arbiter(model),
     )
     return Committee(
-        agents=agents,
-        sandbox=sandbox,
-        model=model,
-        recipe_id=recipe_id,
-        max_try_time=settings.annotation.max_try_time,
-        demo=settings.llm.is_demo,
+        agents=agents, plan=plan, model=model, recipe_id=recipe_id, demo=settings.llm.is_demo
     )
 
 
@@ -67,4 +89,5 @@ def build_model(settings: Settings, endpoint: Endpoint | None = None) -> Languag
     llm = adapted(settings.llm)
     if llm.is_demo and endpoint is None:
         raise SettingsError(f"{llm.model} needs the endpoint that agents.embedded serves it at")
-    return LanguageModel(llm, ReplyStore(settings.store.replies), endpoint)
+    replies, ledger = ReplyStore(settings.store.replies), Ledger(settings.store.ledgers, llm)
+    return LanguageModel(llm, replies, ledger, endpoint)

@@ -2,12 +2,16 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Literal
 
+from agents.assertions import demands_of
 from agents.evidence import Draft, Evidence
-from agents.language_model import LanguageModel
+from agents.language_model import Model
+from agents.oracle import Gate
 from agents.prompting import Prompt, fence, question_of, system_text
+from agents.scrutiny import faults_of
 from agents.structure import Reply
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
@@ -33,7 +37,7 @@ class Fixer:
         distribution_for: The distribution that provides a top-level module.
     """
 
-    def __init__(self, model: LanguageModel, distribution_for: Callable[[str], str]) -> None:
+    def __init__(self, model: Model, distribution_for: Callable[[str], str]) -> None:
         self._model = model
         self._distribution_for = distribution_for
 
@@ -54,7 +58,7 @@ class Fixer:
             draft = installed
         prompt = Prompt(system=system_text("fixer"), user=self._matter(pair, draft, result))
         repair = await self._model.ask("fixer", prompt, Repair, evidence)
-        return await _apply(repair, draft, box)
+        return await _apply(repair, draft, pair.code.text, box)
 
     def _missing_requirement(self, draft: Draft, result: ExecutionResult) -> str | None:
         module = result.missing_module
@@ -74,14 +78,14 @@ class Fixer:
         return "\n".join(parts)
 
 
-async def _apply(repair: Repair, draft: Draft, box: Box) -> Draft | None:
+async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:
     if repair.action == "give_up":
         return None
     if repair.action == "install":
         return await _install(repair.content.strip(), draft, box)
     if repair.action == "add_import":
-        return _with_imports(repair.content, draft)
-    return draft.model_copy(update={"program": repair.content})
+        return _with_imports(repair.content, draft, code)
+    return _replaced(repair.content, draft, code)
 
 
 async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
@@ -93,14 +97,36 @@ async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
     return draft.model_copy(update={"requirements": (*draft.requirements, requirement)})
 
 
-def _with_imports(lines: str, draft: Draft) -> Draft:
+def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
     try:
         statements = ast.parse(lines.strip()).body
     except (SyntaxError, ValueError):
         statements = []
     if not statements or not all(isinstance(s, ast.Import | ast.ImportFrom) for s in statements):
         return _in_vain(draft, f"add_import {lines!r}: not import statements alone")
-    return draft.model_copy(update={"program": f"{lines.strip()}\n{draft.program}"})
+    program = f"{lines.strip()}\n{draft.program}"
+    meddling = faults_of(program, code).get(Gate.LEAVES_TARGET_ALONE)
+    if meddling and Gate.LEAVES_TARGET_ALONE not in faults_of(draft.program, code):
+        return _in_vain(draft, f"add_import {lines!r}: {meddling}")
+    return draft.model_copy(update={"program": program})
+
+
+def _replaced(program: str, draft: Draft, code: str) -> Draft:
+    """Take a repaired program over if it leaves the code, and what is demanded of it, alone."""
+    faults = faults_of(program, code)
+    for gate in (Gate.READABLE, Gate.LEAVES_TARGET_ALONE):
+        if gate in faults:
+            return _in_vain(draft, f"replace_program: {faults[gate]}")
+    if _demands(draft) not in (None, demands_of(program)):
+        return _in_vain(draft, "replace_program: it changes what the assertions demand")
+    return draft.model_copy(update={"program": program})
+
+
+def _demands(draft: Draft) -> Counter[str] | None:
+    try:
+        return demands_of(draft.program)
+    except (SyntaxError, ValueError, RecursionError):
+        return None  # whatever it meant to demand, nobody can read it
 
 
 def _in_vain(draft: Draft, attempt: str) -> Draft:

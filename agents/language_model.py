@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from agents.endpoint import Endpoint
 from agents.evidence import Evidence
+from agents.ledger import Ledger
 from agents.llm import Wire
-from agents.patience import Pacer, RequestError, wait_before
+from agents.patience import RequestError, wait_before
 from agents.prompting import Prompt, Role
 from agents.replies import RawReply, ReplyStore
 from agents.structure import Dialect, ReplyType, read, schema_of
@@ -24,6 +25,7 @@ from infra.settings import LanguageModelSettings
 _ATTEMPTS = 2  # a reply that does not validate is asked for once more
 _LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
 _LONGEST_PROBLEM = 600
+_CHARACTERS_A_TOKEN = 3  # of English and Python there are four: rather reserve too much
 
 _log = logging.getLogger(__name__)
 
@@ -35,12 +37,29 @@ class _Question(Record):
     reply_schema: dict[str, Any]
 
 
+class Model(Protocol):
+    """Whom the agents ask; ``code_limit`` is the longest code that a prompt may show."""
+
+    code_limit: int
+
+    async def ask(
+        self, role: Role, prompt: Prompt, reply_type: type[ReplyType], evidence: Evidence
+    ) -> ReplyType:
+        """Return a reply of that shape, adding every call to the evidence."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
 class LanguageModel:
     """One model.
 
     Args:
         settings: Which model and how.
         replies: Where replies are kept and looked up before anything is paid for.
+        ledger: Paces requests and keeps the budget, with all other workers of the same key.
         endpoint: Overrides the settings' address and key; the embedded model needs it.
     """
 
@@ -48,6 +67,7 @@ class LanguageModel:
         self,
         settings: LanguageModelSettings,
         replies: ReplyStore,
+        ledger: Ledger,
         endpoint: Endpoint | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
@@ -55,7 +75,7 @@ class LanguageModel:
         self._replies = replies
         self._wire = Wire(settings, endpoint)
         self._dialect = Dialect()
-        self._pacer = Pacer(settings.requests_per_minute)
+        self._ledger = ledger
 
     async def ask(
         self, role: Role, prompt: Prompt, reply_type: type[ReplyType], evidence: Evidence
@@ -68,6 +88,7 @@ class LanguageModel:
             ModelUnavailableError: No reply came after all retries.
             PromptDeclinedError: The provider won't answer this prompt.
             ModelRefusedError: The provider would answer no such request: key, model, parameters.
+            BudgetExhaustedError: What may be spent is spent.
         """
         schema = schema_of(reply_type, self._settings.max_field_characters)
         messages = tuple(prompt.messages())
@@ -122,9 +143,8 @@ class LanguageModel:
         retry = 0
         while True:
             dialect = self._dialect
-            await self._pacer.turn()
             try:
-                return await self._wire.request(question.messages, question.reply_schema, dialect)
+                return await self._request(question, dialect)
             except RequestError as error:
                 if self._concede(dialect, error):
                     continue
@@ -134,6 +154,21 @@ class LanguageModel:
                 _log.info("%s: %s, retry in %.1f s", self._settings.model, error.status, wait)
                 await asyncio.sleep(wait)
                 retry += 1
+
+    async def _request(self, question: _Question, dialect: Dialect) -> RawReply:
+        """Return a reply, entered in the ledger; a request that brought none cost nothing."""
+        asked = sum(len(message["content"]) for message in question.messages)
+        expected = asked // _CHARACTERS_A_TOKEN + self._settings.max_tokens
+        ticket = self._ledger.reserve(expected)
+        await asyncio.sleep(ticket.wait_s)
+        try:
+            raw = await self._wire.request(question.messages, question.reply_schema, dialect)
+        except RequestError:
+            self._ledger.settle(ticket, 0, 0.0)
+            raise
+        told = (raw.prompt_tokens or 0) + (raw.completion_tokens or 0)
+        self._ledger.settle(ticket, told or expected, raw.cost_usd)
+        return raw
 
     def _concede(self, dialect: Dialect, error: RequestError) -> bool:
         if error.meaning != "refused":

@@ -18,6 +18,7 @@ from agents.endpoint import Endpoint
 from agents.patience import RequestError
 from agents.replies import RawReply
 from agents.structure import Dialect, format_instruction, response_format
+from infra.errors import SettingsError
 from infra.settings import LanguageModelSettings
 
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
@@ -104,6 +105,31 @@ class Wire:
             message=message[:_LONGEST_MESSAGE],
             kind=type(error).__name__,
             retry_after=headers.get("retry-after"),
+        )
+
+
+def check_model(settings: LanguageModelSettings) -> None:
+    """See that litellm can make requests of such a model, without making one.
+
+    Raises:
+        SettingsError: No provider has a model of that name, or its key is nowhere to be found.
+    """
+    if settings.is_demo or (settings.api_key and settings.base_url):
+        return
+    litellm = _litellm()
+    try:
+        litellm.get_llm_provider(settings.model, api_base=settings.base_url)
+    except tuple(litellm.LITELLM_EXCEPTION_TYPES):
+        raise SettingsError(
+            f"llm.model {settings.model}: no provider is known for it; litellm's names are "
+            "provider/model, such as openai/gpt-4o-mini, anthropic/claude-3-5-haiku-latest or "
+            "ollama/qwen2.5-coder"
+        ) from None
+    missing = litellm.validate_environment(settings.model)["missing_keys"]
+    if missing and not (settings.api_key or settings.base_url):
+        raise SettingsError(
+            f"llm.model {settings.model} needs a key: set COSQA_LLM__API_KEY, or "
+            f"{' and '.join(missing)} as the provider's own documentation says"
         )
 
 

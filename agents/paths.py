@@ -2,19 +2,23 @@
 
 from enum import StrEnum
 
-from agents.evidence import Standing
+from agents.evidence import Standing, Tested
 
 
 class AnnotationPath(StrEnum):
     """Every value of ``Annotation.path``.
 
-    The first two are labelled by the screener and the ``unclear_…`` ones by the arbiter;
+    The first two are labelled by the screener, ``read_alone`` and the ``unclear_…`` ones by the
+    arbiter;
     ``unreadable_reply`` and ``prompt_declined`` are undecided; the last two failed and are to be
     asked again.
     """
 
     CLEAR_MATCH = "clear_match"
     CLEAR_NON_MATCH = "clear_non_match"
+    READ_ALONE = "read_alone"
+    UNCLEAR_READ = "unclear_read"
+    UNCLEAR_NOT_RUN = "unclear_not_run"
     UNCLEAR_PASSED = "unclear_passed"
     UNCLEAR_MENDED_PASSED = "unclear_mended_passed"
     UNCLEAR_TESTED_NOTHING = "unclear_tested_nothing"
@@ -26,13 +30,17 @@ class AnnotationPath(StrEnum):
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
 
 
-def unclear_path(standing: Standing, *, mended: bool) -> AnnotationPath:
-    """Return the path of an unclear pair whose last run came to this."""
-    if standing is Standing.PASSED and mended:
+def path_of(tested: Tested) -> AnnotationPath:
+    """Return the path of an unclear pair whose last program came to this."""
+    if tested.result is None:
+        return AnnotationPath.UNCLEAR_NOT_RUN
+    if tested.standing is Standing.PASSED and tested.mended:
         return AnnotationPath.UNCLEAR_MENDED_PASSED
+    if tested.imagined and tested.standing is Standing.TESTED_NOTHING:
+        return AnnotationPath.UNCLEAR_PASSED  # an imagined run counts nothing
     return {
         Standing.PASSED: AnnotationPath.UNCLEAR_PASSED,
         Standing.TESTED_NOTHING: AnnotationPath.UNCLEAR_TESTED_NOTHING,
         Standing.FAILED_ASSERTION: AnnotationPath.UNCLEAR_FAILED_ASSERTION,
         Standing.NOT_EXECUTED: AnnotationPath.UNCLEAR_NEVER_EXECUTABLE,
-    }[standing]
+    }[tested.standing]

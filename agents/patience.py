@@ -1,8 +1,6 @@
-"""Patience with providers: what a failed request means, how long to wait, how fast to ask."""
+"""Patience with providers: what a failed request means and how long to wait."""
 
-import asyncio
 import random
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -60,23 +58,3 @@ def _seconds(retry_after: str | None) -> float | None:
     except ValueError:
         return None
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
-
-
-class Pacer:
-    """Spaces requests evenly so that no minute holds more than allowed.
-
-    Args:
-        per_minute: Requests per minute; 0 means no limit.
-    """
-
-    def __init__(self, per_minute: int) -> None:
-        self._interval_s = 60 / per_minute if per_minute else 0.0
-        self._next = 0.0
-
-    async def turn(self) -> None:
-        """Return when the next request may start."""
-        now = time.monotonic()
-        start = max(now, self._next)
-        self._next = start + self._interval_s
-        if start > now:
-            await asyncio.sleep(start - now)

@@ -9,7 +9,9 @@ from typing import Literal
 from infra.identity import digest
 from infra.records import Pair, Record
 
-Role = Literal["screener", "writer", "fixer", "arbiter", "reranker"]
+Role = Literal[
+    "screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge", "reranker"
+]
 
 
 class Prompt(Record):

@@ -1,35 +1,41 @@
 """The recipe: everything that could change a label, so that a change makes labels stale."""
 
 import json
+from collections.abc import Iterable
 
 from agents.arbiter import Judgement
+from agents.configurations import PLANS
 from agents.embedded import MODEL_SHA256, adapted
 from agents.fixer import Repair
 from agents.prompting import Role, system_text
 from agents.screener import Screening
+from agents.simulator import Prediction
 from agents.structure import Reply
 from agents.writer import Composition
 from infra.identity import digest
 from infra.settings import Settings
 
 _ALGORITHM = (
-    "cosqa-plus-1"  # raise it when the order of the agents or the layout of prompts changes
+    "cosqa-plus-2"  # raise it when the order of the agents or the layout of prompts changes
 )
 
 _REPLIES: dict[Role, type[Reply]] = {
     "screener": Screening,
     "writer": Composition,
+    "blind_writer": Composition,
+    "simulator": Prediction,
     "fixer": Repair,
     "arbiter": Judgement,
+    "judge": Judgement,
 }
 
 
-def prompt_versions() -> dict[str, str]:
+def prompt_versions(roles: Iterable[Role]) -> dict[str, str]:
     """Return for each role the digest of its standing text and of its reply's schema."""
-    return {
-        role: digest(system_text(role), json.dumps(reply.model_json_schema(), sort_keys=True))
-        for role, reply in _REPLIES.items()
+    schemas = {
+        role: json.dumps(_REPLIES[role].model_json_schema(), sort_keys=True) for role in roles
     }
+    return {role: digest(system_text(role), schema) for role, schema in schemas.items()}
 
 
 def recipe_of(settings: Settings, sandbox_description: str) -> dict[str, object]:
@@ -43,13 +49,20 @@ def recipe_of(settings: Settings, sandbox_description: str) -> dict[str, object]
     """
     model = adapted(settings.llm)
     labels = {"model", "temperature", "max_tokens", "max_code_characters", "max_field_characters"}
-    limits = {"memory_mb", "processes", "cpus", "timeout_s", "output_kb", "tmp_mb", "runtime"}
+    plan = PLANS[settings.annotation.configuration]
     return {
         "algorithm": _ALGORITHM,
-        "max_try_time": settings.annotation.max_try_time,
+        "configuration": settings.annotation.configuration,
+        "max_try_time": settings.annotation.max_try_time if plan.mends else None,
+        "gates": settings.gates.model_dump(mode="json") if plan.gated else None,
         "model": model.model_dump(mode="json", include=labels),
         "model_file": MODEL_SHA256 if model.is_demo else None,
-        "prompts": prompt_versions(),
-        "sandbox": sandbox_description,
-        "limits": settings.sandbox.model_dump(mode="json", include=limits),
+        "prompts": prompt_versions(plan.roles),
+        "sandbox": sandbox_description if plan.runs == "box" else None,
+        "limits": _limits_of(settings) if plan.runs == "box" else None,
     }
+
+
+def _limits_of(settings: Settings) -> dict[str, object]:
+    limits = {"memory_mb", "processes", "cpus", "timeout_s", "output_kb", "tmp_mb", "runtime"}
+    return settings.sandbox.model_dump(mode="json", include=limits)

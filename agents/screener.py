@@ -3,7 +3,7 @@
 from typing import Literal
 
 from agents.evidence import Evidence
-from agents.language_model import LanguageModel
+from agents.language_model import Model
 from agents.prompting import Prompt, question_of, system_text
 from agents.structure import Reply
 from infra.records import Pair
@@ -19,7 +19,7 @@ class Screening(Reply):
 class Screener:
     """Tells clear pairs from those that deserve a test program (CoSQA+, Algorithm 1)."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
 
     async def screen(self, pair: Pair, evidence: Evidence) -> Screening:

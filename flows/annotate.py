@@ -5,7 +5,7 @@ from prefect_ray import RayTaskRunner
 
 from flows.naming import run_name
 from infra.ray_runtime import ensure_ray
-from infra.settings import Settings, load_settings
+from infra.settings import Settings
 from tasks.annotate import (
     AnnotationPlan,
     annotate_shard,
@@ -17,6 +17,7 @@ from tasks.annotate import (
 )
 from tasks.candidates import find_candidates
 from tasks.collect import stored_collections
+from tasks.preflight import checked
 from tasks.references import AnnotationReference
 
 
@@ -27,7 +28,7 @@ def annotate(settings: Settings | None = None) -> list[AnnotationReference]:
     Args:
         settings: What to annotate and how; read from file and environment when not given.
     """
-    settings = settings or load_settings()
+    settings = checked(settings, judging=True)
     references = []
     for collection in stored_collections(settings.store, settings.source):
         if collection.for_agents:
@@ -40,7 +41,11 @@ def annotate(settings: Settings | None = None) -> list[AnnotationReference]:
     return references
 
 
-@flow(name="annotate-shards", task_runner=RayTaskRunner())
+@flow(
+    name="annotate-shards",
+    flow_run_name="annotate-{plan.reference.collection}",
+    task_runner=RayTaskRunner(),
+)
 def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
     """Hand the shards to Ray's workers and store what comes back; return how many pairs failed.
 
@@ -56,4 +61,4 @@ def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
             )
             for number, shard in enumerate(plan.shards)
         ]
-        return gather_annotations(futures, outbox, settings, bar)
+        return gather_annotations(futures, outbox, settings, bar, plan.canaries)

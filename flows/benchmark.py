@@ -7,7 +7,8 @@ from flows.collect import collect
 from flows.evaluate import evaluate
 from flows.naming import run_name
 from flows.publish import publish
-from infra.settings import Settings, load_settings
+from infra.settings import Settings
+from tasks.preflight import checked
 from tasks.summarise import WrittenReport
 
 
@@ -18,7 +19,7 @@ def benchmark(settings: Settings | None = None) -> WrittenReport:
     Args:
         settings: What to build and how; read from file and environment when not given.
     """
-    settings = settings or load_settings()
+    settings = checked(settings, judging=True)
     collect(settings)
     annotate(settings)
     publish(settings)

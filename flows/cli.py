@@ -8,11 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from flows import sandbox_cli
+from flows.annotators import app as annotators
 from flows.evaluation_commands import diff, leaderboard
 from flows.options import settings_from
 from flows.suite_commands import suite
 from infra.errors import CosqaError
-from infra.settings import Settings
+from infra.settings import Settings, load_settings
+from infra.settings_reference import settings_reference
 
 app = typer.Typer(
     name="cosqa",
@@ -29,6 +32,13 @@ app = typer.Typer(
 DryRun = Annotated[
     bool,
     typer.Option("--dry-run", help="Only print how many pairs there are and what they may cost."),
+]
+Replay = Annotated[
+    bool,
+    typer.Option(
+        "--replay",
+        help="Only derive all labels of the store again from stored replies and runs, and compare.",
+    ),
 ]
 Flow = Callable[[Settings], object]
 
@@ -53,24 +63,38 @@ def _run(name: str, settings: Settings) -> None:
     print_outcome(outcome, worked=pieces_of_work(settings.store) > before)
 
 
-def _command(name: str) -> Callable[..., None]:
-    """Return a command with the options of `settings_from` and ``--dry-run``."""
+def _command(name: str, **switches: object) -> Callable[..., None]:
+    """Return a command with the options of `settings_from` and switches that print instead."""
 
-    def command(*, dry_run: bool, **options: Any) -> None:  # noqa: ANN401 - see `settings_from`
+    def command(
+        *,
+        dry_run: bool = False,
+        replay: bool = False,
+        **options: Any,  # noqa: ANN401 - see `settings_from`
+    ) -> None:
         settings = settings_from(**options)
         if dry_run:
             from flows.dry_run import print_estimate  # noqa: PLC0415 - see `_flow`
 
             print_estimate(settings)
+        elif replay:
+            from flows.replay import print_replay  # noqa: PLC0415 - see `_flow`
+
+            print_replay(settings)
         else:
             _run(name, settings)
 
-    parameters = list(inspect.signature(settings_from).parameters.values())
-    dry_run = inspect.Parameter(
-        "dry_run", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=DryRun
-    )
-    command.__signature__ = inspect.Signature([*parameters, dry_run])  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in [*parameters, dry_run]}
+    parameters = [
+        *inspect.signature(settings_from).parameters.values(),
+        *(
+            inspect.Parameter(
+                switch, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind
+            )
+            for switch, kind in switches.items()
+        ),
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command
 
 
@@ -81,11 +105,20 @@ for _name, _help in {
     "publish": "Export the labelled benchmarks: Parquet, BEIR, manifest, dataset card.",
     "evaluate": "Score retrieval methods on the exported benchmarks and write the report.",
 }.items():
-    app.command(_name, help=_help)(_command(_name))
+    _more = {"replay": Replay} if _name == "annotate" else {}
+    app.command(_name, help=_help)(_command(_name, dry_run=DryRun, **_more))
 
+app.add_typer(annotators, name="annotators")
+app.add_typer(sandbox_cli.app)
 app.command("leaderboard")(leaderboard)
 app.command("diff")(diff)
 app.add_typer(suite, name="suite")
+
+
+@app.command("settings")
+def show_settings() -> None:
+    """Print all settings in force as a commented cosqa.toml."""
+    typer.echo(settings_reference(load_settings()))
 
 
 def main() -> None:

@@ -3,11 +3,12 @@
 from prefect import flow
 
 from flows.naming import run_name
-from infra.settings import Settings, load_settings
+from infra.settings import Settings
 from infra.store.corpus import StoredCollection
 from tasks.candidates import find_candidates
 from tasks.collect import collect_source
 from tasks.embed import embed
+from tasks.preflight import checked
 
 
 @flow(name="collect", flow_run_name=run_name)
@@ -17,7 +18,7 @@ def collect(settings: Settings | None = None) -> list[StoredCollection]:
     Args:
         settings: What to collect; read from file and environment when not given.
     """
-    settings = settings or load_settings()
+    settings = checked(settings)
     collections = collect_source(settings.store, settings.source)
     for encoder in settings.search.encoders:
         embed(settings, collections, encoder)

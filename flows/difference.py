@@ -4,13 +4,12 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.naming import run_name
 from infra.settings import Settings, load_settings
 from tasks.compare_versions import Standings, WrittenDifference, compare_versions
 from tasks.contest import Contest, contestants, open_contest, rank_benchmark, stand_methods
 
 
-@flow(name="difference", flow_run_name=run_name)
+@flow(name="difference", flow_run_name="difference-{before.name}-{after.name}")
 def difference(before: Path, after: Path, settings: Settings | None = None) -> WrittenDifference:
     """Say what changed between two exports, and what it does to the methods on them.
 

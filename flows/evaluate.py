@@ -3,9 +3,10 @@
 from prefect import flow
 
 from flows.naming import run_name
-from infra.settings import Settings, load_settings
+from infra.settings import Settings
 from tasks.collect import stored_collections
 from tasks.evaluate import chosen_methods, evaluate_method, published_benchmarks
+from tasks.preflight import checked
 from tasks.summarise import WrittenReport, write_report
 
 
@@ -16,7 +17,7 @@ def evaluate(settings: Settings | None = None) -> WrittenReport:
     Args:
         settings: What to evaluate; read from file and environment when not given.
     """
-    settings = settings or load_settings()
+    settings = checked(settings)
     collections = stored_collections(settings.store, settings.source)
     methods = chosen_methods(settings.evaluation, settings.search)
     for collection in collections:

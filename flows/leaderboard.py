@@ -6,7 +6,6 @@ from pathlib import Path
 from prefect import flow
 
 from flows.annotate import annotate_shards
-from flows.naming import run_name
 from infra.ray_runtime import ensure_ray
 from infra.settings import Settings, load_settings
 from tasks.annotate import plan_annotation
@@ -21,7 +20,7 @@ from tasks.contest import (
 from tasks.deepen import deepen_pool, gather_judgements
 
 
-@flow(name="leaderboard", flow_run_name=run_name)
+@flow(name="leaderboard", flow_run_name="leaderboard-{benchmark.name}")
 def leaderboard(
     benchmark: Path,
     runs: Sequence[Path] = (),

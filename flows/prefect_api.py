@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
+from prefect._internal.concurrency.threads import wait_for_global_loop_exit
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
 
 from infra.errors import SettingsError
 
 _START_TIMEOUT_S = 120.0
+_END_TIMEOUT_S = 10.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -33,7 +35,8 @@ def prefect_api() -> Iterator[str]:
     """
     configured = PREFECT_API_URL.value()
     if configured:
-        yield configured
+        with _background_ended():
+            yield configured
         return
     port = _free_port()
     url = f"http://127.0.0.1:{port}/api"
@@ -41,13 +44,22 @@ def prefect_api() -> Iterator[str]:
     try:
         _await_health(server, url)
         os.environ["PREFECT_API_URL"] = url  # Ray's workers inherit it
-        with temporary_settings({PREFECT_API_URL: url}):
+        with temporary_settings({PREFECT_API_URL: url}), _background_ended():
             yield url
-            APILogWorker.drain_all(timeout=10)
     finally:
         os.environ.pop("PREFECT_API_URL", None)
         server.terminate()
         server.wait()
+
+
+@contextmanager
+def _background_ended() -> Iterator[None]:
+    """Have Prefect's threads send what they hold, and end; killed at exit, they spoil others."""
+    try:
+        yield
+    finally:
+        APILogWorker.drain_all(timeout=_END_TIMEOUT_S)
+        wait_for_global_loop_exit(timeout=_END_TIMEOUT_S)
 
 
 def _free_port() -> int:

@@ -1,12 +1,14 @@
 """Stage 5 as a flow: labelled benchmarks are exported."""
 
 from prefect import flow
+from prefect.logging import get_run_logger
 
 from flows.naming import run_name
-from infra.settings import Settings, load_settings
+from infra.settings import Settings
 from infra.store.benchmarks import Published
 from tasks.collect import stored_collections
-from tasks.publish import label_origins, publish_benchmark
+from tasks.preflight import checked
+from tasks.publish import label_origins, publish_benchmark, withholds_demo
 
 
 @flow(name="publish", flow_run_name=run_name)
@@ -16,10 +18,16 @@ def publish(settings: Settings | None = None) -> list[Published]:
     Args:
         settings: What to publish and where; read from file and environment when not given.
     """
-    settings = settings or load_settings()
-    published = [
-        publish_benchmark(collection, origin, settings)
-        for collection in stored_collections(settings.store, settings.source)
-        for origin in label_origins(settings.store, collection, settings.search)
-    ]
+    settings = checked(settings)
+    published: list[Published | None] = []
+    for collection in stored_collections(settings.store, settings.source):
+        if withholds_demo(collection, settings):
+            get_run_logger().warning(
+                "the agents' labels of %s are by the demo model and are not exported; "
+                "--allow-demo exports them, marked as a demonstration", collection.name,
+            )  # fmt: skip
+        published += [
+            publish_benchmark(collection, origin, settings)
+            for origin in label_origins(collection, settings)
+        ]
     return [item for item in published if item is not None]

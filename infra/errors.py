@@ -10,6 +10,7 @@ CosqaError
 ├── EncoderError             a checkpoint cannot be loaded or gave unusable vectors
 ├── LanguageModelError       the model did not do its part
 │   ├── ModelUnavailableError    no answer: connection, time-out, 5xx, 429 after all retries
+│   ├── BudgetExhaustedError     what may be spent on the model is spent
 │   ├── ModelRefusedError        the provider rejected the request: key, model name, request
 │   ├── PromptDeclinedError      the provider declined one prompt: too long, or against its policy
 │   └── UnreadableReplyError     an answer that does not validate, after being asked again
@@ -17,6 +18,8 @@ CosqaError
 │   ├── EngineUnavailableError   no Docker engine answers
 │   ├── ImageMissingError        the sandbox image is not there
 │   └── BoxLostError             a box vanished or broke its protocol in mid-run
+├── ReplayError              stored replies and executions do not give the stored labels
+├── CanaryError              the judges get pairs with known answers wrong
 └── PublishError             an export would be dishonest or incomplete
 
 A program that fails inside a box is a result, not an error; a pair that cannot be judged is a row
@@ -64,6 +67,10 @@ class ModelUnavailableError(LanguageModelError):
     """No answer came: connection, time-out, server error or rate limit, after all retries."""
 
 
+class BudgetExhaustedError(LanguageModelError):
+    """What may be spent on the model is spent, or cannot be counted."""
+
+
 class ModelRefusedError(LanguageModelError):
     """The provider rejected the request itself: key, model name or request."""
 
@@ -90,6 +97,14 @@ class ImageMissingError(SandboxError):
 
 class BoxLostError(SandboxError):
     """A box vanished or broke its protocol in mid-run."""
+
+
+class ReplayError(CosqaError):
+    """Stored replies and executions do not give the stored labels."""
+
+
+class CanaryError(CosqaError):
+    """The judges get too many pairs with known answers wrong."""
 
 
 class PublishError(CosqaError):

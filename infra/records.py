@@ -113,7 +113,9 @@ class LanguageModelCall(Record):
     that the reply came from the store of replies and cost nothing this time.
     """
 
-    role: Literal["screener", "writer", "fixer", "arbiter", "reranker"]
+    role: Literal[
+        "screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge", "reranker"
+    ]
     attempt: int = Field(ge=1)
     model: str
     prompt_digest: str
@@ -168,13 +170,58 @@ class ExecutionResult(Record):
     target_calls: int = 0
 
 
+class Trial(Record):
+    """A test program's run against a mutant: the code under test with one mistake."""
+
+    change: str
+    outcome: Outcome
+
+
+class OracleReport(Record):
+    """What the gates found of a test program that ran.
+
+    Attributes:
+        faults: Gate that the program failed → what is wrong with it.
+        trials: Its runs against mutants; none where it failed before, or fails on the code itself.
+    """
+
+    faults: dict[str, str] = Field(default_factory=dict)
+    trials: tuple[Trial, ...] = ()
+
+    @property
+    def killed(self) -> int:
+        """How many mutants failed an assertion."""
+        return sum(trial.outcome == "assertion_failed" for trial in self.trials)
+
+    @property
+    def survivors(self) -> tuple[str, ...]:
+        """The mistakes that the program did not notice."""
+        return tuple(trial.change for trial in self.trials if trial.outcome == "passed")
+
+    @property
+    def mutation_score(self) -> float | None:
+        """Share of killed mutants, None without any.
+
+        A mutant that raises or hangs dies to any call and is left out.
+        """
+        judged = self.killed + len(self.survivors)
+        return self.killed / judged if judged else None
+
+
 class Execution(Record):
-    """One run of one test program for a pair; round 0 is the writer's own program."""
+    """One run of one test program for a pair; round 0 is the writer's own program.
+
+    ``oracle`` is None where the gates are off or the program could not be run to its end.
+    """
 
     round: int = Field(ge=0)
     program: str
     requirements: tuple[str, ...] = ()
     result: ExecutionResult
+    oracle: OracleReport | None = None
+
+
+Grade = Literal["screened", "valid_oracle", "void_oracle", "ungated", "undecided"]
 
 
 class Annotation(Record):
@@ -183,6 +230,14 @@ class Annotation(Record):
     ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
     judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: to be asked
     again). ``path`` names the way through Algorithm 1, for counting.
+
+    Attributes:
+        grade: What the label rests on: reading alone (``screened``), a test program that passed
+            the gates (``valid_oracle``) or failed them (``void_oracle``), agents that ran no gates
+            (``ungated``); ``undecided`` without a label.
+        judgements: How many independent judgements there were: each valid oracle's and the last
+            word.
+        agreeing: How many of them say what the label says.
     """
 
     query_id: str
@@ -194,6 +249,9 @@ class Annotation(Record):
     path: str
     reason: str = ""
     demo: bool = False
+    grade: Grade = "undecided"
+    judgements: int = Field(0, ge=0)
+    agreeing: int = Field(0, ge=0)
     calls: tuple[LanguageModelCall, ...] = ()
     executions: tuple[Execution, ...] = ()
     seconds: float = 0.0

@@ -9,6 +9,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -19,6 +20,7 @@ from pydantic_settings import (
 )
 
 from infra.errors import SettingsError
+from infra.records import Grade
 
 _CORES = os.cpu_count() or 1
 
@@ -53,6 +55,11 @@ class StoreSettings(Section):
     def replies(self) -> Path:
         """Folder of the language models' replies, by content."""
         return self.folder / "replies"
+
+    @property
+    def ledgers(self) -> Path:
+        """Folder of what was spent on each language model."""
+        return self.folder / "ledgers"
 
 
 class SourceSettings(Section):
@@ -105,12 +112,23 @@ class LanguageModelSettings(Section):
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible server.")
     api_key: SecretStr | None = Field(None, description="The provider's key.")
-    temperature: float = Field(0.0, ge=0, le=2)
+    temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature.")
     max_tokens: int = Field(2048, ge=16, description="Longest reply, in tokens.")
     timeout_s: float = Field(120.0, gt=0, description="For one request.")
     max_retries: int = Field(5, ge=0, description="After 408, 409, 429, 5xx and lost connections.")
     max_backoff_s: float = Field(60.0, gt=0, description="Longest wait between two tries.")
-    requests_per_minute: int = Field(0, ge=0, description="0 means no limit.")
+    requests_per_minute: int = Field(
+        0, ge=0, description="Of all workers with this key together; 0 means no limit."
+    )
+    tokens_per_minute: int = Field(
+        0, ge=0, description="Asked and answered, of all workers together; 0 means no limit."
+    )
+    budget_tokens: int | None = Field(
+        None, ge=1, description="May be spent on this model by this store, in all runs together."
+    )
+    budget_usd: float | None = Field(
+        None, gt=0, description="The same in US dollars; needs a model whose price is known."
+    )
     max_code_characters: int = Field(
         12_000, ge=200, description="Code longer than this is cut where it stands in a prompt."
     )
@@ -126,16 +144,40 @@ class LanguageModelSettings(Section):
         return self.model.startswith("embedded/")
 
 
+Configuration = Literal["single", "arbiter", "writer", "executor", "simulated", "paper", "gated"]
+
+
 class AnnotationSettings(Section):
     """How pairs are worked through."""
 
+    configuration: Configuration = Field(
+        "paper",
+        description="Who judges: single (one model reads), arbiter (a screener before it), then "
+        "each with more: writer, executor, simulated (executor), paper (all five agents), gated "
+        "(test programs must prove themselves first).",
+    )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
     max_try_time: int = Field(3, ge=0, le=20, description="Rounds of the fixer (Algorithm 1).")
     shard_size: int = Field(50, ge=1, description="Pairs for one Prefect task run on Ray.")
     concurrency: int = Field(4, ge=1, le=256, description="Pairs at once inside a shard.")
+    canaries: int = Field(
+        12, ge=0, description="Pairs with known answers mixed into a run, a tenth of it at most."
+    )
+    canary_limit: float = Field(
+        0.4, ge=0, le=1, description="Share of them that may be judged wrongly before a run stops."
+    )
     stop_after_failures: int = Field(
         10, ge=1, description="Failed pairs in a row after which a shard gives up."
     )
+
+
+class GateSettings(Section):
+    """What a test program must show before its result is evidence."""
+
+    mutants: int = Field(8, ge=2, le=100, description="Broken versions of the code, at most.")
+    mutant_timeout_s: float = Field(2.0, gt=0, description="For a run against one of them.")
+    least_killed: int = Field(2, ge=1, description="How many of them must fail an assertion.")
+    least_score: float = Field(0.5, ge=0, le=1, description="Their share of those that ran.")
 
 
 class SandboxSettings(Section):
@@ -144,14 +186,18 @@ class SandboxSettings(Section):
     image: str = Field("cosqa-sandbox:1", description="Image that boxes are made from.")
     backend: str = Field("docker", description="Registered sandbox backend.")
     slots: int = Field(max(2, 2 * _CORES), ge=1, description="Boxes at once.")
+    ready: int = Field(_CORES, ge=0, description="Boxes started ahead of need.")
     memory_mb: int = Field(512, ge=64, description="Memory and swap together.")
     processes: int = Field(64, ge=4, description="Processes and threads.")
-    cpus: float = Field(1.0, gt=0)
+    cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
     timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program.")
     output_kb: int = Field(64, ge=1, description="Kept of stdout and of stderr, each.")
     tmp_mb: int = Field(64, ge=1, description="Size of the writable tmpfs.")
     runtime: str | None = Field(None, description="Other container runtime, such as runsc.")
     install_timeout_s: float = Field(180.0, gt=0, description="For one pip install.")
+    index_hosts: tuple[str, ...] = Field(
+        (), description="Hosts that the index sends pip to for files, beside the index itself."
+    )
     allow_install: bool = Field(True, description="Let the fixer install wheels from the index.")
 
 
@@ -170,6 +216,11 @@ class PublishSettings(Section):
     folder: Path = Field(Path("cosqa-benchmarks"), description="Folder of the exported benchmarks.")
     allow_demo: bool = Field(False, description="Export labels of the demo model as a dataset.")
     include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
+    grades: tuple[Grade, ...] = Field(
+        ("screened", "valid_oracle", "void_oracle", "ungated"),
+        min_length=1,
+        description="Export only labels of the agents that rest on this.",
+    )
 
 
 class EvaluationSettings(Section):
@@ -197,6 +248,7 @@ class Settings(BaseSettings):
     encoder: EncoderSettings = EncoderSettings()
     llm: LanguageModelSettings = LanguageModelSettings()
     annotation: AnnotationSettings = AnnotationSettings()
+    gates: GateSettings = GateSettings()
     sandbox: SandboxSettings = SandboxSettings()
     ray: RaySettings = RaySettings()
     publish: PublishSettings = PublishSettings()

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from infra.records import ExecutionResult, Record
 
@@ -32,8 +32,21 @@ class Box(Protocol):
         """
         ...
 
-    async def run(self, program: str, *, hash_seed: int = 0) -> ExecutionResult:
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        code: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ExecutionResult:
         """Run a test program that may ``import target`` (the code under test).
+
+        Args:
+            program: The test program.
+            hash_seed: Seed of Python's string hashes, on which the order of sets depends.
+            code: Another version of the code under test for this one run, such as a mutant.
+            timeout_s: A shorter wall-clock limit than the settings', for this one run.
 
         Raises:
             SandboxError: The box, not the program, failed; never a verdict.
@@ -59,4 +72,17 @@ class Sandbox(Protocol):
 
     async def close(self) -> None:
         """Remove everything that is still there."""
+        ...
+
+
+@runtime_checkable
+class Cleanable(Protocol):
+    """A backend that can remove what others left."""
+
+    async def clean(self, *, everything: bool) -> int:
+        """Remove what dead processes of this host left; return how many things that were.
+
+        Args:
+            everything: Remove what belongs to the living too, and the cache of wheels.
+        """
         ...

@@ -72,6 +72,16 @@ class Channel:
             raise BoxLostError("the box sent a frame that is not a JSON object")
         return answer
 
+    def is_open(self) -> bool:
+        """Return whether somebody is still at the other end, who has not said anything yet."""
+        try:
+            self._connection.settimeout(0)
+            return bool(self._connection.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
     def close(self) -> None:
         """Hang up, which also wakes a thread that waits for an answer."""
         with contextlib.suppress(OSError):

@@ -1,5 +1,9 @@
 """From the name that a program imports to the distribution that carries it."""
 
+import sys
+
+from sandbox.inside.python2 import MODULES
+
 _DISTRIBUTIONS = {
     "Crypto": "pycryptodome",
     "Cryptodome": "pycryptodomex",
@@ -82,7 +86,11 @@ _DISTRIBUTIONS = {
 def distribution_for(module: str) -> str:
     """Return the distribution to install for an import; ``sklearn.svm`` gives ``scikit-learn``.
 
-    A name that is not in the table is its own distribution, as for most.
+    A name that is not in the table is its own distribution, as for most. A module that only Python
+    2 had, or that comes with Python itself, has none: "". An index has packages by such names, and
+    they are not what the program means.
     """
     top_level = module.partition(".")[0]
+    if top_level in MODULES or top_level in sys.stdlib_module_names:
+        return ""
     return _DISTRIBUTIONS.get(top_level, top_level)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sandbox.base import InstallResult
 
@@ -25,6 +26,7 @@ _REQUIREMENT = re.compile(
 )
 _PASSED_ON = ("index-url", "extra-index-url", "trusted-host", "proxy")
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+_PYPI = ["https://pypi.org", "https://files.pythonhosted.org"]
 _MESSAGE_CHARACTERS = 1000
 
 
@@ -60,6 +62,29 @@ def environment(
     if certificates:
         result["PIP_CERT"] = f"{PACKAGES}/{CERTIFICATES}"
     return result
+
+
+def index_hosts(
+    pip_settings: Mapping[str, str], variables: Mapping[str, str], further: Iterable[str] = ()
+) -> list[str]:
+    """Return the only hosts that an installing container may know the addresses of.
+
+    Args:
+        pip_settings: The host's own, with the indexes that it uses.
+        variables: The host's environment, with its proxies.
+        further: Hosts to which an index sends for its files.
+    """
+    addresses = [
+        word
+        for name in ("index-url", "extra-index-url", "proxy")
+        for word in pip_settings.get(name, "").split()
+        if word.startswith(("http://", "https://"))
+    ]
+    if not pip_settings.get("index-url"):
+        addresses += _PYPI
+    addresses += [variables[name] for name in _PROXIES[:2] + _PROXIES[3:5] if variables.get(name)]
+    hosts = [urlsplit(address).hostname for address in addresses]
+    return sorted({*filter(None, hosts), *further})
 
 
 def _is_reachable(name: str, word: str) -> bool:

@@ -17,13 +17,14 @@ from prefect.logging import get_run_logger
 
 from agents import Endpoint, build_committee, recipe_of
 from agents.embedded import embedded_server, find_model_file
-from infra.errors import LanguageModelError, ModelUnavailableError
+from infra.errors import BudgetExhaustedError, LanguageModelError, ModelUnavailableError
 from infra.identity import digest_of
 from infra.records import Annotation, Pair, Record
 from infra.settings import LanguageModelSettings, Settings
 from infra.store import annotations, benchmarks, candidates, corpus, open_database
 from sandbox.imports import distribution_for
 from sandbox.registry import make_sandbox
+from tasks.canaries import Canary, CanaryWatch, mixed_in, next_canaries
 from tasks.embed import cut
 from tasks.progress import Progress, progress
 from tasks.references import AnnotationReference, SearchReference
@@ -32,12 +33,16 @@ _POLL_S = 0.5
 _worker_loop = asyncio.Runner()  # one loop for the life of a worker's process
 
 
-class Outbox(Protocol):
-    """A shard's way to the flow's process (`tasks.ray_workers.Mailbox`)."""
+class Recipient(Protocol):
+    """Where annotations go the moment they are made."""
 
-    def put(self, annotation: Annotation) -> None:
-        """Send one annotation."""
+    def put(self, annotation: Annotation) -> bool:
+        """Take one annotation; tell whether more are wanted."""
         ...
+
+
+class Outbox(Recipient, Protocol):
+    """A shard's way to the flow's process (`tasks.ray_workers.Mailbox`)."""
 
     def drain(self) -> list[Annotation]:
         """Return what has come in since the last call."""
@@ -47,12 +52,17 @@ class Outbox(Protocol):
         """Return (query, code) of all finished pairs that came in."""
         ...
 
+    def close(self) -> None:
+        """Want no more annotations."""
+        ...
+
 
 class AnnotationPlan(Record):
-    """What is left to judge: shards of pairs, under a recipe."""
+    """What is left to judge: shards of pairs, canaries among them, under a recipe."""
 
     reference: AnnotationReference
     shards: tuple[tuple[Pair, ...], ...]
+    canaries: tuple[Canary, ...] = ()
 
     @property
     def pairs(self) -> int:
@@ -94,6 +104,7 @@ def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPl
     }
     code_of = {item.code_id: item for item in corpus.load_codes(database, search.collection)}
     pairs = [Pair(query=query_of[query], code=code_of[code]) for query, code in waiting]
+    birds = next_canaries(done, len(pairs), settings)
     get_run_logger().info(
         "%s of %s pairs of %s are left to judge by %s", f"{len(pairs):,}", f"{len(found):,}",
         search.collection, settings.llm.model,
@@ -106,7 +117,10 @@ def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPl
             model=settings.llm.model,
             demo=settings.llm.is_demo,
         ),
-        shards=tuple(tuple(shard) for shard in cut(pairs, settings.annotation.shard_size)),
+        shards=tuple(
+            tuple(shard) for shard in cut(mixed_in(pairs, birds), settings.annotation.shard_size)
+        ),
+        canaries=birds,
     )
 
 
@@ -140,11 +154,12 @@ def annotate_shard(
 
     Raises:
         ModelRefusedError: The key, the model's name or the request is wrong.
+        BudgetExhaustedError: What may be spent on the model is spent.
         ModelUnavailableError: So many pairs failed in a row that the rest would only fail too.
     """
     done = outbox.finished()
     waiting = [pair for pair in pairs if (pair.query.query_id, pair.code.code_id) not in done]
-    failed = _worker_loop.run(_judge_all(waiting, settings, recipe_id, outbox, endpoint))
+    failed = _worker_loop.run(judge_all(waiting, settings, recipe_id, outbox, endpoint))
     get_run_logger().info("shard %s: %s pairs judged, %s failed", number, len(waiting), failed)
     return failed
 
@@ -155,23 +170,37 @@ def _may_pass_by_itself(state: object) -> bool:
     return not isinstance(error, LanguageModelError)
 
 
-async def _judge_all(
+async def judge_all(
     pairs: Sequence[Pair],
     settings: Settings,
     recipe_id: str,
-    outbox: Outbox,
+    outbox: Recipient,
     endpoint: Endpoint | None,
 ) -> int:
+    """Judge pairs, several at once, and send each annotation off; return how many failed.
+
+    Raises:
+        ModelRefusedError: The key, the model's name or the request is wrong.
+        ModelUnavailableError: So many pairs failed in a row that the rest would only fail too.
+        BudgetExhaustedError: What may be spent on the model is spent.
+    """
     sandbox = make_sandbox(settings.sandbox)
     committee = build_committee(settings, recipe_id, sandbox, distribution_for, endpoint)
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     queue = iter(pairs)
+    stopped: list[BudgetExhaustedError] = []
 
     async def work() -> None:
         for pair in queue:
-            annotation = await committee.judge(pair)
-            await asyncio.to_thread(outbox.put, annotation)
+            try:
+                annotation = await committee.judge(pair)
+            except BudgetExhaustedError as error:  # lets requests that are paid come to their end
+                stopped.append(error)
+                return
+            wanted = await asyncio.to_thread(outbox.put, annotation)
             counter.count(annotation)
+            if not wanted:
+                return
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -182,6 +211,8 @@ async def _judge_all(
     finally:
         await committee.close()
         await sandbox.close()
+    if stopped:
+        raise stopped[0]
     return counter.failed
 
 
@@ -241,13 +272,16 @@ def gather_annotations(
     outbox: Outbox,
     settings: Settings,
     bar: Progress,
+    canaries: Sequence[Canary] = (),
 ) -> int:
     """Store annotations as they come in until all shards have ended; return how many failed.
 
     Raises:
+        CanaryError: Too many pairs with known answers were judged wrongly.
         CosqaError: A shard ended with that error; what the others sent is stored.
     """
     database = open_database(settings.store)
+    watch = CanaryWatch({canary.key: canary.label for canary in canaries}, settings)
     running = list(futures)
     while running:
         running[0].wait(timeout=_POLL_S)
@@ -255,4 +289,10 @@ def gather_annotations(
         if arrived := outbox.drain():
             annotations.add_annotations(database, arrived)
             bar.advance(len(arrived))
+            watch.see(arrived)
+            if watch.alarm:
+                outbox.close()
+    watch.report()
+    if alarm := watch.alarm:
+        raise alarm
     return sum(future.result() for future in futures)

@@ -139,7 +139,7 @@ def rank_benchmark(contest: Contest, method: str, settings: Settings) -> Run:
     key = digest("leaderboard", made_by, digest_of_set(_names(contest)))
     name = f"{method}.{made_by[:8]}"
     run = Run(method=method, file=contest.output / "runs" / f"{name}.trec")
-    if run.file.exists() and benchmarks.is_evaluated(database, contest.benchmark_id, key):
+    if run.file.exists() and benchmarks.find_evaluation(database, contest.benchmark_id, key):
         return run
     benchmark, _ = _opened(contest.folder)
     started = time.monotonic()

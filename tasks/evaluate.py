@@ -28,8 +28,8 @@ def published_benchmarks(
     """Return the exports of a collection as it is now, each with the origin of its labels."""
     database = open_database(settings.store)
     found = []
-    for origin in label_origins(settings.store, collection, settings.search):
-        benchmark = labelled_benchmark(database, collection, origin, settings.search)
+    for origin in label_origins(collection, settings):
+        benchmark = labelled_benchmark(database, collection, origin, settings)
         published = published_as(benchmark, collection, settings.publish.folder)
         if benchmarks.find_benchmark(database, published.benchmark_id) == published:
             found.append((published, origin))
@@ -60,19 +60,27 @@ def evaluate_method(
 ) -> Evaluation:
     """Rank a benchmark's codes for its queries by one method, store the run and its scores."""
     database = open_database(settings.store)
-    method_id = method_key(method, settings)
-    holds = benchmarks.is_evaluated(database, published.benchmark_id, method_id)
-    has_run = (Path(published.folder) / "runs" / f"{method}.trec").exists()
-    key = digest("evaluate", database.store_id, published.benchmark_id, method_id)
+    identity = method_key(method, settings)
+    holds = stored_evaluation(database, published, method, identity) is not None
+    key = digest("evaluate", database.store_id, published.benchmark_id, identity)
     return run_stage(
         _evaluate_method,
-        holds and has_run,
+        holds,
         key=key,
         collection=collection,
         published=published,
         method=method,
         settings=settings,
     )
+
+
+def stored_evaluation(
+    database: Database, published: Published, method: str, identity: str
+) -> Evaluation | None:
+    """Return what the store holds of a method's evaluation, if its run file is there too."""
+    if not (Path(published.folder) / "runs" / f"{method}.trec").exists():
+        return None
+    return benchmarks.find_evaluation(database, published.benchmark_id, identity)
 
 
 @stage("evaluate", "evaluate-{published.name}-{method}")
@@ -83,9 +91,11 @@ def _evaluate_method(
     method: str,
     settings: Settings,
 ) -> Evaluation:
-    database = open_database(settings.store)
+    database, identity = open_database(settings.store), method_key(method, settings)
+    if stored := stored_evaluation(database, published, method, identity):
+        return stored
     started = time.monotonic()
-    benchmark = labelled_benchmark(database, collection, published.label_origin, settings.search)
+    benchmark = labelled_benchmark(database, collection, published.label_origin, settings)
     vectors = CollectionVectors(database, collection.name)
     ranker = Ranker(benchmark.queries, benchmark.codes, vectors, reranker(benchmark, settings))
     rankings = ranker.rank(method, settings.evaluation.depth)
@@ -97,7 +107,7 @@ def _evaluate_method(
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,
         method=method,
-        method_key=method_key(method, settings),
+        method_key=identity,
         depth=settings.evaluation.depth,
         seconds=time.monotonic() - started,
     )

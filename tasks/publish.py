@@ -9,7 +9,7 @@ from prefect import task
 from prefect.logging import get_run_logger
 
 from infra.records import Annotation, Label
-from infra.settings import SearchSettings, Settings, StoreSettings
+from infra.settings import SearchSettings, Settings
 from infra.store import Database, annotations, benchmarks, candidates, corpus, open_database
 from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
@@ -20,17 +20,24 @@ from tasks.export import Benchmark, Undecided, benchmark_fingerprint, write_benc
 AGENTS = "agents:"
 
 
-def label_origins(
-    store: StoreSettings, collection: StoredCollection, search: SearchSettings
-) -> list[str]:
-    """Return who has labelled pairs of a collection: its source, and the agents that came last."""
-    database = open_database(store)
+def label_origins(collection: StoredCollection, settings: Settings) -> list[str]:
+    """Return whose labels of a collection may be exported: its source, the agents that came last.
+
+    Labels of the demo model count only where the settings allow them.
+    """
+    database = open_database(settings.store)
     labels = corpus.load_source_labels(database, collection.name)
     origins = sorted({label.origin for label in labels})
-    recipe = current_recipe(database, collection, search)
-    if recipe is None:
-        return origins
-    return [*origins, f"{AGENTS}{recipe.recipe_id}"]
+    recipe = current_recipe(database, collection, settings.search)
+    if recipe and (settings.publish.allow_demo or not recipe.demo):
+        origins.append(f"{AGENTS}{recipe.recipe_id}")
+    return origins
+
+
+def withholds_demo(collection: StoredCollection, settings: Settings) -> bool:
+    """Tell whether labels of the demo model are there and are not to be exported."""
+    recipe = current_recipe(open_database(settings.store), collection, settings.search)
+    return recipe is not None and recipe.demo and not settings.publish.allow_demo
 
 
 def current_recipe(
@@ -46,25 +53,19 @@ def current_recipe(
 def publish_benchmark(
     collection: StoredCollection, origin: str, settings: Settings
 ) -> Published | None:
-    """Export the labels of one origin; labels of the demo model only where they are allowed.
+    """Export the labels of one origin.
 
     Returns:
-        The export, or None where there is nothing that may be exported.
+        The export, or None where there is nothing to export.
 
     Raises:
         PublishError: The labels contradict one another or the folder is somebody else's.
     """
     logger, database = get_run_logger(), open_database(settings.store)
     started = time.monotonic()
-    benchmark = labelled_benchmark(database, collection, origin, settings.search)
+    benchmark = labelled_benchmark(database, collection, origin, settings)
     if not benchmark.labels:
         logger.warning("%s has no labels: nothing to export", benchmark.name)
-        return None
-    if benchmark.demo and not settings.publish.allow_demo:
-        logger.warning(
-            "%s is labelled by the demo model and is not exported; --allow-demo exports it, "
-            "marked as a demonstration", benchmark.name,
-        )  # fmt: skip
         return None
     published = published_as(benchmark, collection, settings.publish.folder)
     known = benchmarks.find_benchmark(database, published.benchmark_id) == published
@@ -102,11 +103,11 @@ def published_as(benchmark: Benchmark, collection: StoredCollection, folder: Pat
 
 
 def labelled_benchmark(
-    database: Database, collection: StoredCollection, origin: str, search: SearchSettings
+    database: Database, collection: StoredCollection, origin: str, settings: Settings
 ) -> Benchmark:
     """Return what the store holds of a collection as labelled by one origin."""
     if origin.startswith(AGENTS):
-        return _labelled_by_agents(database, collection, origin, search)
+        return _labelled_by_agents(database, collection, origin, settings)
     everything = corpus.load_source_labels(database, collection.name)
     origins = {label.origin for label in everything}
     suffix = "" if len(origins) == 1 else "-" + origin.replace(":", "-")
@@ -121,10 +122,10 @@ def labelled_benchmark(
 
 
 def _labelled_by_agents(
-    database: Database, collection: StoredCollection, origin: str, search: SearchSettings
+    database: Database, collection: StoredCollection, origin: str, settings: Settings
 ) -> Benchmark:
     recipe_id = origin.removeprefix(AGENTS)
-    search_id = search_identity(database, collection.name, search)
+    search_id = search_identity(database, collection.name, settings.search)
     found = candidates.load_candidates(database, search_id, collection.name)
     judged = annotations.load_annotations(
         database, recipe_id, [(item.query_id, item.code_id) for item in found]
@@ -134,7 +135,9 @@ def _labelled_by_agents(
         collection,
         name=f"{collection.name}-agents",
         origin=origin,
-        labels=annotations.agent_labels(database, recipe_id, search_id, collection.name),
+        labels=annotations.agent_labels(
+            database, recipe_id, search_id, collection.name, settings.publish.grades
+        ),
         asked={item.query_id for item in judged},
     )
     return benchmark.model_copy(

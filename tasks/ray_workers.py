@@ -108,12 +108,18 @@ class Letterbox:
     def __init__(self) -> None:
         self._waiting: list[Annotation] = []
         self._finished: set[tuple[str, str]] = set()
+        self._open = True
 
-    def put(self, annotation: Annotation) -> None:
-        """Take one annotation."""
+    def put(self, annotation: Annotation) -> bool:
+        """Take one annotation; tell whether more are wanted."""
         self._waiting.append(annotation)
         if annotation.status != "failed":
             self._finished.add((annotation.query_id, annotation.code_id))
+        return self._open
+
+    def close(self) -> None:
+        """Want no more; what is on its way is still taken."""
+        self._open = False
 
     def drain(self) -> list[Annotation]:
         """Give away what has come in since the last call."""
@@ -131,9 +137,13 @@ class Mailbox:
     def __init__(self) -> None:
         self._actor: Any = ray.remote(num_cpus=0)(Letterbox).remote()
 
-    def put(self, annotation: Annotation) -> None:
-        """Send one annotation and return when it has arrived."""
-        ray.get(self._actor.put.remote(annotation))
+    def put(self, annotation: Annotation) -> bool:
+        """Send one annotation; return, when it has arrived, whether more are wanted."""
+        return bool(ray.get(self._actor.put.remote(annotation)))
+
+    def close(self) -> None:
+        """Want no more annotations."""
+        ray.get(self._actor.close.remote())
 
     def drain(self) -> list[Annotation]:
         """Return what has come in since the last call."""

@@ -22,6 +22,7 @@ from infra.store import (
 from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
+from tasks.canaries import counted_so_far
 from tasks.candidates import search_identity
 from tasks.embed import KINDS, encoder_key
 from tasks.evaluate import chosen_methods, method_key, published_benchmarks
@@ -29,6 +30,7 @@ from tasks.publish import current_recipe
 from tasks.report import (
     AgentsPart,
     BenchmarkScores,
+    Canaries,
     CollectionCounts,
     Effort,
     Histogram,
@@ -110,7 +112,7 @@ def _scores(
         name=published.name,
         label_origin=published.label_origin,
         demo=published.demo,
-        queries=collection.queries,
+        queries=benchmarks.count_scored_queries(database, published.benchmark_id),
         codes=collection.codes,
         depth=depth,
         methods=tuple(MethodScores(method=name, scores=row) for name, row in means.items()),
@@ -176,6 +178,20 @@ def _agents(database: Database, search_id: str, recipe: StoredRecipe) -> AgentsP
         paths=annotations.count_by(database, recipe.recipe_id, search_id, "path"),
         outcomes=annotations.count_outcomes(database, recipe.recipe_id, search_id),
         effort=Effort.model_validate(took.model_dump()),
+        grades=annotations.count_by(database, recipe.recipe_id, search_id, "grade"),
+        canaries=_canaries(database, recipe),
+    )
+
+
+def _canaries(database: Database, recipe: StoredRecipe) -> Canaries | None:
+    counts = counted_so_far(database, recipe.recipe_id)
+    if not counts.judged:
+        return None
+    return Canaries(
+        right_codes=counts.right_codes,
+        wrong_codes=counts.wrong_codes,
+        false_fails=counts.false_fails,
+        false_passes=counts.false_passes,
     )
 
 

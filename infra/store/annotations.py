@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from infra.records import Annotation, Label, Record
+from infra.records import Annotation, Code, Grade, Label, Pair, Query, Record
 from infra.store.database import Database, Transaction
 
 _PAIR = ("query_id", "code_id", "recipe_id")
@@ -38,6 +38,37 @@ def load_recipe(database: Database, recipe_id: str) -> dict[str, object]:
         body = tx.value("SELECT body FROM recipes WHERE recipe_id = ?", [recipe_id])
     loaded: dict[str, object] = json.loads(str(body))
     return loaded
+
+
+def recipe_ids(database: Database) -> list[str]:
+    """Return the recipes under which anything was annotated, in the order of their making."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT recipe_id FROM recipes SEMI JOIN annotations USING (recipe_id) "
+            "ORDER BY created_at, recipe_id"
+        )
+    return [str(recipe_id) for (recipe_id,) in rows]
+
+
+def load_pairs(database: Database, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
+    """Return the pairs whose texts the store holds, in the order of the (query, code) given."""
+    wanted: dict[str, Sequence[object]] = {
+        "place": list(range(len(pairs))),
+        "query_id": [query for query, _ in pairs],
+        "code_id": [code for _, code in pairs],
+    }
+    with database.transaction() as tx, tx.table("wanted", wanted):
+        rows = tx.rows(
+            "SELECT query_id, queries.text, code_id, codes.text FROM wanted "
+            "JOIN queries USING (query_id) JOIN codes USING (code_id) ORDER BY place"
+        )
+    return [
+        Pair(
+            query=Query(query_id=str(query), text=str(asked)),
+            code=Code(code_id=str(code), text=str(text)),
+        )
+        for query, asked, code, text in rows
+    ]
 
 
 def finished_pairs(database: Database, recipe_id: str) -> set[tuple[str, str]]:
@@ -76,6 +107,7 @@ def add_annotations(database: Database, annotations: Sequence[Annotation]) -> No
                 | {"ordinal": ordinal, "requirements": list(run.requirements)}
                 | run.model_dump(include={"round", "program"})
                 | run.result.model_dump()
+                | {"oracle": run.oracle and run.oracle.model_dump_json()}
                 for item in annotations
                 for ordinal, run in enumerate(item.executions)
             ],
@@ -97,9 +129,13 @@ def _forget(tx: Transaction, annotations: Sequence[Annotation]) -> None:
 
 
 def agent_labels(
-    database: Database, recipe_id: str, search_id: str, collection: str
+    database: Database,
+    recipe_id: str,
+    search_id: str,
+    collection: str,
+    grades: Sequence[Grade] | None = None,
 ) -> list[Label]:
-    """Return the labels that a recipe gave to a search's candidates."""
+    """Return the labels that a recipe gave to a search's candidates; ``grades`` None takes all."""
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT query_id, code_id, 'agents:' || recipe_id AS origin, "
@@ -107,8 +143,8 @@ def agent_labels(
             "JOIN candidates USING (query_id, code_id) "
             "JOIN collection_queries USING (query_id) "
             "WHERE recipe_id = ? AND search_id = ? AND collection = ? AND status = 'labelled' "
-            "ORDER BY query_id, code_id",
-            [recipe_id, search_id, collection],
+            "AND (? IS NULL OR list_contains(?::VARCHAR[], grade)) ORDER BY query_id, code_id",
+            [recipe_id, search_id, collection, *[None if grades is None else list(grades)] * 2],
         )
     return [Label.model_validate(row) for row in rows]
 
@@ -130,7 +166,10 @@ def undecided_pairs(
 
 
 def count_by(
-    database: Database, recipe_id: str, search_id: str, column: Literal["status", "path", "label"]
+    database: Database,
+    recipe_id: str,
+    search_id: str,
+    column: Literal["status", "path", "label", "grade"],
 ) -> dict[str, int]:
     """Return value → number of a search's annotations, by one column; no value counts as "none"."""
     with database.transaction() as tx:
@@ -236,9 +275,9 @@ def _without_key(row: Mapping[str, object]) -> dict[str, object]:
 
 def _nested(row: Mapping[str, object]) -> dict[str, object]:
     own = ("round", "program", "requirements")
-    return {name: row[name] for name in own} | {
-        "result": {name: value for name, value in row.items() if name not in own}
-    }
+    oracle = json.loads(str(row["oracle"])) if row["oracle"] else None
+    result = {name: value for name, value in row.items() if name not in own and name != "oracle"}
+    return {name: row[name] for name in own} | {"oracle": oracle, "result": result}
 
 
 def _append(
@@ -264,7 +303,7 @@ def latest_recipe(database: Database, search_id: str) -> StoredRecipe | None:
     """Return the recipe that annotated a search's candidates last, None where nobody has."""
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT recipe_id, body->>'model' AS model, recipes.demo FROM annotations "
+            "SELECT recipe_id, body->>'$.model.model' AS model, recipes.demo FROM annotations "
             "JOIN recipes USING (recipe_id) JOIN candidates USING (query_id, code_id) "
             "WHERE search_id = ? ORDER BY annotated_at DESC LIMIT 1",
             [search_id],

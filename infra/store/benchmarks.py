@@ -43,17 +43,6 @@ def find_benchmark(database: Database, benchmark_id: str) -> Published | None:
     return Published.model_validate(rows[0]) if rows else None
 
 
-def is_evaluated(database: Database, benchmark_id: str, method_key: str) -> bool:
-    """Return whether a method's scores on a benchmark are stored."""
-    with database.transaction() as tx:
-        return bool(
-            tx.count(
-                "SELECT count(*) FROM evaluations WHERE benchmark_id = ? AND method_key = ?",
-                [benchmark_id, method_key],
-            )
-        )
-
-
 class Evaluation(Record):
     """A method's run over a benchmark: rankings of ``depth`` codes, made in ``seconds``."""
 
@@ -62,6 +51,17 @@ class Evaluation(Record):
     method_key: str
     depth: int
     seconds: float
+
+
+def find_evaluation(database: Database, benchmark_id: str, method_key: str) -> Evaluation | None:
+    """Return a method's stored evaluation on a benchmark, None where there is none."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT * EXCLUDE (evaluated_at) FROM evaluations "
+            "WHERE benchmark_id = ? AND method_key = ?",
+            [benchmark_id, method_key],
+        )
+    return Evaluation.model_validate(rows[0]) if rows else None
 
 
 def add_scores(
@@ -98,6 +98,14 @@ def mean_scores(
     for method, metric, value in rows:
         means.setdefault(str(method), {})[str(metric)] = float(str(value))
     return means
+
+
+def count_scored_queries(database: Database, benchmark_id: str) -> int:
+    """Return how many queries the means of a benchmark go over: those with a relevant code."""
+    with database.transaction() as tx:
+        return tx.count(
+            "SELECT count(DISTINCT query_id) FROM scores WHERE benchmark_id = ?", [benchmark_id]
+        )
 
 
 def record_stage_run(database: Database, run: StageRun) -> None:

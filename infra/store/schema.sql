@@ -119,6 +119,10 @@ CREATE TABLE annotations (
     path         VARCHAR NOT NULL,       -- the way through Algorithm 1
     reason       VARCHAR NOT NULL,
     demo         BOOLEAN NOT NULL,
+    grade        VARCHAR NOT NULL CHECK (
+        grade IN ('screened', 'valid_oracle', 'void_oracle', 'ungated', 'undecided')),
+    judgements   INTEGER NOT NULL CHECK (judgements >= 0),
+    agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
     seconds      DOUBLE NOT NULL,
     annotated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (query_id, code_id, recipe_id),
@@ -164,6 +168,7 @@ CREATE TABLE executions (
     tests_run        INTEGER NOT NULL,
     asserts_executed INTEGER NOT NULL,
     target_calls     INTEGER NOT NULL,
+    oracle           JSON,               -- what the gates found; NULL: none inspected it
     PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
 );
 

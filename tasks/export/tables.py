@@ -61,6 +61,7 @@ _EXECUTION = pa.struct(
         "tests_run": pa.int32(),
         "asserts_executed": pa.int32(),
         "target_calls": pa.int32(),
+        "oracle": _TEXT,
     }
 )
 EVIDENCE = pa.schema(
@@ -73,6 +74,9 @@ EVIDENCE = pa.schema(
         "path": _TEXT,
         "reason": _TEXT,
         "demo": pa.bool_(),
+        "grade": _TEXT,
+        "judgements": pa.int32(),
+        "agreeing": pa.int32(),
         "seconds": pa.float64(),
         "calls": pa.list_(_CALL),
         "executions": pa.list_(_EXECUTION),
@@ -99,7 +103,9 @@ def _rows(records: Iterable[Record]) -> list[dict[str, object]]:
 
 def _evidence_row(annotation: Annotation) -> dict[str, object]:
     executions = [
-        run.model_dump(exclude={"result"}) | run.result.model_dump()
+        run.model_dump(exclude={"result", "oracle"})
+        | run.result.model_dump()
+        | {"oracle": run.oracle and run.oracle.model_dump_json()}
         for run in annotation.executions
     ]
     return annotation.model_dump() | {"executions": executions}

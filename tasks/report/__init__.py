@@ -3,6 +3,7 @@
 from tasks.report.data import (
     AgentsPart,
     BenchmarkScores,
+    Canaries,
     CollectionCounts,
     Effort,
     Histogram,
@@ -17,6 +18,7 @@ from tasks.report.summary import render_markdown
 __all__ = [
     "AgentsPart",
     "BenchmarkScores",
+    "Canaries",
     "CollectionCounts",
     "Effort",
     "Histogram",

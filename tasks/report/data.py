@@ -27,6 +27,7 @@ class BenchmarkScores(Record):
     Attributes:
         label_origin: Who says what is relevant ("documentation", "people", "agents:…").
         demo: Whether the labels only demonstrate the road.
+        queries: Those with a relevant code, over which the means go.
         depth: Length of the rankings that were scored.
         note: A sentence to print beneath.
     """
@@ -124,6 +125,22 @@ class StageTime(Record):
     seconds: float
 
 
+class Canaries(Record):
+    """How pairs with known answers, mixed into the runs, were judged.
+
+    Attributes:
+        right_codes: Judged pairs whose code answers the query.
+        wrong_codes: Judged pairs whose code does not.
+        false_fails: Of the former, those labelled 0.
+        false_passes: Of the latter, those labelled 1.
+    """
+
+    right_codes: int
+    wrong_codes: int
+    false_fails: int
+    false_passes: int
+
+
 class AgentsPart(Record):
     """What the agents made of the candidates, under one recipe.
 
@@ -132,6 +149,8 @@ class AgentsPart(Record):
         labels: "1", "0", "none" → pairs.
         paths: Way through Algorithm 1 → pairs.
         outcomes: How a run of a test program ended → runs.
+        grades: What the labels rest on → pairs.
+        canaries: None where there were none.
     """
 
     model: str
@@ -144,6 +163,8 @@ class AgentsPart(Record):
     paths: dict[str, int]
     outcomes: dict[str, int]
     effort: Effort
+    grades: dict[str, int] = Field(default_factory=dict)
+    canaries: Canaries | None = None
 
     @property
     def named_labels(self) -> dict[str, int]:

@@ -47,7 +47,7 @@ def _environment() -> Environment:
         python=lambda text: coloured(wording.visible(text, _LONGEST["code"])),
         cut=lambda text, kind: escape(wording.visible(text, _LONGEST[kind])),
     )
-    environment.globals.update(share=wording.share)
+    environment.globals.update(share=wording.share, rate=wording.rate)
     environment.tests["safe_link"] = _is_safe_link
     return environment
 

@@ -57,6 +57,12 @@ def _agents(part: AgentsPart) -> list[str]:
     effort = part.effort
     rows = [(wording.words(status), f"{number:,}") for status, number in part.statuses.items()]
     rows += [(label, f"{number:,}") for label, number in part.named_labels.items()]
+    rows += [(wording.words(grade), f"{number:,}") for grade, number in part.grades.items()]
+    if birds := part.canaries:
+        rows += [
+            ("known answers taken for none", wording.rate(birds.false_fails, birds.right_codes)),
+            ("known non-answers passed", wording.rate(birds.false_passes, birds.wrong_codes)),
+        ]
     rows += [
         ("model calls", wording.count(effort.calls)),
         ("calls answered from the store", wording.count(effort.cached_calls)),

@@ -44,6 +44,11 @@ def share(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else NONE
 
 
+def rate(part: int, whole: int) -> str:
+    """Return a part, its whole and its share: "1 of 8 (12.5%)"."""
+    return f"{part:,} of {whole:,} ({share(part, whole)})"
+
+
 def words(identifier: str) -> str:
     """Return an identifier's words: ``assertion_failed`` → "assertion failed"."""
     return identifier.replace("_", " ")

@@ -1,5 +1,6 @@
 """BM25."""
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ class BM25:
     def __init__(self) -> None:
         import bm25s  # noqa: PLC0415 - heavy libraries load when used
 
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets DEBUG for itself
         self._index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:

@@ -12,11 +12,13 @@ from agents import Committee, build_committee
 from agents.endpoint import Endpoint
 from agents.evidence import Evidence
 from agents.language_model import LanguageModel
+from agents.ledger import Ledger
 from agents.replies import ReplyStore
 from agents.screener import Screener
 from infra.records import Code, Pair, Query
 from infra.settings import (
     AnnotationSettings,
+    Configuration,
     LanguageModelSettings,
     Settings,
     StoreSettings,
@@ -51,9 +53,14 @@ class Bench:
         self._stack = stack
         self.server: ScriptedServer
 
-    def serve(self, script: Sequence[dict[str, Any]], **options: Any) -> ScriptedServer:
+    def serve(
+        self,
+        script: Sequence[dict[str, Any]],
+        kind: type[ScriptedServer] = ScriptedServer,
+        **options: Any,
+    ) -> ScriptedServer:
         """Start the server."""
-        self.server = self._stack.enter_context(ScriptedServer(script, **options))
+        self.server = self._stack.enter_context(kind(script, **options))
         return self.server
 
     @property
@@ -64,16 +71,27 @@ class Bench:
     def model(self, endpoint: Endpoint | None = None, **settings: Any) -> LanguageModel:
         """Return a client of the server, or of another."""
         llm = LanguageModelSettings(**{**QUICK, **settings})
-        model = LanguageModel(llm, ReplyStore(self.folder / "replies"), endpoint or self.endpoint)
+        model = LanguageModel(
+            llm,
+            ReplyStore(self.folder / "replies"),
+            Ledger(self.folder / "ledgers", llm),
+            endpoint or self.endpoint,
+        )
         self._stack.push_async_callback(model.close)
         return model
 
-    def committee(self, sandbox: Sandbox, rounds: int = 3, **settings: Any) -> Committee:
+    def committee(
+        self,
+        sandbox: Sandbox,
+        rounds: int = 3,
+        configuration: Configuration = "paper",
+        **settings: Any,
+    ) -> Committee:
         """Return a committee on the server."""
         everything = Settings(
             llm=LanguageModelSettings(**{**QUICK, **settings}),
             store=StoreSettings(folder=self.folder),
-            annotation=AnnotationSettings(max_try_time=rounds),
+            annotation=AnnotationSettings(max_try_time=rounds, configuration=configuration),
         )
         names = {"yaml": "PyYAML"}
         committee = build_committee(

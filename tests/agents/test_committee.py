@@ -79,7 +79,7 @@ async def test_a_missing_dependency_is_installed_without_asking_the_model(
     ("action", "content", "mended"),
     [
         ("add_import", "import math", f"import math\n{PROGRAM}"),
-        ("replace_program", "import math, target", "import math, target"),
+        ("replace_program", f"import math  # new\n{PROGRAM}", f"import math  # new\n{PROGRAM}"),
     ],
 )
 async def test_the_model_mends_what_installation_cannot(
@@ -113,7 +113,7 @@ async def test_a_program_that_tests_nothing_is_told_to_be_no_evidence(
 async def test_mending_stops_after_its_rounds_and_the_arbiter_reads_the_code(
     bench: Bench, pair: Pair, rounds: int
 ) -> None:
-    steps = [repair("replace_program", f"attempt = {number}") for number in range(9)]
+    steps = [repair("replace_program", f"attempt = {number}\n{PROGRAM}") for number in range(9)]
     server = bench.serve([UNCLEAR, WRITTEN, rule("fixer", *steps), ANSWERS])
     annotation = await bench.committee(always(raised()), rounds).judge(pair)
     assert summary(annotation) == ("labelled", 1, "arbiter", "unclear_never_executable")

@@ -16,6 +16,7 @@ from agents.endpoint import Endpoint
 from agents.evidence import Evidence
 from agents.factory import build_committee
 from agents.language_model import LanguageModel
+from agents.ledger import Ledger
 from agents.replies import ReplyStore
 from agents.screener import Screener
 from infra.errors import SettingsError
@@ -74,7 +75,8 @@ def test_the_embedded_model_needs_its_server() -> None:
 async def test_the_embedded_model_replies_in_shape(
     served: Endpoint, tmp_path: Path, pair: Pair
 ) -> None:
-    model = LanguageModel(adapted(LanguageModelSettings()), ReplyStore(tmp_path), served)
+    settings = adapted(LanguageModelSettings())
+    model = LanguageModel(settings, ReplyStore(tmp_path), Ledger(tmp_path, settings), served)
     evidence = Evidence()
     screening = await Screener(model).screen(pair, evidence)
     await model.close()

@@ -29,10 +29,10 @@ async def mend(
 async def test_a_failed_installation_is_told_to_the_model_and_not_tried_again(
     bench: Bench, pair: Pair
 ) -> None:
-    server = bench.serve([repair("replace_program", "x = 1")])
+    server = bench.serve([repair("replace_program", "import target")])
     mended = await mend(bench, pair, DRAFT, lacks("yaml"), box())
     assert mended is not None
-    assert mended.program == "x = 1"
+    assert mended.program == "import target"
     assert mended.attempts == ("install PyYAML: no such distribution",)
     assert mended.attempts[0] in server.calls[0]["messages"][1]["content"]
     again = await mend(bench, pair, mended, lacks("yaml"), box("PyYAML"))
@@ -79,3 +79,43 @@ async def test_only_imports_are_added_as_imports(bench: Bench, pair: Pair, lines
     assert mended is not None
     assert mended.program == DRAFT.program
     assert "not import statements alone" in mended.attempts[0]
+
+
+SOUND = Draft(reading="r", program="from target import backwards\nassert backwards('ab') == 'ba'")
+
+
+@pytest.mark.parametrize(
+    ("program", "problem"),
+    [
+        (SOUND.program.replace("'ba'", "'ab'"), "changes what the assertions demand"),
+        ("from target import backwards", "changes what the assertions demand"),
+        (f"{SOUND.program}\nassert True", "changes what the assertions demand"),
+        (f"def backwards(text): return 'ba'\n{SOUND.program}", "defines backwards"),
+        ("assert backwards('ab') == 'ba'", "does not import the code"),
+        ("from target import (", "no Python"),
+    ],
+)
+async def test_a_repair_touches_neither_the_target_nor_the_demands(
+    bench: Bench, pair: Pair, program: str, problem: str
+) -> None:
+    bench.serve([repair("replace_program", program)])
+    mended = await mend(bench, pair, SOUND, raised(), box())
+    assert mended is not None
+    assert mended.program == SOUND.program
+    assert problem in mended.attempts[0]
+
+
+async def test_the_surroundings_of_the_assertions_may_be_repaired(bench: Bench, pair: Pair) -> None:
+    better = f"import sys\nif sys:\n    {SOUND.program.replace(chr(10), chr(10) + '    ')}"
+    bench.serve([repair("replace_program", better)])
+    mended = await mend(bench, pair, SOUND, raised(), box())
+    assert mended is not None
+    assert mended.program == better
+
+
+async def test_a_program_that_is_no_python_may_be_replaced_by_any(bench: Bench, pair: Pair) -> None:
+    broken = Draft(reading="r", program="assert backwards('ab' == 'ba'")
+    bench.serve([repair("replace_program", SOUND.program)])
+    mended = await mend(bench, pair, broken, raised("SyntaxError"), box())
+    assert mended is not None
+    assert mended.program == SOUND.program

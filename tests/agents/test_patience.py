@@ -1,10 +1,9 @@
-import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 
-from agents.patience import Meaning, Pacer, RequestError, wait_before
+from agents.patience import Meaning, RequestError, wait_before
 
 
 @pytest.mark.parametrize(
@@ -48,19 +47,3 @@ def test_retry_after_may_be_a_date() -> None:
 
 def test_a_senseless_retry_after_is_ignored() -> None:
     assert 0.25 <= wait_before(0, "soon", 60) <= 0.5
-
-
-async def test_a_pacer_spaces_its_turns() -> None:
-    pacer = Pacer(per_minute=1200)
-    started = time.monotonic()
-    for _ in range(4):
-        await pacer.turn()
-    assert time.monotonic() - started >= 0.15
-
-
-async def test_no_limit_means_no_wait() -> None:
-    pacer = Pacer(per_minute=0)
-    started = time.monotonic()
-    for _ in range(1000):
-        await pacer.turn()
-    assert time.monotonic() - started < 0.1

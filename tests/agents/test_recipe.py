@@ -5,10 +5,12 @@ import pytest
 from pydantic import SecretStr
 
 from agents import prompt_versions, recipe_of
+from agents.configurations import PLANS
 from infra.identity import digest_of
 from infra.settings import (
     EMBEDDED_MODEL,
     AnnotationSettings,
+    GateSettings,
     LanguageModelSettings,
     SandboxSettings,
     Settings,
@@ -32,6 +34,8 @@ def test_a_recipe_is_plain_json() -> None:
         {"llm": LanguageModelSettings(max_tokens=50)},
         {"llm": LanguageModelSettings(max_code_characters=300)},
         {"annotation": AnnotationSettings(max_try_time=4)},
+        {"annotation": AnnotationSettings(configuration="executor")},
+        {"annotation": AnnotationSettings(configuration="gated")},
         {"sandbox": SandboxSettings(memory_mb=256)},
         {"sandbox": SandboxSettings(timeout_s=3)},
         {"sandbox": SandboxSettings(runtime="runsc")},
@@ -49,6 +53,7 @@ def test_what_could_change_a_label_changes_the_recipe(sections: dict[str, Any]) 
         {"llm": LanguageModelSettings(timeout_s=5, max_retries=1, requests_per_minute=7)},
         {"annotation": AnnotationSettings(limit=3, shard_size=2, concurrency=9)},
         {"sandbox": SandboxSettings(slots=1)},
+        {"gates": GateSettings(mutants=3)},
     ],
 )
 def test_what_cannot_change_a_label_leaves_the_recipe_alone(sections: dict[str, Any]) -> None:
@@ -56,11 +61,26 @@ def test_what_cannot_change_a_label_leaves_the_recipe_alone(sections: dict[str, 
 
 
 def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
-    versions = prompt_versions()
-    assert set(versions) == {"screener", "writer", "fixer", "arbiter"}
-    assert len(set(versions.values())) == 4
+    roles = sorted({role for plan in PLANS.values() for role in plan.roles})
+    versions = prompt_versions(roles)
+    assert sorted(versions) == roles
+    assert len(set(versions.values())) == len(roles) == 7
 
 
 def test_the_embedded_model_is_named_by_its_file() -> None:
     assert Settings().llm.model == EMBEDDED_MODEL
     assert str(recipe_of(Settings(), "box")["model_file"]).startswith("b179c9523d")
+
+
+def test_gates_change_the_recipe_where_they_are_used() -> None:
+    gated = AnnotationSettings(configuration="gated")
+    strict = GateSettings(least_score=0.9)
+    assert identity(annotation=gated) != identity(annotation=gated, gates=strict)
+
+
+def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
+    single = AnnotationSettings(configuration="single")
+    limits = SandboxSettings(memory_mb=256)
+    assert identity("box 1", annotation=single) == identity(
+        "box 2", annotation=single, sandbox=limits
+    )

@@ -10,6 +10,7 @@ from infra.records import (
 from tasks.report import (
     AgentsPart,
     BenchmarkScores,
+    Canaries,
     CollectionCounts,
     Effort,
     Histogram,
@@ -214,6 +215,8 @@ def _agents() -> AgentsPart:
             "sandbox_unavailable": 2,
         },
         outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
+        grades={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
+        canaries=Canaries(right_codes=4, wrong_codes=8, false_fails=1, false_passes=2),
         effort=Effort(
             calls=318,
             cached_calls=12,

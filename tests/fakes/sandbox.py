@@ -35,10 +35,16 @@ def lacks(module: str) -> ExecutionResult:
 class FakeBox:
     """A box whose runs come from a function of the program and of what is installed."""
 
-    def __init__(self, behaviour: Behaviour, installable: frozenset[str]) -> None:
+    def __init__(
+        self,
+        behaviour: Behaviour,
+        installable: frozenset[str],
+        on_mutant: ExecutionResult = FAILED,
+    ) -> None:
         self.installed: frozenset[str] = frozenset()
         self._behaviour = behaviour
         self._installable = installable
+        self._on_mutant = on_mutant
 
     async def install(self, requirements: Sequence[str]) -> InstallResult:
         """Install what is installable."""
@@ -47,17 +53,32 @@ class FakeBox:
         self.installed |= frozenset(requirements)
         return InstallResult(ok=True, installed=tuple(requirements))
 
-    async def run(self, program: str, *, hash_seed: int = 0) -> ExecutionResult:
-        """Return the scripted result."""
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        code: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ExecutionResult:
+        """Return the scripted result; mutants get what ``on_mutant`` says."""
+        if code is not None:
+            return self._on_mutant
         return self._behaviour(program, self.installed)
 
 
 class FakeSandbox:
     """A sandbox of such boxes; ``made`` and ``open`` count them."""
 
-    def __init__(self, behaviour: Behaviour, installable: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        behaviour: Behaviour,
+        installable: Sequence[str] = (),
+        on_mutant: ExecutionResult = FAILED,
+    ) -> None:
         self.made = 0
         self.open = 0
+        self._on_mutant = on_mutant
         self._behaviour = behaviour
         self._installable = frozenset(installable)
 
@@ -77,6 +98,6 @@ class FakeSandbox:
         self.made += 1
         self.open += 1
         try:
-            yield FakeBox(self._behaviour, self._installable)
+            yield FakeBox(self._behaviour, self._installable, self._on_mutant)
         finally:
             self.open -= 1

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from infra.settings import StoreSettings
 from infra.store import Database, open_database
@@ -59,6 +61,7 @@ class World:
 
     folder: Path
     env: dict[str, str]
+    _started: list[psutil.Process] = field(default_factory=list)
 
     @property
     def source(self) -> Path:
@@ -123,20 +126,26 @@ class World:
         )  # fmt: skip
 
     def kill_when(self, name: str, seen: Callable[[], bool]) -> None:
-        """Start a command and end it by SIGKILL as soon as ``seen`` says so."""
-        log = (self.folder / "killed.log").open("w")
+        """Start a command and end it by SIGKILL as soon as ``seen``."""
+        log = self.folder / "killed.log"
         with (
-            log,
+            log.open("w") as out,
             subprocess.Popen(
-                self.command(name), env=self.env, cwd=self.folder, stdout=log, stderr=log
+                self.command(name), env=self.env, cwd=self.folder, stdout=out, stderr=out
             ) as process,
         ):
             deadline = time.monotonic() + 120
             while not seen():
-                assert process.poll() is None, (self.folder / "killed.log").read_text()
+                assert process.poll() is None, log.read_text()
                 assert time.monotonic() < deadline, "never came to the point of the kill"
                 time.sleep(0.05)
+            self._started += psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.SIGKILL)
+
+    def nothing_stays(self) -> bool:
+        """Tell whether all that killed commands had started ends; Ray's agents take a minute."""
+        _, alive = psutil.wait_procs(self._started, timeout=120)
+        return not alive
 
 
 def environment(base_url: str, **more: str) -> dict[str, str]:
@@ -148,6 +157,7 @@ def environment(base_url: str, **more: str) -> dict[str, str]:
         "COSQA_LLM__API_KEY": KEY,
         "COSQA_LLM__MAX_RETRIES": "1",
         "COSQA_ANNOTATION__MAX_TRY_TIME": "2",
+        "COSQA_ANNOTATION__CANARIES": "0",
         "COSQA_EVALUATION__DEPTH": "10",
         "COSQA_RAY__CPUS": "2",
         "NO_COLOR": "1",

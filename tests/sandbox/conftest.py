@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator
 
 import pytest
+import pytest_asyncio
 
 from infra.errors import SandboxError
 from infra.settings import SandboxSettings
@@ -17,11 +18,12 @@ CODE = '''def double(number):
     """Return twice the number."""
     return number + number
 '''
-LIMITS = SandboxSettings(slots=2, memory_mb=192, timeout_s=4.0, tmp_mb=16, output_kb=8)
+LIMITS = SandboxSettings(slots=2, ready=2, memory_mb=192, timeout_s=4.0, tmp_mb=16, output_kb=8)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def sandbox() -> AsyncIterator[Sandbox]:
+    """Return one sandbox for all tests of the session's loop: its boxes wait ready."""
     made = make_sandbox(LIMITS)
     try:
         await made.check()
@@ -33,7 +35,7 @@ async def sandbox() -> AsyncIterator[Sandbox]:
     await made.close()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def box(sandbox: Sandbox) -> AsyncIterator[Box]:
     async with sandbox.box(CODE) as made:
         yield made

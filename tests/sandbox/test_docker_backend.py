@@ -1,40 +1,68 @@
 """The life of boxes on the engine: made, installed into, lost, removed."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 
 import docker
 import pytest
+import pytest_asyncio
+from docker.errors import APIError
 from docker.models.containers import Container
 
-from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError
+from infra.errors import EngineUnavailableError, ImageMissingError, SandboxError
 from sandbox.base import Box, Sandbox
 from sandbox.docker_backend import DockerSandbox
+from sandbox.engine import NAME
 from sandbox.owner import this_owner
 from tests.sandbox.conftest import CODE, LIMITS
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
 
 
-def containers(owner: str | None = None) -> list[Container]:
-    client = docker.from_env()
-    try:
-        label = f"cosqa.owner={owner or this_owner()}"
-        return list(client.containers.list(all=True, filters={"label": label}))
-    finally:
-        client.close()
+async def containers(sandbox: Sandbox) -> list[Container]:
+    """Return the containers that a sandbox has on the engine."""
+    assert isinstance(sandbox, DockerSandbox)
+    label = f"{NAME}={(await sandbox.engine()).name}"
+
+    def listed() -> list[Container]:
+        with contextlib.closing(docker.from_env()) as client:
+            filters: dict[str, str | list[str] | bool] = {"label": label}
+            return client.containers.list(all=True, filters=filters, ignore_removed=True)
+
+    return await asyncio.to_thread(listed)
 
 
-async def test_nothing_is_left_of_a_box(sandbox: Sandbox) -> None:
-    async with sandbox.box(CODE) as box:
+@pytest_asyncio.fixture(loop_scope="session")
+async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
+    """Return a sandbox to be closed in mid-test; needs an engine, as the other one does."""
+    made = DockerSandbox(LIMITS)
+    yield made
+    await made.close()
+
+
+async def test_nothing_is_left_when_the_sandbox_is_closed(own: DockerSandbox) -> None:
+    async with own.box(CODE) as box:
         await box.run("pass")
-        assert len(containers()) == 1
-    assert containers() == []
+        made = await containers(own)
+    assert made
+    await own.close()
+    assert await alive(made) == []
+
+
+async def alive(made: list[Container]) -> list[Container]:
+    def listed() -> list[Container]:
+        with contextlib.closing(docker.from_env()) as client:
+            return client.containers.list(all=True, ignore_removed=True)
+
+    names = {container.id for container in await asyncio.to_thread(listed)}
+    return [container for container in made if container.id in names]
 
 
 @pytest.mark.parametrize("delay", [0.01, 0.1, 1.0])
-async def test_a_box_that_is_cancelled_is_removed(sandbox: Sandbox, delay: float) -> None:
+async def test_a_box_that_is_cancelled_is_removed(own: DockerSandbox, delay: float) -> None:
     async def endless() -> None:
-        async with sandbox.box(CODE) as box:
+        async with own.box(CODE) as box:
             await box.run("import time\ntime.sleep(3)")
 
     task = asyncio.create_task(endless())
@@ -42,26 +70,44 @@ async def test_a_box_that_is_cancelled_is_removed(sandbox: Sandbox, delay: float
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert containers() == []
+    made = await containers(own)
+    await own.close()
+    assert await alive(made) == []
 
 
-async def test_boxes_beyond_the_slots_wait_their_turn(sandbox: Sandbox) -> None:
+async def test_boxes_beyond_the_slots_wait_their_turn(own: DockerSandbox) -> None:
     async def one() -> str:
-        async with sandbox.box(CODE) as box:
+        async with own.box(CODE) as box:
             result = await box.run("pass")
-            assert len(containers()) <= LIMITS.slots
+            assert len(await containers(own)) <= LIMITS.slots + LIMITS.ready
             return result.outcome
 
     assert await asyncio.gather(*(one() for _ in range(5))) == ["passed"] * 5
 
 
-async def test_a_container_removed_from_outside_is_an_error_and_no_verdict(box: Box) -> None:
-    assert (await box.run("pass")).outcome == "passed"
-    (container,) = containers()
-    container.remove(force=True)
-    with pytest.raises(BoxLostError):
-        await box.run("pass")
-    assert (await box.run("pass")).outcome == "passed"
+async def test_a_program_whose_container_is_removed_from_outside_runs_again(
+    own: DockerSandbox,
+) -> None:
+    async with own.box(CODE) as box:
+        assert (await box.run("pass")).outcome == "passed"
+        for container in await containers(own):
+            with contextlib.suppress(APIError):
+                await asyncio.to_thread(container.remove, force=True)
+        assert (await box.run("pass")).outcome == "passed"
+
+
+async def test_a_box_that_is_lost_again_and_again_is_an_error_and_no_verdict(
+    own: DockerSandbox,
+) -> None:
+    async with own.box(CODE) as box:
+        running = asyncio.create_task(box.run("import time\ntime.sleep(3)"))
+        while not running.done():
+            await asyncio.sleep(0.1)
+            for container in await containers(own):
+                with contextlib.suppress(APIError):
+                    await asyncio.to_thread(container.remove, force=True)
+        with pytest.raises(SandboxError):
+            await running
 
 
 async def test_leftovers_of_a_dead_process_are_removed_at_the_start(sandbox: Sandbox) -> None:

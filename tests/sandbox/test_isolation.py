@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.base import Box
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
 
 HEALTHY = "from target import double\nassert double(2) == 4"
 FORK_BOMB = """

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.base import Box, Sandbox
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
 
 OUTCOMES = {
     "passed": "from target import double\nassert double(2) == 4",
@@ -79,7 +79,8 @@ async def test_a_program_that_does_not_parse_raised_a_syntax_error(box: Box) -> 
 async def test_output_is_kept_up_to_the_limit(box: Box) -> None:
     result = await box.run("import sys\nprint('a' * 20_000)\nprint('b' * 10, file=sys.stderr)")
     assert result.outcome == "passed"
-    assert result.stdout.startswith("a" * 8192 + "\n…")
+    assert result.stdout.startswith("a" * 4096 + "\n… ")
+    assert result.stdout.endswith(" …\n" + "a" * 4095 + "\n")
     assert result.stderr == "b" * 10 + "\n"
 
 

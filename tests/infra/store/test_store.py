@@ -19,8 +19,10 @@ from infra.records import (
     ExecutionResult,
     Label,
     LanguageModelCall,
+    OracleReport,
     Query,
     SourceInfo,
+    Trial,
 )
 from infra.settings import StoreSettings
 from infra.store import (
@@ -139,6 +141,10 @@ def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotat
         program="assert True",
         requirements=("numpy",),
         result=ExecutionResult(outcome="passed", asserts_executed=1),
+        oracle=OracleReport(
+            faults={"kills_mutants": "only 0 of 1"},
+            trials=(Trial(change="1 → 2", outcome="passed"),),
+        ),
     )
     return Annotation.model_validate(
         {
@@ -150,6 +156,9 @@ def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotat
             "decided_by": "arbiter" if label is not None else None,
             "path": "unclear_passed",
             "reason": "because",
+            "grade": "void_oracle" if label is not None else "undecided",
+            "judgements": 1,
+            "agreeing": 1,
             "calls": [call] * calls,
             "executions": [run],
         }
@@ -194,6 +203,8 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
     assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
     labels = annotations.agent_labels(database, "r", "s", "c")
     assert [(label.relevance, label.origin) for label in labels] == [(1.0, "agents:r")]
+    assert annotations.agent_labels(database, "r", "s", "c", ["void_oracle"]) == labels
+    assert annotations.agent_labels(database, "r", "s", "c", ["valid_oracle", "screened"]) == []
 
 
 def test_the_store_refuses_a_status_that_contradicts_its_label(database: Database) -> None:
@@ -209,8 +220,8 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
         benchmarks.add_scores(database, evaluation, {"MRR": {"q1": value, "q2": 0.0}})
     means = benchmarks.mean_scores(database, "x", ["key-b", "key-a"])
     assert list(means.items()) == [("b", {"MRR": 0.5}), ("a", {"MRR": 0.125})]
-    assert benchmarks.is_evaluated(database, "x", "key-a")
-    assert not benchmarks.is_evaluated(database, "x", "key-c")
+    assert benchmarks.find_evaluation(database, "x", "key-a")
+    assert benchmarks.find_evaluation(database, "x", "key-c") is None
 
 
 def test_a_store_of_another_schema_version_is_refused_untouched(database: Database) -> None:

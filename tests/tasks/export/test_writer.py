@@ -234,7 +234,7 @@ def test_a_folder_with_other_things_is_never_replaced(tmp_path: Path) -> None:
 
 
 def test_two_processes_exporting_at_once_leave_one_whole_export(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("spawn")
     workers = [
         context.Process(target=_export_again_and_again, args=(tmp_path / "b", labels))
         for labels in (1, 2, 3)

@@ -1,0 +1,88 @@
+"""The assertions of a test program: what they demand, and whether that is anything at all."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+_WEAK_TESTS = {"isinstance", "issubclass", "callable", "hasattr"}
+_WEAK_METHODS = {"assertIsNotNone", "assertIsInstance"}
+_COMPARING_METHODS = {"assertEqual", "assertEquals", "assertIs", "assertAlmostEqual"}
+_TRUTH_METHODS = {"assertTrue", "assertFalse"}
+
+
+def assertions_in(tree: ast.AST) -> Iterator[ast.Assert | ast.Call]:
+    """Yield assert statements and calls of methods named ``assert…``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert) or _method(node).startswith("assert"):
+            assert isinstance(node, ast.Assert | ast.Call)  # noqa: S101 - tells mypy
+            yield node
+
+
+def demands_of(program: str) -> Counter[str]:
+    """Return what a program asserts, each as text with how often it stands there.
+
+    Raises:
+        SyntaxError: The program is no Python.
+    """
+    return Counter(
+        ast.unparse(found.test if isinstance(found, ast.Assert) else found)
+        for found in assertions_in(ast.parse(program))
+    )
+
+
+def is_weak(assertion: ast.Assert | ast.Call) -> bool:
+    """Return whether hardly any wrong result would fail the assertion.
+
+    Weak are tautologies, and demands of a type or of anything but None.
+    """
+    if isinstance(assertion, ast.Assert):
+        return _is_weak_test(assertion.test)
+    method, arguments = _method(assertion), assertion.args
+    if method in _COMPARING_METHODS and len(arguments) >= 2:
+        return _says_nothing(ast.Compare(arguments[0], [ast.Eq()], [arguments[1]]))
+    if method in _TRUTH_METHODS and arguments:
+        return _is_weak_test(arguments[0])
+    return method in _WEAK_METHODS
+
+
+def _is_weak_test(test: ast.expr) -> bool:
+    if isinstance(test, ast.BoolOp):
+        enough = all if isinstance(test.op, ast.And) else any
+        return enough(_is_weak_test(value) for value in test.values)
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
+        return test.func.id in _WEAK_TESTS
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _says_nothing(test) or _is_about_type(test) or _is_about_length(test)
+    return _is_constant(test)
+
+
+def _says_nothing(test: ast.Compare) -> bool:
+    """Tell ``x == x``, ``1 == 1`` and ``x is not None``."""
+    left, operator, right = test.left, test.ops[0], test.comparators[0]
+    if isinstance(operator, ast.IsNot | ast.NotEq) and _is_none(right):
+        return True
+    alike = isinstance(left, ast.Name | ast.Attribute) and ast.dump(left) == ast.dump(right)
+    return alike or _is_constant(test)
+
+
+def _is_about_type(test: ast.Compare) -> bool:
+    left = test.left
+    return isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "type"
+
+
+def _is_about_length(test: ast.Compare) -> bool:
+    return ast.unparse(test).startswith("len(") and ast.unparse(test).endswith(">= 0")
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Tell an expression without any name: its value is known before the code is called."""
+    return not any(isinstance(part, ast.Name) for part in ast.walk(node))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _method(node: ast.AST) -> str:
+    is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return node.func.attr if is_method else ""  # type: ignore[attr-defined]

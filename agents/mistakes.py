@@ -1,0 +1,152 @@
+"""Small mistakes in programs: for a node of a syntax tree, what a slip would put in its place.
+
+To add a kind of mistake, add a function from a node to its replacements to ``MISTAKES``.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
+
+Kind = Literal["operator", "constant", "boundary", "condition", "return", "call", "removed"]
+Replacements = Iterator[ast.AST]
+
+_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitAnd,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+}
+_BOUNDARIES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+}
+_CONDITIONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_PAIRS = (
+    ("min", "max"), ("any", "all"), ("lower", "upper"), ("startswith", "endswith"),
+    ("lstrip", "rstrip"), ("find", "rfind"), ("floor", "ceil"),
+    ("union", "intersection"), ("keys", "values"), ("append", "extend"), ("search", "match"),
+)  # fmt: skip
+_OPPOSITES = {**dict(_PAIRS), **{second: first for first, second in _PAIRS}}
+
+
+def _operator(node: ast.AST) -> Replacements:
+    if isinstance(node, ast.BinOp) and (other := _OPERATORS.get(type(node.op))):
+        yield ast.BinOp(node.left, other(), node.right)
+    elif isinstance(node, ast.AugAssign) and (other := _OPERATORS.get(type(node.op))):
+        yield ast.AugAssign(node.target, other(), node.value)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield node.operand
+
+
+def _constant(node: ast.AST) -> Replacements:
+    if not isinstance(node, ast.Constant):
+        return
+    if isinstance(node.value, bool):
+        yield ast.Constant(not node.value)
+    elif isinstance(node.value, int | float):
+        yield ast.Constant(node.value + 1)
+    elif isinstance(node.value, str):
+        yield ast.Constant(f"{node.value}X" if node.value else "X")
+
+
+def _compared(node: ast.AST, swaps: Mapping[type[ast.cmpop], type[ast.cmpop]]) -> Replacements:
+    if isinstance(node, ast.Compare):
+        for index, comparison in enumerate(node.ops):
+            if other := swaps.get(type(comparison)):
+                operators = [*node.ops[:index], other(), *node.ops[index + 1 :]]
+                yield ast.Compare(node.left, operators, node.comparators)
+
+
+def _boundary(node: ast.AST) -> Replacements:
+    yield from _compared(node, _BOUNDARIES)
+
+
+def _condition(node: ast.AST) -> Replacements:
+    yield from _compared(node, _CONDITIONS)
+    if isinstance(node, ast.BoolOp):
+        other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield ast.BoolOp(other, node.values)
+    elif isinstance(node, ast.If):
+        yield ast.If(_negated(node.test), node.body, node.orelse)
+    elif isinstance(node, ast.IfExp):
+        yield ast.IfExp(_negated(node.test), node.body, node.orelse)
+    elif isinstance(node, ast.comprehension) and node.ifs:
+        kept = [_negated(node.ifs[0]), *node.ifs[1:]]
+        yield ast.comprehension(node.target, node.iter, kept, node.is_async)
+
+
+def _return(node: ast.AST) -> Replacements:
+    if not isinstance(node, ast.Return) or node.value is None or _is_equation(node.value):
+        return  # the opposite of an equation is a mistaken condition already
+    is_truth = isinstance(node.value, ast.Compare | ast.BoolOp | ast.UnaryOp)
+    yield ast.Return(_negated(node.value) if is_truth else ast.Constant(None))
+
+
+def _is_equation(node: ast.expr) -> bool:
+    return isinstance(node, ast.Compare) and all(type(op) in _CONDITIONS for op in node.ops)
+
+
+def _call(node: ast.AST) -> Replacements:
+    """Swap a call with its opposite, leave the call out, or leave its last keyword out."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        yield node.value
+    if not isinstance(node, ast.Call):
+        return
+    if swapped := _opposite(node.func):
+        yield ast.Call(swapped, node.args, node.keywords)
+    if isinstance(node.func, ast.Attribute):
+        yield node.func.value
+    elif len(node.args) == 1:
+        yield node.args[0]
+    if node.keywords:
+        yield ast.Call(node.func, node.args, node.keywords[:-1])
+
+
+def _opposite(function: ast.expr) -> ast.expr | None:
+    if isinstance(function, ast.Name) and function.id in _OPPOSITES:
+        return ast.Name(_OPPOSITES[function.id], ast.Load())
+    if isinstance(function, ast.Attribute) and function.attr in _OPPOSITES:
+        return ast.Attribute(function.value, _OPPOSITES[function.attr], ast.Load())
+    return None
+
+
+def _removed(node: ast.AST) -> Replacements:
+    """Remove a statement that binds no plain name: others would only leave a NameError behind."""
+    changes_something = isinstance(node, ast.AugAssign | ast.Expr | ast.Delete | ast.Break)
+    stores = isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name)
+    if changes_something or stores:
+        yield ast.Pass()
+
+
+MISTAKES: dict[Kind, Callable[[ast.AST], Replacements]] = {
+    "operator": _operator,
+    "boundary": _boundary,
+    "condition": _condition,
+    "constant": _constant,
+    "call": _call,
+    "return": _return,
+    "removed": _removed,
+}
+
+
+def _negated(test: ast.expr) -> ast.expr:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    return ast.UnaryOp(ast.Not(), test)

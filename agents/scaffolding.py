@@ -1,0 +1,119 @@
+"""What a function torn out of its file lacks, put before it without a model: imports and shims.
+
+Of CoSQA's functions about a fifth run once their imports are there. The function itself stays as it
+is; a line of imports comes before it, for names that it uses and binds nowhere. Annotations, which
+name types that may be anywhere, are left unevaluated.
+"""
+
+import ast
+import builtins
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+
+_SHIMS = {
+    "xrange": "xrange = range",
+    "unicode": "unicode = str",
+    "basestring": "basestring = str",
+    "long": "long = int",
+    "raw_input": "raw_input = input",
+    "unichr": "unichr = chr",
+    "izip": "izip = zip",
+    "iteritems": "iteritems = lambda table: iter(table.items())",
+}
+_ALIASES = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "nx": "networkx"}
+_THIRD_PARTY = {"numpy", "pandas", "scipy", "networkx", "requests", "six", "yaml", "dateutil"}
+_MEMBERS = {
+    "typing": "Any Callable Dict Iterable Iterator List Mapping Optional Sequence Set Tuple Union",
+    "collections": "Counter OrderedDict defaultdict deque namedtuple",
+    "functools": "partial reduce wraps",
+    "itertools": "chain combinations groupby islice permutations product zip_longest",
+    "bisect": "bisect_left bisect_right",
+    "datetime": "timedelta",
+    "decimal": "Decimal",
+    "copy": "deepcopy",
+    "io": "BytesIO StringIO",
+    "pathlib": "Path",
+}
+_MODULE_OF = {name: module for module, names in _MEMBERS.items() for name in names.split()}
+_LAZY = "from __future__ import annotations"
+_OWN_NAMES = {"datetime", "copy", "time", "pprint", "glob"}  # modules with a member of that name
+_METHODS = {"now", "strptime", "utcnow", "combine", "fromtimestamp"}  # of datetime.datetime
+
+
+def scaffolded(code: str) -> str:
+    """Return the code with a line before it that binds what it lacks, if anything is known of it.
+
+    Code that is no Python 3 is returned as it is.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the code under test, which is not ours to mend
+            tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return code
+    known = set(_bound(tree)) | set(dir(builtins))
+    lazy = [_LAZY] if _names_in(_annotations(tree)) - known else []
+    lines = sorted(filter(None, (_binding(name, tree) for name in _evaluated(tree) - known)))
+    return "\n".join(("; ".join(lazy + lines), code)) if lazy or lines else code
+
+
+def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns:
+            yield node.returns
+        elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
+            yield node.annotation
+
+
+def _evaluated(tree: ast.Module) -> set[str]:
+    """Return the names that are looked up when the code runs: those of annotations are not."""
+    annotated = {id(part) for node in _annotations(tree) for part in ast.walk(node)}
+    return {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and id(node) not in annotated
+    }
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.name
+
+
+def _binding(name: str, tree: ast.Module) -> str:
+    """Return the statement that binds a name, "" for one that is not known."""
+    if name in _SHIMS:
+        return _SHIMS[name]
+    if name in _ALIASES:
+        return f"import {_ALIASES[name]} as {name}"
+    if name in _MODULE_OF:
+        return f"from {_MODULE_OF[name]} import {name}"
+    members = _members(name, tree)
+    if name in _OWN_NAMES and (not members or members & _METHODS):
+        return f"from {name} import {name}"
+    is_module = name in sys.stdlib_module_names or name in _THIRD_PARTY
+    return f"import {name}" if is_module and members else ""
+
+
+def _members(name: str, tree: ast.Module) -> set[str]:
+    """Return what is taken from a name by a dot."""
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.value.id == name
+    }

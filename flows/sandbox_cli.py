@@ -1,0 +1,111 @@
+"""``cosqa sandbox``: does the box hold, what becomes of a program in it, is anything left."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from infra.settings import SandboxSettings, load_settings
+
+app = typer.Typer(
+    name="sandbox",
+    help="The box that untrusted code runs in.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+Program = Annotated[
+    Path, typer.Argument(help="The program to run.", exists=True, dir_okay=False, readable=True)
+]
+Code = Annotated[
+    Path | None,
+    typer.Option(
+        help="The code under test, which the program imports as target.",
+        exists=True,
+        dir_okay=False,
+        readable=True,
+    ),
+]
+Requirements = Annotated[
+    list[str] | None,
+    typer.Option("--requirement", help="Distribution to install first; repeat it for several."),
+]
+HashSeed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Python's hash seed.")]
+Everything = Annotated[
+    bool,
+    typer.Option(
+        "--all", help="Also boxes of processes that live, and the cache of downloaded wheels."
+    ),
+]
+
+
+@app.command()
+def check() -> None:
+    """Show engine, image and limits, and try every behaviour that a box must show."""
+    settings = load_settings().sandbox
+    if not asyncio.run(_check(settings)):
+        raise typer.Exit(1)
+
+
+async def _check(settings: SandboxSettings) -> bool:
+    from flows.console import console  # noqa: PLC0415 - `--help` must not wait for it
+    from tasks.sandbox import description, findings  # noqa: PLC0415
+
+    console.print(await description(settings), markup=False)
+    console.print(_limits(settings))
+    table = Table("behaviour", "", "what happened instead", title_justify="left")
+    wrong = total = 0
+    with console.status("trying behaviours"):
+        async for finding in findings(settings):
+            total += 1
+            wrong += not finding.ok
+            table.add_row(
+                finding.name, "[green]ok[/]" if finding.ok else "[red]no[/]", finding.detail
+            )
+    console.print(table)
+    console.print(f"{total - wrong} of {total} behaviours are as they must be.")
+    return not wrong
+
+
+def _limits(settings: SandboxSettings) -> Table:
+    table = Table("limit", "value", title_justify="left")
+    for name, field in SandboxSettings.model_fields.items():
+        table.add_row(name, str(getattr(settings, name)), field.description or "")
+    return table
+
+
+@app.command()
+def run(
+    program: Program,
+    code: Code = None,
+    requirement: Requirements = None,
+    hash_seed: HashSeed = 0,
+) -> None:
+    """Run a program in a box and print what happened; the exit status is 0 where it passed."""
+    from flows.console import console  # noqa: PLC0415
+    from tasks.sandbox import result_of  # noqa: PLC0415
+
+    result = asyncio.run(
+        result_of(
+            load_settings().sandbox,
+            program.read_text(),
+            code.read_text() if code else "",
+            requirement or [],
+            hash_seed,
+        )
+    )
+    console.print_json(result.model_dump_json())
+    if result.outcome != "passed":
+        raise typer.Exit(1)
+
+
+@app.command()
+def clean(*, everything: Everything = False) -> None:
+    """Remove containers and volumes that processes which have ended left behind."""
+    from flows.console import console  # noqa: PLC0415
+    from tasks.sandbox import clean as cleaned  # noqa: PLC0415
+
+    removed = asyncio.run(cleaned(load_settings().sandbox, everything=everything))
+    console.print(f"removed {removed} containers and volumes")

@@ -1,0 +1,159 @@
+"""The trusted side of a child: prepares a job, and guards the one way to report.
+
+Program and guard share an interpreter. What keeps the program from speaking for the guard:
+
+- The secret that a report must carry is known to the guard's own thread alone. No frame of the
+  program leads there, and the interpreter's calls that would (tracing, all threads' frames, all
+  objects) are refused by an audit hook, which cannot be taken off.
+- "Passed" is nothing that anybody says: the guard holds the frame in which the program is played
+  and reads from it the line that was reached.
+
+What this does not cover: a program that edits the interpreter's memory through ``ctypes`` can lie
+about itself. It cannot leave the box, touch another box or speak for the runner; and since it would
+pass on every mutant of the code under test, it proves nothing to whoever asks for mutants.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import gc
+import itertools
+import linecache
+import os
+import random
+import resource
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import CodeType, FrameType
+
+from sandbox.inside.counting import ProgramCounter, TargetCounter, compiled
+from sandbox.inside.filter import narrow
+from sandbox.inside.stage import (
+    PROGRAM,
+    TARGET,
+    Importer,
+    action,
+    loader,
+    play,
+    watchman,
+)
+
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any
+
+    Job = dict[str, Any]
+    Counts = tuple[Callable[[], int], Callable[[], int], Callable[[], int]]
+
+REPORT = 3
+FAILED = b"!"  # stands before the words of a program that did not pass
+PACKAGES = "/packages"
+_SET_DUMPABLE = 4
+_SPARE_MEMORY = 16 * 2**20
+
+
+def seal() -> None:
+    """Hide this process's memory and files from all others, its own children included."""
+    ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def prepare(job: Job) -> Callable[[], None]:
+    """Return the call that plays the job's program; it never returns.
+
+    To be called in a fresh process whose file descriptor 3 is the report's pipe, and its result
+    from a frame that holds nothing.
+    """
+    seal()
+    random.seed(job["hash_seed"])
+    sys.path.append(PACKAGES)
+    sys.argv = [PROGRAM]
+    entered: list[str] = []
+    asserts, calls = itertools.count(), itertools.count()
+    act = _action(job, entered, asserts.__next__, calls.__next__)
+    soft, hard = job["memory"], job["memory"] + _SPARE_MEMORY
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    relax = partial(resource.setrlimit, resource.RLIMIT_DATA, (hard, hard))
+    told: list[bytes] = []
+    ended, never = _thread.allocate_lock(), _thread.allocate_lock()
+    ended.acquire()
+    never.acquire()
+    counts = (entered.__len__, asserts.__next__, calls.__next__)
+    begin = partial(_begin, job.pop("secret").encode(), counts, told, ended.acquire)
+    return partial(play, act, relax, [begin], told, ended.release, never.acquire)
+
+
+def _action(
+    job: Job,
+    entered: list[str],
+    count_assert: Callable[[], int],
+    count_call: Callable[[], int],
+) -> Callable[[], object]:
+    called, asserted, noticed = (f"_{os.urandom(8).hex()}" for _ in range(3))
+    target, program = job["code"], job["program"]
+    for file, text in ((TARGET, target), (PROGRAM, program)):
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    target_code = _compiled(target, TARGET, TargetCounter(called))
+    program_code = _compiled(program, PROGRAM, ProgramCounter(asserted, noticed))
+    sys.meta_path.insert(0, Importer(loader(target_code, {called: count_call})))
+    names = {asserted: count_assert, noticed: entered.append}
+    return action(loader(program_code, names), entered)
+
+
+def _compiled(source: str, file: str, counter: TargetCounter | ProgramCounter) -> Any:  # noqa: ANN401
+    """Return the code object, or the error to raise where it would have run."""
+    try:
+        return compiled(source, file, counter)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return error.with_traceback(None)
+
+
+def _last_lines(code: CodeType) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the lines at which ``play`` has failed and those at which it has passed."""
+    lines = sorted({line for *_, line in code.co_lines() if line is not None})
+    return frozenset(lines[-4:-2]), frozenset(lines[-2:])
+
+
+def _begin(
+    secret: bytes, counts: Counts, told: list[bytes], wait: Callable[[], bool], frame: FrameType
+) -> None:
+    """Start the guard over a frame of ``play``, and close the ways that lead to it."""
+    lines = _last_lines(play.__code__)
+    tools = (os.write, os._exit, gc.disable, type, bytes, REPORT, FAILED)
+    arguments = (secret, counts, told, wait, frame, (*lines, *tools))
+    identity = _thread.start_new_thread(_watch, arguments)
+    narrow()
+    gc.freeze()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sandbox"]:
+        del sys.modules[name]
+    sys.addaudithook(watchman(identity, _thread.get_ident))
+
+
+def _watch(
+    secret: bytes,
+    counts: Counts,
+    told: list[bytes],
+    wait: Callable[[], bool],
+    frame: FrameType,
+    tools: tuple[Any, ...],
+) -> None:
+    """Wait for the program's end, report it, and let nothing that it left behind run on.
+
+    Everything here is a local name and of the interpreter's own making: what has a class, a
+    dictionary or a global name can be reached by the program and made to say something else.
+    """
+    failed, passed, write, leave, stop_collecting, kind, text, report, mark = tools
+    while frame.f_lineno not in failed and frame.f_lineno not in passed:
+        wait()
+    stop_collecting()
+    tests, asserts, calls = counts
+    data = secret + b"%d %d %d\n" % (tests(), asserts(), calls())
+    if frame.f_lineno in failed:
+        words = told[0]
+        if kind(words) is not text:
+            leave(1)
+        data += mark + words
+    while data:
+        data = data[write(report, data) :]
+    leave(0)

@@ -1,0 +1,90 @@
+"""Instruments syntax trees, so that what a program did can be counted."""
+
+import ast
+from types import CodeType
+
+
+class TargetCounter(ast.NodeTransformer):
+    """Makes every function of the code under test call ``called`` first."""
+
+    def __init__(self, called: str) -> None:
+        self._called = called
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Count a function."""
+        return self._counting(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """Count a coroutine function."""
+        return self._counting(node)
+
+    def _counting(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        _insert(node, _call(self._called))
+        return node
+
+
+class ProgramCounter(ast.NodeTransformer):
+    """Makes asserts, methods called ``assert…`` and ``test…`` functions of a program count.
+
+    A statement ``unittest.main()`` is left out: it would exit, and the test cases are run anyway.
+
+    Args:
+        asserted: Name of what is called for each assertion.
+        entered: Name of what is called with a test function's name when it is entered.
+    """
+
+    def __init__(self, asserted: str, entered: str) -> None:
+        self._asserted = asserted
+        self._entered = entered
+
+    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
+        """Count an assert before it is judged."""
+        self.generic_visit(node)
+        return [ast.copy_location(ast.Expr(_call(self._asserted)), node), node]
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Count ``case.assertEqual(…)`` and its kin."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("assert"):
+            both = ast.Tuple([_call(self._asserted), node.func], ast.Load())
+            node.func = ast.Subscript(both, ast.Constant(1), ast.Load())
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Leave ``unittest.main()`` out."""
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="unittest"), attr="main")):
+                return ast.copy_location(ast.Pass(), node)
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Notice a test function."""
+        return self._entering(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """Notice an asynchronous test function."""
+        return self._entering(node)
+
+    def _entering(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        if node.name.startswith("test"):
+            _insert(node, _call(self._entered, node.name))
+        return node
+
+
+def compiled(source: str, file: str, counter: ast.NodeTransformer) -> CodeType:
+    """Return the instrumented code object of a source text."""
+    tree = counter.visit(ast.parse(source, file))
+    return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+
+
+def _insert(node: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call) -> None:
+    """Put a call first, after the documentation."""
+    first = 1 if ast.get_docstring(node, clean=False) is not None else 0
+    node.body.insert(first, ast.Expr(call))
+
+
+def _call(name: str, *arguments: str) -> ast.Call:
+    constants: list[ast.expr] = [ast.Constant(argument) for argument in arguments]
+    return ast.Call(ast.Name(name, ast.Load()), constants, [])

@@ -1,0 +1,238 @@
+"""The program's side of a child: plays the program and tells how it failed.
+
+A program can reach all that is here by walking the interpreter's frames, so nothing here can
+report: ``play`` ends at one of two places, and the guard of ``child.py`` sees at which.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import linecache
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
+
+from sandbox.inside.python2 import leftover
+
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any
+
+    Space = dict[str, Any]
+    Act = Callable[[], object]
+
+PROGRAM = "program.py"
+TARGET = "target.py"
+_COROUTINE = 0x80  # CO_COROUTINE, without importing inspect
+_MESSAGE_CHARACTERS = 2000
+_TRACEBACK_BYTES = 16_384
+_SEPARATOR = "\0"
+_FORBIDDEN = frozenset(
+    {
+        "cpython.PyInterpreterState_New",
+        "gc.get_objects",
+        "gc.get_referents",
+        "gc.get_referrers",
+        "sys._current_exceptions",
+        "sys._current_frames",
+        "sys.addaudithook",
+        "sys.setprofile",
+        "sys.settrace",
+    }
+)
+
+
+def play(
+    act: Act,
+    relax: Act,
+    begin: list[Callable[[FrameType], None]],
+    told: list[bytes],
+    end: Act,
+    wait: Act,
+) -> None:
+    """Play a program; each outcome has its own two lines at the end, where the guard looks.
+
+    Args:
+        act: Runs the program and its tests.
+        relax: Gives some memory for telling what happened.
+        begin: Holds what starts the guard over this call's frame; emptied, since it knows much.
+        told: Takes what the program raised.
+        end: Wakes the guard.
+        wait: Blocks for ever.
+    """
+    catch, tell = BaseException, describe
+    begin.pop()(sys._getframe())  # noqa: SLF001 - frames are what this is about
+    try:
+        act()
+    except catch as error:
+        relax()
+        told.append(tell(error))
+        end()
+        wait()
+    else:
+        end()
+        wait()
+
+
+class Importer:
+    """Lets ``import target`` load the code under test.
+
+    Args:
+        load: Fills the module's name space.
+    """
+
+    def __init__(self, load: Callable[[Space], object]) -> None:
+        self._load = load
+
+    def find_spec(
+        self, name: str, _path: object = None, _target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Claim the one name."""
+        if name != "target":
+            return None
+        return importlib.machinery.ModuleSpec(name, self, origin=TARGET)  # type: ignore[arg-type]
+
+    def create_module(self, _spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        """Leave the making to the import system."""
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the code under test."""
+        module.__file__ = TARGET
+        self._load(vars(module))
+
+
+def loader(code: CodeType | Exception, names: Space) -> Callable[[Space], None]:
+    """Return what runs the code in a name space that also has ``names``, or raises the error."""
+
+    def load(space: Space) -> None:
+        if isinstance(code, Exception):
+            raise code
+        space.update(names)
+        exec(code, space)  # noqa: S102 - this is what the box is for
+
+    return load
+
+
+def action(load: Callable[[Space], None], entered: list[str]) -> Act:
+    """Return what runs a program as ``__main__``, and then its tests that nobody called."""
+
+    def act() -> None:
+        module = sys.modules["__main__"] = ModuleType("__main__")
+        module.__file__ = PROGRAM
+        space = vars(module)
+        load(space)
+        for function in _waiting_tests(space, entered):
+            _finish(function())
+        _run_test_cases(space)
+
+    return act
+
+
+def _waiting_tests(space: Space, entered: list[str]) -> Iterator[Act]:
+    """Yield the program's own ``test…`` functions without parameters that nobody called."""
+    for name, value in list(space.items()):
+        if not (name.startswith("test") and isinstance(value, FunctionType)):
+            continue
+        code = value.__code__
+        needed = code.co_argcount - len(value.__defaults__ or ())
+        own = code.co_filename == PROGRAM and code.co_name not in entered
+        if own and not needed and code.co_kwonlyargcount == len(value.__kwdefaults__ or {}):
+            yield value
+
+
+def _finish(value: object) -> None:
+    """Run what an ``async def`` test returned."""
+    code = getattr(value, "cr_code", None)
+    if code is not None and code.co_flags & _COROUTINE:
+        import asyncio  # noqa: PLC0415 - costs what a run costs, and few need it
+
+        asyncio.run(value)  # type: ignore[arg-type]
+
+
+def _run_test_cases(space: Space) -> None:
+    unittest = sys.modules.get("unittest")
+    if unittest is None:
+        return
+    for value in list(space.values()):
+        is_case = isinstance(value, type) and issubclass(value, unittest.TestCase)
+        if is_case and value.__module__ == "__main__":
+            unittest.defaultTestLoader.loadTestsFromTestCase(value).debug()
+
+
+def describe(error: BaseException) -> bytes:
+    """Return outcome, type, message and missing module of what a program raised."""
+    outcome, missing = "raised", ""
+    if isinstance(error, MemoryError):
+        outcome = "memory"
+    elif isinstance(error, ModuleNotFoundError):
+        outcome, missing = "import_error", str(error.name or "").partition(".")[0]
+    elif isinstance(error, AssertionError) and _places(error)[-1:] != [(TARGET, 0)]:
+        outcome = "assertion_failed"
+    _print_traceback(error)
+    fields = [outcome, type(error).__name__, _message(error), missing]
+    return _SEPARATOR.join(field.replace(_SEPARATOR, "") for field in fields).encode(
+        errors="backslashreplace"
+    )
+
+
+def _places(error: BaseException) -> list[tuple[str, int]]:
+    """Return file and line of each frame that the error went through; 0 for the target's lines."""
+    places = []
+    step = error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        places.append((file, 0 if file == TARGET else step.tb_lineno))
+        step = step.tb_next
+    return places
+
+
+def _message(error: BaseException) -> str:
+    """Return an exception's words, and the program's line that they are about."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - __str__ is the program's own
+        text = "(the exception cannot be shown)"
+    if isinstance(error, SystemExit):
+        text = f"the program called exit({text}) before its end"
+    text = (text or type(error).__name__)[:_MESSAGE_CHARACTERS]
+    if old := leftover(error):
+        text = f"{text} [Python 2: {old}]"
+    lines = [line for file, line in _places(error) if file == PROGRAM]
+    if not lines:
+        return text
+    source = linecache.getline(PROGRAM, lines[-1]).strip()[:_MESSAGE_CHARACTERS]
+    return f"{text} (line {lines[-1]}: {source})"
+
+
+def _print_traceback(error: BaseException) -> None:
+    """Write the program's traceback to stderr, where the runner keeps it."""
+    try:
+        lines = traceback.format_exception(type(error), error, _own(error), limit=-20)
+        os.write(2, "".join(lines).encode(errors="backslashreplace")[-_TRACEBACK_BYTES:])
+    except Exception:  # noqa: BLE001 - all parts of a traceback may be the program's own
+        os.write(2, b"(the traceback cannot be shown)\n")
+
+
+def _own(error: BaseException) -> TracebackType | None:
+    """Return the traceback from where the program's or the target's frames begin."""
+    step = error.__traceback__
+    while step is not None and step.tb_frame.f_code.co_filename not in (PROGRAM, TARGET):
+        step = step.tb_next
+    return step
+
+
+def watchman(guard: int, identify: Callable[[], int]) -> Callable[[str, object], None]:
+    """Return an audit hook that keeps programs from the guard's frame.
+
+    In the guard's thread, where a program's callbacks can be made to run, it refuses everything.
+    """
+    forbidden, refusal = _FORBIDDEN, RuntimeError
+
+    def hook(event: str, _arguments: object) -> None:
+        if event in forbidden or identify() == guard:
+            raise refusal(f"{event} is not available in a box")
+
+    return hook

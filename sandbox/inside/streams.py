@@ -1,0 +1,54 @@
+"""What comes down a child's pipes: counted in full, kept at both ends up to a limit."""
+
+import os
+
+_CHUNK = 65_536
+
+
+class Stream:
+    """One pipe; of what comes, the beginning and the end are kept: the end tells what failed.
+
+    Args:
+        keep: Bytes that are kept, half from either end.
+    """
+
+    def __init__(self, keep: int) -> None:
+        self.file, self.theirs = os.pipe()
+        self.size = 0
+        self._half = max(1, keep // 2)
+        self._head = bytearray()
+        self._tail = bytearray()
+        os.set_blocking(self.file, False)
+
+    def read(self) -> bool:
+        """Take what is there; False at the end of the pipe."""
+        try:
+            data = os.read(self.file, _CHUNK)
+        except BlockingIOError:
+            return True
+        self.size += len(data)
+        room = self._half - len(self._head)
+        self._head += data[:room]
+        self._tail = (self._tail + data[room:])[-self._half :]
+        return bool(data)
+
+    def drain(self) -> None:
+        """Take the rest of a pipe whose writers are dead, and close it."""
+        while self.read():
+            pass
+        os.close(self.file)
+
+    def content(self) -> bytes:
+        """Return what was kept; all that came, where that is no more than is kept."""
+        return bytes(self._head + self._tail)
+
+    def text(self) -> str:
+        """Return what was kept as text; bytes that are none, and NUL, are shown as escapes."""
+        left_out = self.size - len(self._head) - len(self._tail)
+        if not left_out:
+            return _shown(self._head + self._tail)
+        return f"{_shown(self._head)}\n… {left_out} more bytes …\n{_shown(self._tail)}"
+
+
+def _shown(data: bytearray) -> str:
+    return data.decode(errors="backslashreplace").replace("\0", "\\x00")

@@ -1,0 +1,49 @@
+"""The command line that carries the runner's sources into a container.
+
+No image needs to be built anew when a line of ``sandbox/inside`` changes, nothing is mounted from
+the host, and a remote engine needs nothing else.
+"""
+
+from pathlib import Path
+
+_INSIDE = Path(__file__).parent / "inside"
+_MODULES = ("counting", "python2", "filter", "stage", "child", "streams", "runner")
+
+# A child that needs an interpreter of its own gets the code that the runner has compiled. Names are
+# cleared before the program runs: its frames lead to this one. The built-ins of each module are a
+# copy, so that a program that replaces one replaces its own.
+_BOOT = """
+import builtins, marshal, os, sys, types
+if sys.argv[1] == "child":
+    codes, argument = marshal.loads(open(0, "rb", closefd=False).read())
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+else:
+    pairs = zip(sys.argv[2::2], sys.argv[3::2])
+    codes = [(name, compile(source, "sandbox.inside." + name, "exec")) for name, source in pairs]
+    argument = codes[:-2]
+    del pairs
+for name in ("sandbox", "sandbox.inside"):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = []
+for name, code in codes:
+    name = "sandbox.inside." + name
+    module = sys.modules[name] = types.ModuleType(name)
+    vars(module)["__builtins__"] = dict(vars(builtins))
+    exec(code, vars(module))
+begin = module.prepare if sys.argv[1] == "child" else module.serve
+holder = [argument]
+del builtins, marshal, os, sys, types, name, code, module, codes, argument
+play = begin(holder.pop())
+del begin, holder
+play()
+"""
+
+
+def command() -> list[str]:
+    """Return the container's command: an interpreter, the boot text, the modules in order."""
+    sources = [word for name in _MODULES for word in (name, _source(name))]
+    return ["python3", "-P", "-s", "-u", "-c", _BOOT, "runner", *sources]
+
+
+def _source(module: str) -> str:
+    return (_INSIDE / f"{module}.py").read_text()

@@ -1,0 +1,125 @@
+"""A pool of things that are made ahead of need, used once, and removed in the background."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+from infra.errors import SandboxError
+
+_log = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
+
+
+class Pool(Generic[Item]):
+    """Hands out fresh items, the next ones already on their way.
+
+    Back-pressure comes from room: an item takes it from before it is made until after it is
+    removed, so that slow removals hold up making, and nothing piles up.
+
+    Args:
+        make: Makes an item.
+        remove: Removes an item, whatever its state.
+        is_good: Whether an item that waited can still be used.
+        ready: How many items to keep waiting.
+        room: How many items may exist at once; more than ``ready``.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Awaitable[Item]],
+        remove: Callable[[Item], Awaitable[None]],
+        is_good: Callable[[Item], bool],
+        *,
+        ready: int,
+        room: int,
+    ) -> None:
+        self._make = make
+        self._remove = remove
+        self._is_good = is_good
+        self._ready = ready
+        self._room = asyncio.Semaphore(room)
+        self._coming: deque[asyncio.Task[Item]] = deque()
+        self._makings: set[asyncio.Task[Item]] = set()
+        self._removals: set[asyncio.Task[None]] = set()
+
+    async def take(self) -> Item:
+        """Return an item, waiting for one to be made where none is ready.
+
+        Raises:
+            SandboxError: It could not be made. What went wrong while nobody waited is forgotten.
+        """
+        while self._coming:
+            try:
+                item = await self._claim(self._coming.popleft())
+            except SandboxError:
+                continue
+            if self._is_good(item):
+                self._refill()
+                return item
+            self.discard(item)
+        making = self._send_for(self._make)
+        self._refill()
+        return await self._claim(making)
+
+    async def make(self, make: Callable[[], Awaitable[Item]]) -> Item:
+        """Return an item that is made in its own way; errors as in ``take``."""
+        return await self._claim(self._send_for(make))
+
+    def discard(self, item: Item) -> asyncio.Task[None]:
+        """Remove an item in the background; the task ends when it is gone, and raises nothing."""
+        removal = asyncio.create_task(self._unmake(item))
+        self._removals.add(removal)
+        removal.add_done_callback(self._removals.discard)
+        return removal
+
+    async def close(self) -> None:
+        """Remove all that waits; return when it is gone."""
+        self._ready = 0
+        while self._coming or self._makings or self._removals:
+            coming = [*self._coming]
+            self._coming.clear()
+            for making in coming:
+                making.add_done_callback(self._disclaim)
+            await asyncio.wait({*coming, *self._makings, *self._removals})
+            await asyncio.sleep(0)  # lets what was disclaimed join the removals
+
+    def _refill(self) -> None:
+        while len(self._coming) < self._ready:
+            self._coming.append(self._send_for(self._make))
+
+    def _send_for(self, make: Callable[[], Awaitable[Item]]) -> asyncio.Task[Item]:
+        making = asyncio.create_task(self._make_in_room(make))
+        self._makings.add(making)
+        making.add_done_callback(self._makings.discard)
+        return making
+
+    async def _claim(self, making: asyncio.Task[Item]) -> Item:
+        """Wait for an item; one whose claimant was cancelled is removed when it is made."""
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(self._disclaim)
+            raise
+
+    def _disclaim(self, made: asyncio.Task[Item]) -> None:
+        if not made.cancelled() and made.exception() is None:
+            self.discard(made.result())
+
+    async def _make_in_room(self, make: Callable[[], Awaitable[Item]]) -> Item:
+        await self._room.acquire()
+        try:
+            return await make()
+        except BaseException:
+            self._room.release()
+            raise
+
+    async def _unmake(self, item: Item) -> None:
+        try:
+            await self._remove(item)
+        except SandboxError as error:
+            _log.warning("a box could not be removed, which is left for the end: %s", str(error))
+        finally:
+            self._room.release()

@@ -1,0 +1,60 @@
+"""The sandbox's contract in executable form: what ``behaviours.py`` says, asked of a backend."""
+
+from collections.abc import AsyncIterator, Iterable
+from typing import NamedTuple
+
+from infra.records import ExecutionResult
+from sandbox.base import Box, Sandbox
+from sandbox.behaviours import BEHAVIOURS, Behaviour
+
+
+class Finding(NamedTuple):
+    """Whether a backend shows a behaviour, and where not, what it did instead."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+async def self_check(
+    sandbox: Sandbox, behaviours: Iterable[Behaviour] = BEHAVIOURS
+) -> AsyncIterator[Finding]:
+    """Yield a finding for each behaviour, in order.
+
+    Raises:
+        SandboxError: The sandbox failed, which says nothing about the behaviour.
+    """
+    for behaviour in behaviours:
+        async with sandbox.box(behaviour.code) as box:
+            detail = await _fault(box, behaviour)
+        yield Finding(behaviour.name, not detail, detail)
+
+
+async def _fault(box: Box, behaviour: Behaviour) -> str:
+    """Return what was not as the behaviour says, "" for nothing."""
+    if behaviour.before:
+        await box.run(behaviour.before)
+    result = await box.run(behaviour.program)
+    faults = [
+        f"{name} is {getattr(result, name)!r}, not {_listed(value)}"
+        for name, value in behaviour.expects.items()
+        if getattr(result, name) not in _allowed(value)
+    ]
+    if not faults and behaviour.again:
+        seed = 0 if behaviour.again == "same" else 1
+        faults = _compared(result, await box.run(behaviour.program, hash_seed=seed), behaviour)
+    return "; ".join(faults) + (f" ({result.message})" if faults and result.message else "")
+
+
+def _compared(first: ExecutionResult, second: ExecutionResult, behaviour: Behaviour) -> list[str]:
+    if (first.stdout == second.stdout) == (behaviour.again == "same"):
+        return []
+    return [f"printed {first.stdout!r} and then {second.stdout!r} under the {behaviour.again} seed"]
+
+
+def _allowed(value: object) -> frozenset[object]:
+    return value if isinstance(value, frozenset) else frozenset({value})
+
+
+def _listed(value: object) -> str:
+    return " or ".join(sorted(repr(one) for one in _allowed(value)))

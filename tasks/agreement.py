@@ -1,0 +1,94 @@
+"""How well somebody's labels agree with a truth: pure functions of two lists of labels.
+
+A label is 0 or 1; None is a pair that was left undecided.
+"""
+
+import math
+from collections.abc import Sequence
+
+from infra.records import Record
+
+Labels = Sequence[int | None]
+
+
+class Agreement(Record):
+    """Figures of one annotator against the truth; a figure that is not defined is None.
+
+    Attributes:
+        pairs: Pairs with a true label that the annotator was asked about.
+        decided: Those that got a label.
+        accuracy: Right labels in all pairs; an undecided pair is not right.
+        accuracy_low: Lower end of the accuracy's 95% confidence interval (Wilson, 1927).
+        accuracy_high: Its upper end.
+        precision: Right ones in those labelled 1.
+        recall: Those labelled 1 in the decided pairs that are truly 1.
+        kappa: Cohen's, over the decided pairs: agreement beyond chance.
+        alpha: Krippendorff's for nominal data, over the decided pairs.
+    """
+
+    pairs: int
+    decided: int
+    accuracy: float | None
+    accuracy_low: float | None
+    accuracy_high: float | None
+    precision: float | None
+    recall: float | None
+    kappa: float | None
+    alpha: float | None
+
+
+def agreement(given: Labels, truth: Sequence[int]) -> Agreement:
+    """Return the figures of labels against the truth, pair by pair in the same order.
+
+    Raises:
+        ValueError: The two are of different lengths.
+    """
+    both = [(ours, true) for ours, true in zip(given, truth, strict=True) if ours is not None]
+    right = sum(ours == true for ours, true in both)
+    true_matches = sum(ours == true == 1 for ours, true in both)
+    low, high = _confidence_interval(right, len(truth))
+    return Agreement(
+        pairs=len(truth),
+        decided=len(both),
+        accuracy=_share(right, len(truth)),
+        accuracy_low=low,
+        accuracy_high=high,
+        precision=_share(true_matches, sum(ours for ours, _ in both)),
+        recall=_share(true_matches, sum(true for _, true in both)),
+        kappa=_kappa(both),
+        alpha=_alpha(both),
+    )
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _confidence_interval(right: int, pairs: int) -> tuple[float | None, float | None]:
+    if not pairs:
+        return None, None
+    from scipy.stats import binomtest  # noqa: PLC0415 - takes a second to import
+
+    interval = binomtest(right, pairs).proportion_ci(0.95, method="wilson")
+    return float(interval.low), float(interval.high)
+
+
+def _kappa(both: Sequence[tuple[int, int]]) -> float | None:
+    """Return (observed - chance) / (1 - chance), None where chance alone explains everything."""
+    if not both:
+        return None
+    pairs = len(both)
+    observed = sum(ours == true for ours, true in both) / pairs
+    ours_1 = sum(ours for ours, _ in both) / pairs
+    true_1 = sum(true for _, true in both) / pairs
+    chance = ours_1 * true_1 + (1 - ours_1) * (1 - true_1)
+    return None if math.isclose(chance, 1) else (observed - chance) / (1 - chance)
+
+
+def _alpha(both: Sequence[tuple[int, int]]) -> float | None:
+    if len({label for pair in both for label in pair}) < 2:
+        return None  # without a second value there is nothing to disagree about
+    import krippendorff  # noqa: PLC0415
+
+    rows = list(zip(*both, strict=True))
+    return float(krippendorff.alpha(reliability_data=rows, level_of_measurement="nominal"))

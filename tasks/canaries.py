@@ -1,0 +1,218 @@
+"""Canaries: pairs with known answers among those to be judged, to see whether the judges are awake.
+
+Each known answer makes three: the function that is right, the same function broken by a mutant, and
+the function under another's query. They are judged like any pair and stored beside the others;
+nothing joins them, since they are no search's candidates. A later run gets canaries whose functions
+bear another name, so that no stored reply can answer for a model that has changed meanwhile.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import count
+
+from prefect.artifacts import create_markdown_artifact
+
+from agents.mutants import mutants_of
+from infra.errors import CanaryError
+from infra.markdown import markdown_table
+from infra.records import Annotation, Code, Pair, Query, Record
+from infra.settings import Settings
+from infra.store import Database, annotations
+from tasks.canary_pairs import KNOWN_ANSWERS, KnownAnswer
+
+_FEWEST = 3  # one of each kind
+_LEAST_JUDGED = 6  # before that, a share of wrong ones says nothing
+_LONGEST_STRIDE = 10
+_ALL_MUTANTS = 100
+
+Key = tuple[str, str]
+
+
+class Canary(Record):
+    """A pair and its known label."""
+
+    pair: Pair
+    label: int
+
+    @property
+    def key(self) -> Key:
+        """Ids of query and code."""
+        return self.pair.query.query_id, self.pair.code.code_id
+
+
+class CanaryCounts(Record):
+    """How canaries were judged.
+
+    Attributes:
+        judged: Those that got a label.
+        wrong_codes: Those of them whose code does not answer.
+        false_passes: Of these, how many were labelled as answers.
+        false_fails: Of the others, how many were labelled as none.
+    """
+
+    judged: int = 0
+    wrong_codes: int = 0
+    false_passes: int = 0
+    false_fails: int = 0
+
+    @property
+    def right_codes(self) -> int:
+        """Those whose code answers."""
+        return self.judged - self.wrong_codes
+
+    @property
+    def wrong(self) -> int:
+        """Those that were judged wrongly."""
+        return self.false_passes + self.false_fails
+
+
+@cache
+def canaries_of(generation: int) -> tuple[Canary, ...]:
+    """Return all canaries of a generation; those of two generations differ in a name only."""
+    return tuple(
+        canary
+        for place, known in enumerate(KNOWN_ANSWERS)
+        for canary in _three(known, KNOWN_ANSWERS[place - 1].query, generation)
+    )
+
+
+def _three(known: KnownAnswer, other_query: str, generation: int) -> Iterator[Canary]:
+    broken = next(
+        mutant.code
+        for mutant in mutants_of(known.code, _ALL_MUTANTS)
+        if mutant.change == known.change
+    )
+    for query, code, label in (
+        (known.query, known.code, 1),
+        (known.query, broken, 0),
+        (other_query, known.code, 0),
+    ):
+        text = _renamed(code, generation)
+        yield Canary(pair=Pair(query=Query.of(query), code=Code.of(text)), label=label)
+
+
+def _renamed(code: str, generation: int) -> str:
+    name = code.removeprefix("def ").partition("(")[0]
+    return code.replace(f"def {name}(", f"def {name}_{generation}(") if generation else code
+
+
+def next_canaries(done: set[Key], pairs: int, settings: Settings) -> tuple[Canary, ...]:
+    """Return the canaries of a run: a tenth of its pairs at most, none that was judged before.
+
+    Args:
+        done: Pairs that the recipe has finished, canaries among them.
+        pairs: How many pairs are left to judge.
+        settings: How many canaries at most; the demonstration gets the fewest.
+    """
+    most = min(settings.annotation.canaries, max(_FEWEST, pairs // 10))
+    wanted = min(most, _FEWEST) if settings.llm.is_demo else most
+    if not pairs or not wanted:
+        return ()
+    for generation in count():
+        fresh = [canary for canary in canaries_of(generation) if canary.key not in done]
+        if fresh:
+            return tuple(fresh[:wanted])
+    raise AssertionError("unreachable: there is always another generation")
+
+
+def mixed_in(pairs: Sequence[Pair], canaries: Sequence[Canary]) -> list[Pair]:
+    """Return the pairs with the canaries spread among them, the first ones early."""
+    stride = max(1, min(_LONGEST_STRIDE, len(pairs) // max(len(canaries), 1)))
+    mixed: list[Pair] = []
+    waiting = iter(canaries)
+    for place, pair in enumerate(pairs):
+        if place % stride == 0 and (canary := next(waiting, None)):
+            mixed.append(canary.pair)
+        mixed.append(pair)
+    return [*mixed, *(canary.pair for canary in waiting)]
+
+
+def counted(made: Iterable[Annotation], answers: Mapping[Key, int]) -> CanaryCounts:
+    """Return how the canaries among annotations were judged.
+
+    Args:
+        made: Annotations of canaries and of other pairs.
+        answers: Key of a canary → its known label.
+    """
+    judged = [
+        (item.label, answers[key])
+        for item in made
+        if item.label is not None and (key := (item.query_id, item.code_id)) in answers
+    ]
+    return CanaryCounts(
+        judged=len(judged),
+        wrong_codes=sum(known == 0 for _, known in judged),
+        false_passes=sum(label > known for label, known in judged),
+        false_fails=sum(label < known for label, known in judged),
+    )
+
+
+def counted_so_far(database: Database, recipe_id: str) -> CanaryCounts:
+    """Return how all canaries of a recipe's runs were judged."""
+    made: list[Annotation] = []
+    answers: dict[Key, int] = {}
+    for generation in count():
+        answers |= {canary.key: canary.label for canary in canaries_of(generation)}
+        keys = [canary.key for canary in canaries_of(generation)]
+        found = annotations.load_annotations(database, recipe_id, keys)
+        made += found
+        if len(found) < len(keys):
+            break
+    return counted(made, answers)
+
+
+class CanaryWatch:
+    """Watches the canaries of a run.
+
+    Args:
+        answers: Key of a canary → its known label.
+        settings: How many may be judged wrongly; the demonstration's may all.
+    """
+
+    def __init__(self, answers: Mapping[Key, int], settings: Settings) -> None:
+        self._answers = answers
+        self._limit = 1.0 if settings.llm.is_demo else settings.annotation.canary_limit
+        self._model = settings.llm.model
+        self._seen: list[Annotation] = []
+
+    def see(self, made: Iterable[Annotation]) -> None:
+        """Take note of what has been judged."""
+        self._seen += (item for item in made if (item.query_id, item.code_id) in self._answers)
+
+    @property
+    def counts(self) -> CanaryCounts:
+        """How they were judged so far."""
+        return counted(self._seen, self._answers)
+
+    @property
+    def alarm(self) -> CanaryError | None:
+        """Why the run must stop, None while it need not."""
+        found = self.counts
+        if found.judged < _LEAST_JUDGED or found.wrong <= self._limit * found.judged:
+            return None
+        return CanaryError(
+            f"{self._model} judged {found.wrong} of {found.judged} pairs with known answers "
+            f"wrongly ({found.false_passes} false passes, {found.false_fails} false fails), more "
+            f"than COSQA_ANNOTATION__CANARY_LIMIT={self._limit:g} allows: its labels are not to be "
+            "trusted. Take another model, or look at its replies in the store"
+        )
+
+    def report(self) -> None:
+        """Show the counts in the Prefect UI."""
+        if self._answers:
+            markdown = f"# Canaries\n\n{canary_table(self.counts)}\n"
+            create_markdown_artifact(
+                markdown, key="canaries", description="pairs with known answers"
+            )
+
+
+def canary_table(counts: CanaryCounts) -> str:
+    """Return the counts as a Markdown table."""
+    rows = [
+        ("code that does not answer", counts.wrong_codes, counts.false_passes, "false passes"),
+        ("code that answers", counts.right_codes, counts.false_fails, "false fails"),
+    ]
+    return markdown_table(
+        ("known answer", "judged", "wrongly", ""),
+        [(name, str(judged), str(wrong), words) for name, judged, wrong, words in rows],
+    )

@@ -1,0 +1,115 @@
+"""``cosqa annotate --replay``: all labels derived again from what is stored, and compared.
+
+No model, no engine and no network take part, whatever the settings say: the recipe of each label
+stands in the store, and so does everything that was said and run for it.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from agents.replay import replayed
+from infra.errors import ReplayError
+from infra.identity import digest_of
+from infra.records import Annotation, Pair, Record
+from infra.settings import Settings
+from infra.store import Database, annotations
+from sandbox.imports import distribution_for
+
+_AT_ONCE = 1_000
+_SHOWN = 5
+
+Row = tuple[str, str, str, int | None, str]
+
+
+class Replay(Record):
+    """What became of a recipe's labels.
+
+    Attributes:
+        recipe_id: The recipe.
+        model: Whose replies they are.
+        pairs: How many were derived again.
+        digest: Names all of them: query, code, status, label and grade, in the order of their ids.
+    """
+
+    recipe_id: str
+    model: str
+    pairs: int
+    digest: str
+
+
+def replay(database: Database, settings: Settings) -> Iterator[Replay]:
+    """Derive the labels of every recipe in the store again, a recipe at a time.
+
+    Args:
+        database: The store.
+        settings: What a recipe does not say, such as paths.
+
+    Raises:
+        ReplayError: A label that is derived is not the one that is stored.
+    """
+    for recipe_id in annotations.recipe_ids(database):
+        recipe = annotations.load_recipe(database, recipe_id)
+        chosen = _settings_of(recipe, settings)
+        stored, derived = [], []
+        for pairs, made in _batches(database, recipe_id):
+            again = asyncio.run(_derive(pairs, made, chosen))
+            stored += [_row(item) for item in made]
+            derived += [_row(item) for item in again]
+        _compare(recipe_id, stored, derived)
+        yield Replay(
+            recipe_id=recipe_id,
+            model=chosen.llm.model,
+            pairs=len(derived),
+            digest=digest_of(derived),
+        )
+
+
+def _settings_of(recipe: dict[str, object], settings: Settings) -> Settings:
+    """Return the settings under which a recipe judged, as far as they matter without a box."""
+    llm = settings.llm.model_validate(recipe["model"])
+    given = {"configuration": recipe["configuration"], "max_try_time": recipe["max_try_time"]}
+    judging = {name: value for name, value in given.items() if value is not None}
+    return settings.model_copy(
+        update={
+            "llm": llm,
+            "annotation": settings.annotation.model_validate(judging),
+            "gates": settings.gates.model_validate(recipe["gates"] or {}),
+        }
+    )
+
+
+def _batches(
+    database: Database, recipe_id: str
+) -> Iterator[tuple[Sequence[Pair], Sequence[Annotation]]]:
+    keys = sorted(annotations.finished_pairs(database, recipe_id))
+    for start in range(0, len(keys), _AT_ONCE):
+        pairs = annotations.load_pairs(database, keys[start : start + _AT_ONCE])
+        held = [(pair.query.query_id, pair.code.code_id) for pair in pairs]
+        yield pairs, annotations.load_annotations(database, recipe_id, held)
+
+
+async def _derive(
+    pairs: Sequence[Pair], made: Sequence[Annotation], settings: Settings
+) -> list[Annotation]:
+    return [
+        await replayed(pair, annotation, settings, distribution_for)
+        for pair, annotation in zip(pairs, made, strict=True)
+    ]
+
+
+def _row(item: Annotation) -> Row:
+    return item.query_id, item.code_id, item.status, item.label, item.grade
+
+
+def _compare(recipe_id: str, stored: Sequence[Row], derived: Sequence[Row]) -> None:
+    differing = [(old, new) for old, new in zip(stored, derived, strict=True) if old != new]
+    if differing:
+        shown = "\n".join(
+            f"  query {old[0]}, code {old[1]}: stored {old[2:]}, derived {new[2:]}"
+            for old, new in differing[:_SHOWN]
+        )
+        raise ReplayError(
+            f"{len(differing):,} of {len(stored):,} labels of recipe {recipe_id} are derived "
+            f"otherwise than they are stored:\n{shown}\nThe store or the algorithm was changed "
+            "since they were made: annotate again, or replay with the version that made them"
+        )

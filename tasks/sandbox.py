@@ -1,0 +1,69 @@
+"""What the command line asks of the sandbox: whether it holds, one program's result, a clean-up."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from infra.errors import SandboxError
+from infra.records import ExecutionResult
+from infra.settings import SandboxSettings
+from sandbox.base import Cleanable, Sandbox
+from sandbox.registry import make_sandbox
+from sandbox.self_check import Finding, self_check
+
+
+@asynccontextmanager
+async def _opened(settings: SandboxSettings) -> AsyncIterator[Sandbox]:
+    sandbox = make_sandbox(settings)
+    try:
+        yield sandbox
+    finally:
+        await sandbox.close()
+
+
+async def description(settings: SandboxSettings) -> str:
+    """Return what would run code: engine and image; errors as in ``Sandbox.check``."""
+    async with _opened(settings) as sandbox:
+        return await sandbox.check()
+
+
+async def findings(settings: SandboxSettings) -> AsyncIterator[Finding]:
+    """Yield what the self-check finds, behaviour by behaviour.
+
+    Raises:
+        SandboxError: The sandbox failed, which says nothing about its behaviours.
+    """
+    async with _opened(settings) as sandbox:
+        async for finding in self_check(sandbox):
+            yield finding
+
+
+async def result_of(
+    settings: SandboxSettings, program: str, code: str, requirements: Sequence[str], hash_seed: int
+) -> ExecutionResult:
+    """Return what becomes of a program that may ``import target``, the code.
+
+    Raises:
+        SandboxError: The sandbox failed, or the requirements cannot be installed.
+    """
+    async with _opened(settings) as sandbox, sandbox.box(code) as box:
+        installed = await box.install(requirements)
+        if not installed.ok:
+            raise SandboxError(
+                f"{', '.join(requirements)} cannot be installed: {installed.message} "
+                "Name distributions that have wheels for the image's Python."
+            )
+        return await box.run(program, hash_seed=hash_seed)
+
+
+async def clean(settings: SandboxSettings, *, everything: bool) -> int:
+    """Remove what is left of boxes and return how many things that were.
+
+    Args:
+        settings: Which backend.
+        everything: Also what belongs to processes that live, here or elsewhere, and the cache of
+            wheels; else only what dead processes of this host left.
+    """
+    async with _opened(settings) as sandbox:
+        if not isinstance(sandbox, Cleanable):
+            raise SandboxError(f"the backend {settings.backend} cannot be cleaned from here.")
+        return await sandbox.clean(everything=everything)

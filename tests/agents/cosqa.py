@@ -1,0 +1,67 @@
+"""Pairs of CoSQA's dev set with hand-written replies of every agent.
+
+The replies stand in ``cosqa_replies.json`` by the pairs' ids; the pairs themselves are read from
+the folder that ``COSQA_DATA`` names.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.records import Code, Pair, Query
+
+_REPLIES = Path(__file__).with_name("cosqa_replies.json")
+_AGENTS = ("screener", "writer", "blind_writer", "fixer", "arbiter")
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A pair, what each agent says of it, and the label that must come out."""
+
+    name: str
+    pair: Pair
+    replies: Mapping[str, Mapping[str, str]]
+
+    @property
+    def unclear(self) -> bool:
+        """Whether it needs a test program."""
+        return "arbiter" in self.replies
+
+    @property
+    def label(self) -> int:
+        """The label that the replies lead to."""
+        if self.unclear:
+            return int(self.replies["arbiter"]["verdict"] == "answers")
+        return int(self.replies["screener"]["verdict"] == "clear_match")
+
+    def rules(self) -> Iterator[dict[str, Any]]:
+        """Yield the scripted server's rules."""
+        for role in _AGENTS:
+            if role in self.replies:
+                step = {"reply": self.replies[role]}
+                yield {"role": role, "query": self.pair.query.text, "steps": [step]}
+
+
+def scripted_pairs() -> list[Scripted]:
+    """Return the pairs; skips the test where CoSQA's files are not there."""
+    folder = os.environ.get("COSQA_DATA")
+    if not folder:
+        pytest.skip("COSQA_DATA does not name the folder of CoSQA's published files")
+    published = json.loads((Path(folder) / "cosqa-dev.json").read_text("utf-8"))
+    text_of = {item["idx"]: item for item in published}
+    return [
+        Scripted(
+            name=said["id"],
+            pair=Pair(
+                query=Query.of(text_of[said["id"]]["doc"]),
+                code=Code.of(text_of[said["id"]]["code"]),
+            ),
+            replies=said,
+        )
+        for said in json.loads(_REPLIES.read_text("utf-8"))
+    ]

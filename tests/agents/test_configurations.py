@@ -1,0 +1,182 @@
+"""The rows of the ablation, and what the gates make of test programs on the way to the arbiter."""
+
+from typing import Any
+
+import pytest
+
+from infra.records import Annotation, ExecutionResult, Pair
+from infra.settings import Configuration
+from tests.agents.conftest import Bench, rule
+from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
+
+UNCLEAR = rule("screener", {"reply": {"reason": "hard to say", "verdict": "unclear"}})
+ANSWERS = rule("arbiter", {"reply": {"reason": "it does", "verdict": "answers"}})
+FALLS_SHORT = rule("arbiter", {"reply": {"reason": "it fails", "verdict": "does_not_answer"}})
+JUDGED = rule("judge", {"reply": {"reason": "it reads well", "verdict": "answers"}})
+IMAGINED = rule("simulator", {"reply": {"outcome": "assertion_failed", "message": "'ab' == 'ba'"}})
+GAVE_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
+
+NEVER, FAILS = "unclear_never_executable", "unclear_failed_assertion"
+Expected = tuple[list[str], str, int, str]
+
+GOOD = "from target import backwards\ndef test_it():\n    assert backwards('ab') == 'ba'"
+BETTER = f"{GOOD}\n    assert backwards('') == ''"
+HOLLOW = "from target import backwards\nassert backwards('ab') is not None"
+BLIND = f"# by the query alone\n{GOOD}"
+
+
+def written(*programs: str) -> dict[str, Any]:
+    return rule("writer", *({"reply": {"reading": "r", "program": text}} for text in programs))
+
+
+def written_blind(program: str = BLIND) -> dict[str, Any]:
+    return rule("blind_writer", {"reply": {"reading": "r", "program": program}})
+
+
+def always(result: ExecutionResult) -> FakeSandbox:
+    return FakeSandbox(lambda program, installed: result)
+
+
+def roles(annotation: Annotation) -> list[str]:
+    return [call.role for call in annotation.calls]
+
+
+def said_to_arbiter(bench: Bench) -> str:
+    call = next(call for call in bench.server.calls if call["role"] == "arbiter")
+    return str(call["messages"][1]["content"])
+
+
+def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
+    return annotation.label, annotation.grade, annotation.judgements, annotation.agreeing
+
+
+@pytest.mark.parametrize(
+    ("configuration", "expected"),
+    [
+        ("single", (["judge"], "read_alone", 0, "screened")),
+        ("arbiter", (["screener", "judge"], "unclear_read", 0, "screened")),
+        ("writer", (["screener", "writer", "arbiter"], "unclear_not_run", 0, "ungated")),
+        ("executor", (["screener", "writer", "arbiter"], NEVER, 1, "ungated")),
+        ("simulated", (["screener", "writer", "simulator", "arbiter"], FAILS, 0, "ungated")),
+        ("paper", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "ungated")),
+        ("gated", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
+    ],
+)
+async def test_each_configuration_asks_its_own_agents(
+    bench: Bench, pair: Pair, configuration: Configuration, expected: Expected
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, JUDGED, ANSWERS])
+    sandbox = always(raised())
+    annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
+    found = roles(annotation), annotation.path, sandbox.made, annotation.grade
+    assert found == expected
+    assert standing(annotation) == (1, annotation.grade, 1, 1)
+
+
+async def test_an_arbiter_is_told_when_nothing_ran(bench: Bench, pair: Pair) -> None:
+    bench.serve([UNCLEAR, written(GOOD), IMAGINED, ANSWERS])
+    await bench.committee(always(PASSED), configuration="writer").judge(pair)
+    assert "The program was not run" in said_to_arbiter(bench)
+    bench.server.calls.clear()
+    await bench.committee(always(PASSED), configuration="simulated").judge(pair)
+    assert "a model predicted this report" in said_to_arbiter(bench)
+
+
+async def test_a_valid_oracle_that_passes_is_a_judgement_of_its_own(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
+    assert standing(annotation) == (1, "valid_oracle", 2, 2)
+    (execution,) = annotation.executions
+    assert execution.oracle is not None
+    assert execution.oracle.mutation_score == 1
+
+
+async def test_an_arbiter_who_overrules_a_valid_oracle_disagrees_with_it(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), FALLS_SHORT])
+    annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
+    assert standing(annotation) == (0, "valid_oracle", 2, 1)
+
+
+async def test_a_void_oracle_is_written_once_more_with_the_reason(bench: Bench, pair: Pair) -> None:
+    server = bench.serve([UNCLEAR, written(HOLLOW, BETTER), ANSWERS])
+    annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
+    assert roles(annotation) == ["screener", "writer", "writer", "arbiter"]
+    again = [call for call in server.calls if call["role"] == "writer"][1]
+    assert "anything but None" in again["messages"][1]["content"]
+    assert [execution.program for execution in annotation.executions] == [HOLLOW, BETTER]
+    assert standing(annotation) == (1, "valid_oracle", 2, 2)
+    assert HOLLOW not in said_to_arbiter(bench)
+
+
+async def test_mutants_that_survive_are_told_to_the_writer(bench: Bench, pair: Pair) -> None:
+    server = bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)
+    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
+    again = [call for call in server.calls if call["role"] == "writer"][1]
+    assert "text[::-1] → text" in again["messages"][1]["content"]
+    assert standing(annotation) == (1, "void_oracle", 1, 1)
+
+
+async def test_an_oracle_that_stays_void_reaches_the_arbiter_marked_as_such(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(HOLLOW), FALLS_SHORT])
+    annotation = await bench.committee(always(PASSED), configuration="gated").judge(pair)
+    assert roles(annotation).count("writer") == 2
+    assert "proves nothing" in said_to_arbiter(bench)
+    assert "every assertion that it reached held" not in said_to_arbiter(bench)
+    assert standing(annotation) == (0, "void_oracle", 1, 1)
+
+
+async def test_a_failing_assertion_brings_in_a_program_that_has_not_seen_the_code(
+    bench: Bench, pair: Pair
+) -> None:
+    server = bench.serve([UNCLEAR, written(GOOD), written_blind(), FALLS_SHORT])
+    annotation = await bench.committee(always(FAILED), configuration="gated").judge(pair)
+    assert roles(annotation) == ["screener", "writer", "blind_writer", "arbiter"]
+    seen = next(call for call in server.calls if call["role"] == "blind_writer")
+    assert "def backwards(text):" in seen["messages"][1]["content"]
+    assert "[::-1]" not in seen["messages"][1]["content"]
+    assert "both fail an assertion" in said_to_arbiter(bench)
+    assert standing(annotation) == (0, "valid_oracle", 3, 3)
+    assert annotation.path == "unclear_failed_assertion"
+
+
+async def test_a_failure_that_no_second_program_confirms_does_not_count_against_the_code(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), written_blind(), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: PASSED if program == BLIND else FAILED)
+    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
+    assert "does not count against the code" in said_to_arbiter(bench)
+    assert standing(annotation) == (1, "valid_oracle", 3, 2)
+
+
+async def test_a_failure_beside_a_void_second_program_is_no_valid_oracle(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), written_blind(HOLLOW), ANSWERS])
+    annotation = await bench.committee(always(FAILED), configuration="gated").judge(pair)
+    assert "does not count against the code" in said_to_arbiter(bench)
+    assert standing(annotation) == (1, "void_oracle", 2, 1)
+
+
+async def test_without_gates_a_failing_assertion_asks_nobody_else(bench: Bench, pair: Pair) -> None:
+    bench.serve([UNCLEAR, written(HOLLOW), FALLS_SHORT])
+    annotation = await bench.committee(always(FAILED)).judge(pair)
+    assert roles(annotation) == ["screener", "writer", "arbiter"]
+    assert standing(annotation) == (0, "ungated", 1, 1)
+
+
+async def test_code_that_has_hardly_any_mutants_gets_no_second_program(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: PASSED, on_mutant=raised())
+    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
+    assert roles(annotation) == ["screener", "writer", "arbiter"]
+    assert annotation.grade == "void_oracle"

@@ -1,0 +1,115 @@
+"""The gates on a table of test programs, in the real sandbox."""
+
+import os
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import pytest
+
+from agents.evidence import Draft
+from agents.gates import Gatekeeper
+from agents.oracle import Gate, reason_of
+from infra.errors import SandboxError
+from infra.records import Code, ExecutionResult, OracleReport, Pair, Query, Trial
+from infra.settings import GateSettings, SandboxSettings
+from sandbox.base import Sandbox
+from sandbox.registry import make_sandbox
+from tests.agents.oracle_cases import CASES, Case
+from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, raised
+
+LIMITS = SandboxSettings(slots=2, memory_mb=192, timeout_s=2.0, tmp_mb=16, output_kb=8)
+GATEKEEPER = Gatekeeper(GateSettings(mutant_timeout_s=1.0))
+GOOD = CASES[0]
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    made = make_sandbox(LIMITS)
+    try:
+        await made.check()
+    except SandboxError as error:
+        if os.environ.get("COSQA_REQUIRE_DOCKER") == "1":
+            raise
+        pytest.skip(str(error))
+    yield made
+    await made.close()
+
+
+def draft_of(case: Case) -> tuple[Pair, Draft]:
+    pair = Pair(query=Query.of("a query"), code=Code.of(case.code))
+    return pair, Draft(reading="r", program=case.program)
+
+
+async def inspected(case: Case, box: FakeBox) -> OracleReport:
+    pair, draft = draft_of(case)
+    return await GATEKEEPER.inspect(pair, draft, await box.run(draft.program), box)
+
+
+def answering(result: ExecutionResult, on_mutant: ExecutionResult = FAILED) -> FakeBox:
+    return FakeBox(lambda program, installed: result, frozenset(), on_mutant)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+async def test_the_right_gate_stops_each_program(case: Case, sandbox: Sandbox) -> None:
+    pair, draft = draft_of(case)
+    async with sandbox.box(pair.code.text) as box:
+        result = await box.run(draft.program)
+        report = await GATEKEEPER.inspect(pair, draft, result, box)
+    assert next(iter(report.faults), None) == case.gate, (result, report)
+
+
+def test_the_table_has_programs_for_every_gate() -> None:
+    tally = Counter(case.gate for case in CASES)
+    assert set(tally) == {None, *Gate}
+    assert len({case.name for case in CASES}) == len(CASES) >= 40
+
+
+async def test_a_program_that_fails_on_the_code_itself_meets_no_mutants() -> None:
+    report = await inspected(GOOD, answering(FAILED))
+    assert report == OracleReport()
+
+
+async def test_a_program_that_the_gates_stop_earlier_meets_no_mutants() -> None:
+    report = await inspected(GOOD, answering(HOLLOW))
+    assert set(report.faults) == {Gate.CALLS_TARGET, Gate.EXECUTES_ASSERTS}
+    assert report.trials == ()
+
+
+@pytest.mark.parametrize("outcome", ["raised", "timeout", "memory", "killed"])
+async def test_a_mutant_that_does_not_run_to_its_end_is_left_out_of_the_score(outcome: str) -> None:
+    dead = ExecutionResult.model_validate({"outcome": outcome})
+    report = await inspected(GOOD, answering(PASSED, on_mutant=dead))
+    assert report.trials
+    assert (report.killed, report.survivors, report.mutation_score) == (0, (), None)
+    assert set(report.faults) == {Gate.KILLS_MUTANTS}
+
+
+@pytest.mark.parametrize(
+    ("killed", "survived", "score", "valid"),
+    [(2, 2, 0.5, True), (2, 3, 0.4, False), (1, 0, 1.0, False), (3, 0, 1.0, True)],
+)
+def test_at_least_two_mutants_and_half_of_them_must_fall(
+    killed: int, survived: int, score: float, valid: bool
+) -> None:
+    fallen = [Trial(change="a", outcome="assertion_failed")] * killed
+    report = OracleReport(trials=(*fallen, *[Trial(change="b", outcome="passed")] * survived))
+    assert report.mutation_score == score
+    assert (GATEKEEPER._faults_of_trials(report) == {}) is valid
+
+
+async def test_surviving_mutants_are_told_by_their_mistakes() -> None:
+    report = await inspected(GOOD, answering(PASSED, on_mutant=PASSED))
+    reason = reason_of(report)
+    assert "only 0 of" in reason
+    assert "line 3: value < low → value <= low" in reason
+    assert reason_of(OracleReport()) == ""
+
+
+async def test_a_program_that_ends_otherwise_under_another_hash_seed_is_no_oracle() -> None:
+    results = iter([PASSED, raised("KeyError")])
+    box = FakeBox(lambda program, installed: next(results), frozenset())
+    report = await inspected(GOOD, box)
+    assert report.faults == {
+        Gate.REPEATS: "two runs differ: passed with 3 asserts, then raised with 0"
+    }

@@ -1,0 +1,190 @@
+"""Laws of runs on bad input: a message that shows the way out, and a store that stays as it was."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from flows import cli
+from infra.settings import StoreSettings
+from infra.store import open_database
+
+GOOD = {"id": "n1", "code": "def double(number):\n    return number * 2"}
+QUERY = {"id": "n1", "query": "double a number"}
+
+Spoil = Callable[[Path], object]
+Command = Callable[..., str]
+
+
+def lines(*rows: object) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "queries.jsonl").write_text(lines(QUERY))
+    (folder / "codes.jsonl").write_text(lines(GOOD))
+    return folder
+
+
+@pytest.fixture
+def failing(
+    source: Path,
+    tmp_path: Path,
+    prefect_server: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Command:
+    """Return a call that runs a command which must fail by a message, and gives the message."""
+
+    def run(name: str, *options: str) -> str:
+        own = {"--path": str(source), "--store": str(tmp_path / "store")}
+        words = [word for pair in own.items() for word in pair]
+        arguments = ["cosqa", name, "--source", "jsonl", *words, *options]
+        monkeypatch.setattr(sys, "argv", arguments)
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code == 1
+        said = capsys.readouterr().err
+        message = said[said.index("error: ") :]
+        assert "Traceback" not in message
+        return message
+
+    return run
+
+
+def rows_in(folder: Path) -> dict[str, int]:
+    with open_database(StoreSettings(folder=folder)).transaction() as tx:
+        tables = [row[0] for row in tx.rows("SELECT table_name FROM duckdb_tables()")]
+        return {str(table): tx.count(f"SELECT count(*) FROM {table}") for table in tables}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        pytest.param(
+            lambda folder: (folder / "codes.jsonl").unlink(), ["codes.jsonl"], id="missing file"
+        ),
+        pytest.param(shutil.rmtree, ["source"], id="missing folder"),
+        pytest.param(
+            lambda folder: (folder / "codes.jsonl").write_text(lines(GOOD) + '{"id": "n2", "co'),
+            ["codes.jsonl:2", "JSON"],
+            id="truncated JSON",
+        ),
+        pytest.param(
+            lambda folder: (folder / "queries.jsonl").write_bytes(
+                lines(QUERY).encode() + '{"id": "n2", "query": "größte Zahl"}'.encode("latin-1")
+            ),
+            ["queries.jsonl:2", "UTF-8"],
+            id="wrong encoding",
+        ),
+        pytest.param(
+            lambda folder: (folder / "queries.jsonl").write_text(
+                lines(QUERY, {"id": "n2", "query": "  "})
+            ),
+            ["queries.jsonl:2", "empty"],
+            id="empty query",
+        ),
+        pytest.param(
+            lambda folder: (folder / "codes.jsonl").write_text(
+                lines(GOOD, {"id": "n2", "code": "def half(number:\n    return"})
+            ),
+            ["codes.jsonl:2", "parse"],
+            id="function that does not parse",
+        ),
+        pytest.param(
+            lambda folder: (folder / "queries.jsonl").write_text(
+                lines(QUERY, {"id": "n1", "query": "another query"})
+            ),
+            ["queries.jsonl:2", "n1"],
+            id="duplicate id",
+        ),
+    ],
+)
+def test_a_bad_file_is_named_with_its_line_and_the_store_stays_untouched(
+    failing: Command, source: Path, tmp_path: Path, spoil: Spoil, told: list[str]
+) -> None:
+    open_database(StoreSettings(folder=tmp_path / "store"))
+    before = rows_in(tmp_path / "store")
+    spoil(source)
+    message = failing("collect")
+    assert [word for word in told if word not in message] == [], message
+    assert rows_in(tmp_path / "store") == before
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--encoder", "word2vec"), ["word2vec", "minilm", "codet5p"]),
+        (("--source", "stackoverflow"), ["stackoverflow", "python-source", "jsonl"]),
+        (("--method", "grep"), ["grep", "bm25"]),
+        (("--top-k", "0"), ["top_k"]),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_known_ones_before_any_work(
+    failing: Command, tmp_path: Path, options: tuple[str, ...], told: list[str]
+) -> None:
+    message = failing("benchmark", *options)
+    assert [word for word in told if word not in message] == [], message
+    assert not (tmp_path / "store").exists() or not any(
+        count for table, count in rows_in(tmp_path / "store").items() if table != "meta"
+    )
+
+
+def test_an_unknown_model_is_refused_before_any_pair_is_sent(
+    failing: Command, tmp_path: Path
+) -> None:
+    message = failing("benchmark", "--model", "nobody/nothing")
+    assert "nobody/nothing" in message
+    assert rows_in(tmp_path / "store")["annotations"] == 0
+
+
+def test_a_store_of_another_schema_is_refused_and_left_alone(
+    failing: Command, tmp_path: Path
+) -> None:
+    settings = StoreSettings(folder=tmp_path / "store")
+    open_database(settings)
+    with duckdb.connect(str(settings.database)) as connection:
+        connection.execute("UPDATE meta SET schema_version = 999")
+    before = settings.database.read_bytes()
+    message = failing("collect")
+    assert "999" in message
+    assert settings.database.read_bytes() == before
+
+
+def test_a_locked_store_is_named_and_waited_for_no_longer_than_set(
+    failing: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = StoreSettings(folder=tmp_path / "store")
+    open_database(settings)
+    monkeypatch.setenv("COSQA_STORE__LOCK_TIMEOUT_S", "0.5")
+    hold = "import duckdb, sys; it = duckdb.connect(sys.argv[1]); print('held'); input()"
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", hold, str(settings.database)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        message = failing("collect")
+        holder.communicate("\n")
+    assert str(settings.database) in message
+    assert "locked by another process for 0.5 s" in message
+
+
+def test_no_docker_engine_is_told_with_the_way_to_one_and_nothing_is_judged(
+    failing: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-engine.sock")
+    monkeypatch.setenv("COSQA_LLM__API_KEY", "any")
+    message = failing("benchmark", "--model", "openai/scripted")
+    assert "ensure_engine.sh" in message
+    assert rows_in(tmp_path / "store")["annotations"] == 0

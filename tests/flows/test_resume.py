@@ -1,0 +1,100 @@
+"""The law of resumption: killed in any stage, the same command goes on where it was."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.cases import CASES, script
+from tests.flows.world import World, environment
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
+
+SETTLED = {
+    name: case
+    for name, case in CASES.items()
+    if name not in ("model_unavailable", "unreadable_reply")
+}
+KEYS = {
+    "queries": "query_id",
+    "codes": "code_id",
+    "vectors": "encoder_key, kind, item_id",
+    "candidates": "search_id, query_id, code_id",
+    "annotations": "recipe_id, query_id, code_id",
+    "executions": "recipe_id, query_id, code_id, ordinal",
+    "evaluations": "benchmark_id, method_key",
+    "scores": "benchmark_id, method_key, metric, query_id",
+}
+BENCHMARKS, METHODS, METRICS = 2, 3, 4
+
+
+def slowly(rule: dict[str, object]) -> dict[str, object]:
+    steps = rule["steps"]
+    assert isinstance(steps, list)
+    return rule | {"steps": [step | {"delay_s": 0.4} for step in steps]}
+
+
+def asked(model: ScriptedServer) -> Counter[tuple[str, str]]:
+    return Counter((call["role"], json.dumps(call["messages"])) for call in model.calls)
+
+
+def test_killed_in_every_stage_it_goes_on_without_losing_doubling_or_asking_again(
+    folder: Path, prefect_server: str
+) -> None:
+    with ScriptedServer([slowly(rule) for rule in script(SETTLED)]) as model:
+        world = World(
+            folder,
+            environment(
+                model.base_url,
+                PREFECT_API_URL=prefect_server,
+                COSQA_ENCODER__SHARD_SIZE="2",
+                COSQA_ANNOTATION__SHARD_SIZE="2",
+                COSQA_ANNOTATION__CONCURRENCY="1",
+            ),
+        )
+        world.write(list(SETTLED.values()))
+
+        def holds(table: str, rows: int) -> Callable[[], bool]:
+            return lambda: world.rows(f"SELECT count(*) >= {rows} FROM {table}")[0][0] is True
+
+        world.kill_when("benchmark", (world.store / "cosqa.duckdb").exists)
+        world.kill_when("benchmark", holds("vectors", 2))
+        world.kill_when("benchmark", holds("searches", 1))
+        world.kill_when("benchmark", holds("annotations", 2))
+        finished = world.rows("SELECT query_id, code_id, seconds FROM annotations")
+        world.kill_when("benchmark", lambda: any(world.output.glob("*")))
+        world.kill_when("benchmark", holds("evaluations", 1))
+        last = world.run("benchmark")
+        assert last.returncode == 0, last.stdout
+        calls = asked(model)
+
+    assert set(finished) <= set(world.rows("SELECT query_id, code_id, seconds FROM annotations")), (
+        "what was judged before the kill is not judged again"
+    )
+    in_the_air = sum(count - 1 for count in calls.values())
+    assert in_the_air <= 2, "beyond what two workers had in the air, nothing is asked twice"
+    counts = {}
+    for table, key in KEYS.items():
+        ((total, distinct),) = world.rows(f"SELECT count(*), count(DISTINCT ({key})) FROM {table}")
+        assert total == distinct, table
+        counts[table] = total
+    n = len(SETTLED)
+    assert counts == {
+        "queries": n,
+        "codes": n,
+        "vectors": 2 * n,
+        "candidates": n,
+        "annotations": n,
+        "executions": 5,
+        "evaluations": BENCHMARKS * METHODS,
+        "scores": METHODS * METRICS * (n + 4),
+    }
+    assert sorted(path.name for path in world.output.iterdir()) == [
+        "jsonl",
+        "jsonl-agents",
+        "report.html",
+    ]
+    assert world.nothing_stays()

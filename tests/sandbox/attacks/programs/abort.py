@@ -1,0 +1,4 @@
+# Aborts, as a failed check in C would.
+import os
+
+os.abort()

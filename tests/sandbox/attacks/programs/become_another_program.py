@@ -1,0 +1,4 @@
+# Becomes a program that succeeds.
+import os
+
+os.execv("/bin/true", ["true"])

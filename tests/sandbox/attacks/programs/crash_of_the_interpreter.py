@@ -1,0 +1,4 @@
+# Reads from address nought.
+import ctypes
+
+ctypes.string_at(0)

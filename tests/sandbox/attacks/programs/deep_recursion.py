@@ -1,0 +1,6 @@
+# Calls itself for ever.
+def call():
+    return call()
+
+
+call()

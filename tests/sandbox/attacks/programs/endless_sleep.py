@@ -1,0 +1,4 @@
+# Never ends, and costs nothing.
+import time
+
+time.sleep(10**6)

@@ -1,0 +1,2 @@
+# Raises an error whose message cannot be encoded.
+raise ValueError("\udcff\ud800\x00")

@@ -1,0 +1,4 @@
+# Calls a public address.
+import socket
+
+socket.create_connection(("1.1.1.1", 53), 1)

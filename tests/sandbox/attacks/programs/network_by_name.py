@@ -1,0 +1,4 @@
+# Looks a name up.
+import socket
+
+socket.getaddrinfo("pypi.org", 443)

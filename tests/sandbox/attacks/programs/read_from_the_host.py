@@ -1,0 +1,5 @@
+# Waits for words from the host.
+import sys
+
+assert sys.stdin.read() == ""
+input()

@@ -1,0 +1,3 @@
+# Never finishes loading.
+while True:
+    pass

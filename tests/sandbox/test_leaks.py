@@ -1,0 +1,106 @@
+"""Box after box, and many at once, leave no container, file descriptor, thread or disk behind.
+
+The thousand boxes in a row, and two hundred at once through four slots, run where COSQA_SOAK=1 is
+set; a tenth of them runs always.
+"""
+
+import asyncio
+import contextlib
+import gc
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import docker
+import pytest
+
+from infra.settings import SandboxSettings
+from sandbox.base import Sandbox
+from sandbox.docker_backend import DockerSandbox
+from sandbox.engine import NAME
+from tests.sandbox.conftest import CODE, LIMITS
+from tests.sandbox.test_docker_backend import containers
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.asyncio(loop_scope="session"),
+]
+
+SOAK = os.environ.get("COSQA_SOAK") == "1"
+IN_A_ROW, AT_ONCE = (1000, 200) if SOAK else (40, 20)
+NEIGHBOURS = 20  # what others on the engine may make meanwhile
+PROGRAM = "from target import double\nopen('/tmp/left', 'w').write('x')\nassert double(2) == 4"
+
+
+async def one(sandbox: Sandbox) -> str:
+    async with sandbox.box(CODE) as box:
+        return (await box.run(PROGRAM)).outcome
+
+
+async def in_a_row(sandbox: Sandbox) -> list[str]:
+    return [await one(sandbox) for _ in range(IN_A_ROW)]
+
+
+async def at_once(sandbox: Sandbox) -> list[str]:
+    return await asyncio.gather(*(one(sandbox) for _ in range(AT_ONCE)))
+
+
+def held() -> dict[str, int]:
+    """Return what this process holds."""
+    gc.collect()
+    names = [thread.name for thread in threading.enumerate()]
+    return {
+        "files": len(list(Path("/proc/self/fd").iterdir())),
+        "threads": sum(name.startswith("sandbox") for name in names),
+    }
+
+
+def on_disk() -> int:
+    """Return how many containers, layers and volumes the engine keeps on its disk."""
+    with contextlib.closing(docker.from_env()) as client:
+        root = Path(client.info()["DockerRootDir"])
+        volumes = len(client.volumes.list())
+    folders = [root / "containers", root / "overlay2"]
+    return volumes + sum(
+        len(list(folder.iterdir())) for folder in folders if os.access(folder, os.R_OK)
+    )
+
+
+@pytest.mark.parametrize("work", [in_a_row, at_once])
+@pytest.mark.parametrize("slots", [4])
+async def test_nothing_is_left_of_many_boxes(
+    sandbox: Sandbox, work: Callable[[Sandbox], Awaitable[list[str]]], slots: int
+) -> None:
+    settings = SandboxSettings.model_validate({**LIMITS.model_dump(), "slots": slots})
+    before, kept = held(), await asyncio.to_thread(on_disk)
+    own = DockerSandbox(settings)
+    outcomes = await work(own)
+    assert outcomes == ["passed"] * len(outcomes)
+    assert len(outcomes) == (IN_A_ROW if work is in_a_row else AT_ONCE)
+    assert len(await containers(own)) <= settings.slots + settings.ready
+    name = (await own.engine()).name
+    await own.close()
+    await settle(before)
+    assert await left_of(name) == []
+    assert held() == before
+    assert await asyncio.to_thread(on_disk) - kept < NEIGHBOURS
+
+
+async def settle(before: dict[str, int]) -> None:
+    """Give worker threads the moment that they take to end."""
+    for _ in range(50):
+        if held() == before:
+            return
+        await asyncio.sleep(0.1)
+
+
+async def left_of(name: str) -> list[str]:
+    def listed() -> list[str]:
+        with contextlib.closing(docker.from_env()) as client:
+            filters: dict[str, str | list[str] | bool] = {"label": f"{NAME}={name}"}
+            found = client.containers.list(all=True, filters=filters, ignore_removed=True)
+            return [str(container.id) for container in found]
+
+    return await asyncio.to_thread(listed)

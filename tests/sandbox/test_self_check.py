@@ -1,0 +1,58 @@
+"""The Docker backend shows every behaviour, and the check tells one that does not."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from infra.records import ExecutionResult
+from sandbox.base import Box, InstallResult, Sandbox
+from sandbox.behaviours import BEHAVIOURS, Behaviour
+from sandbox.self_check import Finding, self_check
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: behaviour.name)
+async def test_every_box_shows(sandbox: Sandbox, behaviour: Behaviour) -> None:
+    (finding,) = [finding async for finding in self_check(sandbox, [behaviour])]
+    assert finding.ok, finding.detail
+
+
+class Credulous:
+    """A backend, and a box, for which every program has passed."""
+
+    async def install(self, requirements: object) -> InstallResult:
+        return InstallResult(ok=True)
+
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        code: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ExecutionResult:
+        return ExecutionResult(outcome="passed")
+
+    async def check(self) -> str:
+        return "credulous"
+
+    @asynccontextmanager
+    async def box(self, code: str) -> AsyncIterator[Box]:
+        yield self
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_a_backend_that_believes_everything_is_found_out() -> None:
+    findings = [finding async for finding in self_check(Credulous())]
+    assert len(findings) == len(BEHAVIOURS)
+    wrong = [finding for finding in findings if not finding.ok]
+    assert len(wrong) > len(findings) / 2
+    assert all(isinstance(finding, Finding) and finding.detail for finding in wrong)
+
+
+def test_there_are_at_least_forty_behaviours_of_different_names() -> None:
+    assert len({behaviour.name for behaviour in BEHAVIOURS}) == len(BEHAVIOURS) >= 40

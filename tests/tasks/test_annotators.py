@@ -1,0 +1,150 @@
+"""The comparison of annotators: figures from annotations, and a whole run on fakes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from infra.records import Annotation, Code, ExecutionResult, Pair, Query
+from infra.settings import LanguageModelSettings, SandboxSettings, Settings, StoreSettings
+from sandbox.registry import backends
+from tasks.annotators import compare_annotators, score_of, scores_of_people
+from tasks.truth import TruePair
+from tests.agents.conftest import rule
+from tests.fakes.llm_server import KEY, ScriptedServer
+from tests.fakes.sandbox import PASSED, FakeSandbox
+
+
+def true_pair(number: int, label: int, **by_people: int | None) -> TruePair:
+    pair = Pair(
+        query=Query.of(f"add {number}"),
+        code=Code.of(f"def plus(x):\n    return x + {number} * 2", name="plus"),
+    )
+    return TruePair(pair=pair, label=label, by_people=by_people)
+
+
+TRUTH = tuple(true_pair(number, int(number < 2)) for number in range(4))
+
+
+def annotation(place: int, label: int | None, **fields: Any) -> Annotation:
+    query, code = TRUTH[place].key
+    return Annotation.model_validate(
+        {
+            "query_id": query,
+            "code_id": code,
+            "recipe_id": "r",
+            "status": "undecided" if label is None else "labelled",
+            "label": label,
+            "path": "unclear_passed",
+            **fields,
+        }
+    )
+
+
+def call(cost: float | None = 0.5, tokens: int | None = 100) -> dict[str, Any]:
+    return {
+        "role": "arbiter", "attempt": 1, "model": "m", "prompt_digest": "d", "status": "ok",
+        "prompt_tokens": tokens, "completion_tokens": 20, "cost_usd": cost, "seconds": 2.0,
+        "cached": True,
+    }  # fmt: skip
+
+
+def run(outcome: str, killed: int = 0, survived: int = 0) -> dict[str, Any]:
+    trials = [{"change": "c", "outcome": "assertion_failed"}] * killed
+    trials += [{"change": "c", "outcome": "passed"}] * survived
+    result = {
+        "outcome": outcome, "seconds": 1.0, "asserts_executed": 1, "target_calls": 1
+    }  # fmt: skip
+    return {"round": 0, "program": "p", "result": result, "oracle": {"trials": trials}}
+
+
+def test_a_failed_pair_is_counted_apart_and_undecided_is_not_right() -> None:
+    made = [
+        annotation(0, 1), annotation(1, None), annotation(2, 0),
+        annotation(3, None, status="failed"),
+    ]  # fmt: skip
+    score = score_of("ours", TRUTH, made)
+    assert (score.failed, score.agreement.pairs, score.agreement.decided) == (1, 3, 2)
+    assert score.agreement.accuracy == pytest.approx(2 / 3)
+
+
+def test_test_programs_are_scored_by_what_they_prove() -> None:
+    made = [
+        annotation(0, 1, grade="valid_oracle", executions=[run("raised"), run("passed", 3, 1)]),
+        annotation(1, 1, grade="void_oracle", executions=[run("passed", 0, 4)]),
+        annotation(2, 0, grade="ungated", executions=[run("raised")]),
+        annotation(3, 0, grade="screened"),
+    ]
+    score = score_of("ours", TRUTH, made)
+    assert score.executable == pytest.approx(2 / 3)
+    assert score.valid_oracles == 0.5
+    assert score.mutation_score == pytest.approx((0.75 + 0) / 2)
+
+
+def test_cost_and_time_are_those_of_a_pair_even_when_replies_were_stored() -> None:
+    made = [annotation(0, 1, calls=[call(), call()], executions=[run("passed")]), annotation(1, 1)]
+    score = score_of("ours", TRUTH, made)
+    assert (score.tokens, score.usd, score.seconds) == (120, 0.5, 2.5)
+
+
+def test_an_unknown_cost_is_unknown_and_not_zero() -> None:
+    score = score_of("ours", TRUTH, [annotation(0, 1, calls=[call(), call(None, None)])])
+    assert (score.tokens, score.usd) == (None, None)
+
+
+def test_people_are_scored_on_what_they_were_asked() -> None:
+    truth = [true_pair(0, 1, ann=1, group=1), true_pair(1, 0, ann=1), true_pair(2, 0, group=None)]
+    scores = {score.name: score.agreement for score in scores_of_people(truth)}
+    assert (scores["ann"].pairs, scores["ann"].accuracy) == (2, 0.5)
+    assert (scores["group"].pairs, scores["group"].decided) == (2, 1)
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    program = "from target import plus\nassert plus(1) > 0"
+    script = [
+        rule("screener", {"reply": {"reason": "r", "verdict": "unclear"}}),
+        rule("judge", {"reply": {"reason": "r", "verdict": "answers"}}),
+        rule("writer", {"reply": {"reading": "r", "program": program}}),
+        rule("simulator", {"reply": {"outcome": "passed", "message": ""}}),
+        rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}}, code="* 2"),
+    ]
+    with ScriptedServer(script) as served:
+        yield served
+
+
+@pytest.fixture
+def fake_backend() -> Iterator[str]:
+    """A registered backend whose every program passes."""
+
+    def passes(program: str, installed: frozenset[str]) -> ExecutionResult:
+        return PASSED
+
+    backends.register("fake")(lambda settings: FakeSandbox(passes))
+    yield "fake"
+    del backends._entries["fake"]
+
+
+def test_all_configurations_are_scored_once_and_paid_once(
+    server: ScriptedServer, fake_backend: str, tmp_path: Path
+) -> None:
+    settings = Settings(
+        store=StoreSettings(folder=tmp_path),
+        llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
+        sandbox=SandboxSettings(backend=fake_backend),
+    )
+    models, rows = ["openai/scripted"], ("single", "writer", "simulated", "paper", "gated")
+    first = list(compare_annotators(TRUTH, settings, models, rows))  # type: ignore[arg-type]
+    assert [score.name for score in first] == [f"{row} · openai/scripted" for row in rows]
+    assert {score.agreement.accuracy for score in first} == {0.5}
+    assert {score.agreement.kappa for score in first} == {0}
+    by_row = dict(zip(rows, first, strict=True))
+    assert (by_row["single"].executable, by_row["paper"].executable) == (None, 1)
+    assert (by_row["paper"].valid_oracles, by_row["gated"].valid_oracles) == (None, 1)
+    assert by_row["gated"].mutation_score == 1
+    assert by_row["gated"].usd is None
+    asked = len(server.calls)
+    assert list(compare_annotators(TRUTH, settings, models, rows)) == first  # type: ignore[arg-type]
+    assert len(server.calls) == asked, "what was judged is not judged again"

@@ -1,0 +1,140 @@
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from infra.records import Annotation, Code, Pair, Query
+from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
+from tasks.canaries import (
+    Canary,
+    CanaryCounts,
+    CanaryWatch,
+    canaries_of,
+    canary_table,
+    counted,
+    mixed_in,
+    next_canaries,
+)
+from tasks.canary_pairs import KNOWN_ANSWERS, KnownAnswer
+
+MODEL = LanguageModelSettings(model="openai/x")
+SETTINGS = Settings(llm=MODEL)
+ALL = canaries_of(0)
+
+
+def settings(**annotation: Any) -> Settings:
+    return Settings(llm=MODEL, annotation=AnnotationSettings(**annotation))
+
+
+def judged(canary: Canary, label: int | None) -> Annotation:
+    return Annotation(
+        query_id=canary.key[0],
+        code_id=canary.key[1],
+        recipe_id="r",
+        status="undecided" if label is None else "labelled",
+        label=0 if label == 0 else label and 1,
+        path="clear_match",
+    )
+
+
+def pairs(number: int) -> list[Pair]:
+    code = Code.of("def f(): return 1")
+    return [Pair(query=Query.of(f"q {place}"), code=code) for place in range(number)]
+
+
+@pytest.mark.parametrize("known", KNOWN_ANSWERS, ids=lambda known: known.query)
+def test_each_known_answer_holds_and_its_broken_version_does_not(known: KnownAnswer) -> None:
+    right, broken, swapped = (canary for canary in ALL if canary.pair.code.text in _versions(known))
+    assert (right.label, broken.label, swapped.label) == (1, 0, 0)
+    assert (right.pair.query.text, broken.pair.query.text) == (known.query, known.query)
+    assert swapped.pair.query.text != known.query
+    assert _holds(known, right.pair.code.text)
+    assert not _holds(known, broken.pair.code.text)
+
+
+def _versions(known: KnownAnswer) -> set[str]:
+    place = KNOWN_ANSWERS.index(known)
+    return {canary.pair.code.text for canary in ALL[3 * place : 3 * place + 3]}
+
+
+def _holds(known: KnownAnswer, code: str) -> bool:
+    space: dict[str, object] = {}
+    exec(code, space)
+    try:
+        return bool(eval(known.example, space))
+    except TypeError:  # the broken version gave something else altogether
+        return False
+
+
+def test_canaries_of_another_generation_are_the_same_under_other_names() -> None:
+    first, later = ALL, canaries_of(3)
+    assert not {canary.key for canary in first} & {canary.key for canary in later}
+    assert [canary.label for canary in first] == [canary.label for canary in later]
+    assert "def is_even_3(number):" in {canary.pair.code.text.split("\n")[0] for canary in later}
+
+
+def test_a_run_has_canaries_of_every_kind_but_no_more_than_a_tenth() -> None:
+    assert next_canaries(set(), 0, SETTINGS) == ()
+    assert next_canaries(set(), 5, SETTINGS) == ALL[:3]
+    assert len(next_canaries(set(), 60, SETTINGS)) == 6
+    assert len(next_canaries(set(), 10**6, SETTINGS)) == 12
+    assert next_canaries(set(), 10**6, settings(canaries=0)) == ()
+    assert len(next_canaries(set(), 10**6, Settings())) == 3, "a demonstration shows the road"
+
+
+def test_no_run_asks_what_an_earlier_one_has_asked() -> None:
+    done = {canary.key for canary in ALL[:30]}
+    assert next_canaries(done, 10**6, SETTINGS) == ALL[30:]
+    done |= {canary.key for canary in ALL}
+    assert next_canaries(done, 10**6, SETTINGS) == canaries_of(1)[:12]
+
+
+@pytest.mark.parametrize(("number", "birds"), [(0, 0), (1, 3), (7, 3), (40, 12), (500, 12)])
+def test_canaries_are_mixed_in_early_and_nothing_is_lost(number: int, birds: int) -> None:
+    ours = pairs(number)
+    mixed = mixed_in(ours, ALL[:birds])
+    planted = {canary.pair.code.code_id for canary in ALL}
+    assert [pair for pair in mixed if pair.code.code_id not in planted] == ours
+    assert len(mixed) == number + birds
+    places = [place for place, pair in enumerate(mixed) if pair.code.code_id in planted]
+    assert max(places, default=0) <= 11 * birds
+    if number > 10:
+        assert min(b - a for a, b in pairwise(places)) > 1
+
+
+def test_false_passes_and_false_fails_are_counted_apart() -> None:
+    right, broken, swapped, right_2 = ALL[:4]
+    answers = {canary.key: canary.label for canary in ALL}
+    made = [judged(right, 0), judged(broken, 1), judged(swapped, 0), judged(right_2, None)]
+    stranger = Annotation(
+        query_id="q", code_id="c", recipe_id="r", status="labelled", label=1, path="clear_match"
+    )
+    counts = counted([*made, stranger], answers)
+    assert counts == CanaryCounts(judged=3, wrong_codes=2, false_passes=1, false_fails=1)
+    assert (counts.right_codes, counts.wrong) == (1, 2)
+    assert "| 2 | 1 | false passes |" in canary_table(counts)
+
+
+def watch(wrong: int, right: int, chosen: Settings = SETTINGS) -> CanaryWatch:
+    made = CanaryWatch({canary.key: canary.label for canary in ALL}, chosen)
+    made.see(judged(canary, 1 - canary.label) for canary in ALL[:wrong])
+    made.see(judged(canary, canary.label) for canary in ALL[wrong : wrong + right])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "alarmed"), [(3, 3, True), (5, 0, False), (4, 6, False), (5, 7, True)]
+)
+def test_too_many_wrong_answers_raise_the_alarm_once_enough_are_known(
+    wrong: int, right: int, alarmed: bool
+) -> None:
+    alarm = watch(wrong, right).alarm
+    assert (alarm is not None) is alarmed
+    if alarm:
+        assert f"judged {wrong} of {wrong + right} pairs with known answers wrongly" in str(alarm)
+
+
+def test_the_limit_is_a_setting_and_a_demonstration_is_never_stopped() -> None:
+    assert watch(3, 3, settings(canary_limit=0.6)).alarm is None
+    assert watch(1, 9, settings(canary_limit=0.0)).alarm is not None
+    assert watch(12, 0, Settings()).alarm is None

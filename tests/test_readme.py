@@ -1,0 +1,47 @@
+"""The law of the documentation: what it tells people to type exists."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer
+
+from flows.cli import app
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LINES = [
+    words
+    for block in re.findall(r"```bash\n(.*?)```", README, flags=re.DOTALL)
+    for line in block.splitlines()
+    if (words := shlex.split(line, comments=True))
+]
+
+
+def commands(program: str) -> list[list[str]]:
+    return [words[1:] for words in LINES if words[0] == program]
+
+
+@pytest.mark.parametrize("words", commands("cosqa"), ids=" ".join)
+def test_every_command_and_option_exists(words: list[str]) -> None:
+    group = typer.main.get_command(app)
+    with group.make_context("cosqa", list(words)) as context:
+        name, command, rest = group.resolve_command(context, list(words))  # type: ignore[attr-defined]
+        command.make_context(name, rest, parent=context)
+
+
+@pytest.mark.parametrize("words", commands("make"), ids=" ".join)
+def test_every_target_exists(words: list[str]) -> None:
+    subprocess.run(["make", "--dry-run", *words], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_the_two_commands_stand_first() -> None:
+    assert [words[:2] for words in LINES[:2]] == [["make", "run"], ["make", "test"]]
+
+
+def test_every_file_and_folder_that_is_named_exists() -> None:
+    named = set(re.findall(r"`((?:flows|tasks|agents|sandbox|infra|tests)/[\w/.*-]*)`", README))
+    assert named
+    assert [name for name in named if not list(ROOT.glob(name.rstrip("/")))] == []
