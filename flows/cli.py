@@ -12,6 +12,7 @@ from flows import sandbox_cli
 from flows.annotators import app as annotators
 from flows.evaluation_commands import diff, leaderboard
 from flows.options import settings_from
+from flows.suite_commands import suite
 from infra.errors import CosqaError
 from infra.settings import Settings, load_settings
 from infra.settings_reference import settings_reference
@@ -111,6 +112,7 @@ app.add_typer(annotators, name="annotators")
 app.add_typer(sandbox_cli.app)
 app.command("leaderboard")(leaderboard)
 app.command("diff")(diff)
+app.add_typer(suite, name="suite")
 
 
 @app.command("settings")

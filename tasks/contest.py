@@ -176,7 +176,7 @@ def write_leaderboard(
 
     Raises:
         SettingsError: Two runs have one name.
-        SourceError: A run is malformed.
+        SourceError: A run is malformed, or belongs to another benchmark.
     """
     rankings = _rankings(runs)
     board, scores = _standings(contest, rankings, settings)
@@ -207,7 +207,7 @@ def stand_methods(
 
     Raises:
         SettingsError: Two runs have one name.
-        SourceError: A run is malformed.
+        SourceError: A run is malformed, or belongs to another benchmark.
     """
     return _standings(contest, _rankings(runs), settings)
 
@@ -219,6 +219,7 @@ def _standings(
     judged: Mapping[str, Mapping[str, float]] | None = None,
 ) -> tuple[Leaderboard, list[MethodScores]]:
     benchmark, benchmark_id = _opened(contest.folder)
+    _refuse_strangers(rankings, benchmark)
     scores = _scores(rankings, judged or _qrels(benchmark), contest)
     depth = settings.evaluation.depth
     return stand(benchmark, benchmark_id, scores, contest.metrics, depth), scores
@@ -280,6 +281,16 @@ def _rankings(runs: Sequence[Run]) -> dict[str, Rankings]:
     if repeated:
         raise SettingsError(f"two runs are named {repeated[0]!r}: rename one of the files")
     return {run.method: read_run(run.file) for run in runs}
+
+
+def _refuse_strangers(rankings: Mapping[str, Rankings], benchmark: Benchmark) -> None:
+    queries = {query.query_id for query in benchmark.queries}
+    for method, ranked in rankings.items():
+        if queries.isdisjoint(ranked.query_ids):
+            raise SourceError(
+                f"run {method!r} ranks none of the queries of {benchmark.name}: it belongs to "
+                "another benchmark"
+            )
 
 
 def _write_unjudged(file: Path, unjudged: Sequence[Unjudged]) -> None:

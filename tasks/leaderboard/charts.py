@@ -108,7 +108,8 @@ def recall_chart(leaderboard: Leaderboard) -> RecallChart:
     def y(recall: float) -> float:
         return round(base - recall * _PLOT, 2)
 
-    labels = _apart([y(each.recall[RECALL_DEPTHS[-1]]) for each in leaderboard.standings], 15)
+    ends = [y(each.recall[RECALL_DEPTHS[-1]]) for each in leaderboard.standings]
+    labels = _apart(ends, gap=15, lowest=base)
     lines = [
         Line(
             points=" ".join(f"{x(depth)},{y(recall)}" for depth, recall in each.recall.items()),
@@ -131,10 +132,17 @@ def recall_chart(leaderboard: Leaderboard) -> RecallChart:
     )
 
 
-def _apart(places: Sequence[float], gap: float) -> list[float]:
-    """Return places for labels, in the same order from the top, at least ``gap`` apart."""
+def _apart(places: Sequence[float], gap: float, lowest: float) -> list[float]:
+    """Return places for labels, in the same order from the top, at least ``gap`` apart.
+
+    They are moved down, and up again where that would end below ``lowest``.
+    """
     apart = list(places)
-    order = sorted(range(len(places)), key=lambda place: places[place], reverse=True)
-    for lower, upper in pairwise(order):
+    order = sorted(range(len(places)), key=places.__getitem__)
+    for upper, lower in pairwise(order):
+        apart[lower] = max(apart[lower], apart[upper] + gap)
+    if order:
+        apart[order[-1]] = min(apart[order[-1]], lowest)
+    for lower, upper in pairwise(reversed(order)):
         apart[upper] = min(apart[upper], apart[lower] - gap)
     return apart

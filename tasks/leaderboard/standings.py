@@ -1,5 +1,6 @@
 """The table's content: means with intervals, and which differences are more than chance."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
@@ -8,6 +9,7 @@ import numpy as np
 
 from infra.records import Query, Record
 from tasks.export import Benchmark
+from tasks.leaderboard.consistency import Consistency, consistency
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
 
@@ -62,6 +64,7 @@ class Leaderboard(Record):
         scored: Queries with a relevant code, over which means are taken.
         level: Of the confidence intervals.
         depth: Length of the rankings.
+        consistency: How each metric treats queries with many matches, where there are such.
     """
 
     benchmark: str
@@ -77,6 +80,7 @@ class Leaderboard(Record):
     metrics: tuple[str, ...]
     standings: tuple[Standing, ...]
     hardest: tuple[HardQuery, ...]
+    consistency: tuple[Consistency, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,9 @@ def stand(
             for each in ranked
         ),
         hardest=_hardest(benchmark, ranked, first),
+        consistency=consistency(
+            {each.method: each.values for each in ranked}, _matches(benchmark), metrics
+        ),
     )
 
 
@@ -162,9 +169,7 @@ def _hardest(
     if not scores:
         return ()
     texts: dict[str, Query] = {query.query_id: query for query in benchmark.queries}
-    relevant: dict[str, int] = {}
-    for label in benchmark.labels:
-        relevant[label.query_id] = relevant.get(label.query_id, 0) + (label.relevance > 0)
+    relevant = _matches(benchmark)
     queries = sorted(scores[0].values[metric])
     table = np.array([[each.values[metric][query] for query in queries] for each in scores])
     order = np.lexsort((queries, table.mean(axis=0), table.max(axis=0)))[:_HARDEST]
@@ -178,6 +183,10 @@ def _hardest(
         )
         for place in order.tolist()
     )
+
+
+def _matches(benchmark: Benchmark) -> Counter[str]:
+    return Counter(label.query_id for label in benchmark.labels if label.relevance > 0)
 
 
 def _array(values: Mapping[str, float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

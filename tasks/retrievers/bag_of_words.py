@@ -8,7 +8,7 @@ from scipy import sparse
 
 from infra.records import Code, Query
 from tasks.retrievers import retrievers
-from tasks.retrievers.rankings import Rankings, rank_scores
+from tasks.retrievers.rankings import Rankings, rank_in_blocks
 from tasks.retrievers.tokens import words
 
 
@@ -23,8 +23,12 @@ class BagOfWords:
         vocabulary: dict[str, int] = {}
         documents = _unit_counts(list(text_by_id.values()), vocabulary, grow=True)
         asked = _unit_counts(list(query_by_id.values()), vocabulary, grow=False)
-        scores = (asked @ documents.T).toarray()
-        return rank_scores(list(query_by_id), list(text_by_id), scores, depth)
+        return rank_in_blocks(
+            list(query_by_id),
+            list(text_by_id),
+            lambda rows: (asked[rows] @ documents.T).toarray(),
+            depth,
+        )
 
 
 def _unit_counts(

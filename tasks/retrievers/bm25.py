@@ -7,7 +7,7 @@ import numpy as np
 
 from infra.records import Code, Query
 from tasks.retrievers import retrievers
-from tasks.retrievers.rankings import Rankings, rank_scores
+from tasks.retrievers.rankings import Rankings, rank_in_blocks
 from tasks.retrievers.tokens import words
 
 
@@ -28,9 +28,15 @@ class BM25:
         """Return the ``depth`` codes with the highest BM25 score for each query."""
         ordered = sorted(codes, key=lambda code: code.code_id)
         self._index.index([words(code.text) for code in ordered], show_progress=False)
-        scores = np.stack([self._scores(words(query.text), len(ordered)) for query in queries])
-        query_ids = [query.query_id for query in queries]
-        return rank_scores(query_ids, [code.code_id for code in ordered], scores, depth)
+        asked = [words(query.text) for query in queries]
+        return rank_in_blocks(
+            [query.query_id for query in queries],
+            [code.code_id for code in ordered],
+            lambda rows: np.array(
+                [self._scores(text, len(ordered)) for text in asked[rows]], np.float32
+            ).reshape(-1, len(ordered)),
+            depth,
+        )
 
     def _scores(
         self, asked: list[str], documents: int

@@ -1,6 +1,6 @@
 """Ranked lists, compactly."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,7 @@ import pyarrow as pa
 
 Positions = npt.NDArray[np.int64]
 NOTHING = -1
+_CELLS_AT_ONCE = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,46 @@ def rank_scores(
         depth: Length of the rankings.
     """
     depth = min(depth, len(code_ids))
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    order = np.array([_best(row, depth) for row in scores], np.int64).reshape(-1, depth)
     ranked = np.take_along_axis(scores, order, axis=1).astype(np.float64)
     return Rankings(query_ids, code_ids, order, ranked)
+
+
+def rank_in_blocks(
+    query_ids: Sequence[str],
+    code_ids: Sequence[str],
+    score: Callable[[slice], npt.NDArray[np.floating]],
+    depth: int,
+) -> Rankings:
+    """Return rankings from a table of scores that is too large to stand in memory at once.
+
+    Args:
+        query_ids: (n,) one for each row.
+        code_ids: (m,) one for each column, in ascending order.
+        score: Rows → (rows, m) scores of these queries; higher is better.
+        depth: Length of the rankings.
+    """
+    step = max(1, _CELLS_AT_ONCE // max(len(code_ids), 1))
+    starts = range(0, max(len(query_ids), 1), step)
+    blocks = [slice(start, start + step) for start in starts]
+    ranked = [rank_scores(query_ids[rows], code_ids, score(rows), depth) for rows in blocks]
+    return Rankings(
+        query_ids,
+        code_ids,
+        np.vstack([block.codes for block in ranked]),
+        np.vstack([block.scores for block in ranked]),
+    )
+
+
+def _best(scores: npt.NDArray[np.floating], depth: int) -> Positions:
+    """Return the places of the highest scores, ties in rising order of place."""
+    if depth < len(scores):
+        lowest = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+        places = np.flatnonzero(scores >= lowest)
+    else:
+        places = np.arange(len(scores))
+    best: Positions = places[np.argsort(-scores[places], kind="stable")][:depth]
+    return best
 
 
 def rankings_of(run: Mapping[str, Mapping[str, float]]) -> Rankings:

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from infra.records import Code, Query
 from tasks.retrievers import retrievers
-from tasks.retrievers.rankings import Rankings, rank_scores
+from tasks.retrievers.rankings import Rankings, rank_in_blocks
 from tasks.retrievers.tokens import words
 
 
@@ -31,9 +31,13 @@ class TfIdf:
             len(ordered) / np.maximum(np.bincount(counts.indices, minlength=counts.shape[1]), 1)
         )
         asked = _counts([words(query.text) for query in queries], vocabulary)
-        scores = (_weighed(asked, rarity) @ _weighed(counts, rarity).T).toarray()
-        query_ids = [query.query_id for query in queries]
-        return rank_scores(query_ids, [code.code_id for code in ordered], scores, depth)
+        documents, questions = _weighed(counts, rarity), _weighed(asked, rarity)
+        return rank_in_blocks(
+            [query.query_id for query in queries],
+            [code.code_id for code in ordered],
+            lambda rows: (questions[rows] @ documents.T).toarray(),
+            depth,
+        )
 
 
 def _counts(texts: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> sparse.csr_array:

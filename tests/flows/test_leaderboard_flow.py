@@ -80,6 +80,7 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
         ({"metric": "NDCQ"}, UnknownNameError, "unknown metric 'NDCQ'"),
         ({"runs": ["a/x.trec", "b/x.trec"]}, SettingsError, "two runs are named 'x'"),
         ({"runs": ["absent.trec"]}, SourceError, "absent.trec cannot be read"),
+        ({"runs": ["stranger.trec"]}, SourceError, "'stranger' ranks none of the queries of toy"),
         ({"annotate_unjudged": True}, PublishError, "was not published from the store"),
     ],
 )
@@ -90,6 +91,7 @@ def test_what_cannot_be_done_is_said(
     error: type[Exception],
     message: str,
 ) -> None:
+    (tmp_path / "stranger.trec").write_text("q Q0 c 1 1.0 t\n")
     settings = settings_in(tmp_path, str(change.get("method", "bm25")))
     metrics = (str(change["metric"]),) if "metric" in change else ()
     evaluation = settings.evaluation.model_copy(update={"metrics": metrics})
@@ -97,7 +99,7 @@ def test_what_cannot_be_done_is_said(
     with pytest.raises(error, match=message):
         leaderboard(
             Path(str(change.get("benchmark", export))),
-            runs=[Path(str(run)) for run in runs] if isinstance(runs, list) else [],
+            runs=[tmp_path / str(run) for run in runs] if isinstance(runs, list) else [],
             settings=settings.model_copy(update={"evaluation": evaluation}),
             annotate_unjudged=bool(change.get("annotate_unjudged", False)),
         )

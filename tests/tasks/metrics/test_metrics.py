@@ -9,13 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import pytrec_eval
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infra.errors import UnknownNameError
 from tasks.metrics import STANDARD, Variant, evaluate, metrics
 from tasks.retrievers.rankings import NOTHING, Rankings, rank_rows, rank_scores, rankings_of
 from tests.tasks.metrics.cases import CODES, Qrels, Run, as_run, random_case
+
+QUICK = settings(deadline=None, max_examples=60)
 
 Value = TypeVar("Value")
 # A name of every family with a cut-off, and of every family that does without.
@@ -105,6 +107,7 @@ def test_families_that_libraries_know_are_all_compared() -> None:
     assert compared | {"MMRR", "NDCG-exp"} == set(metrics.names())
 
 
+@QUICK
 @given(seed=st.integers(0, 10_000))
 def test_every_metric_lies_between_0_and_1(seed: int) -> None:
     rankings, qrels = random_case(seed)
@@ -112,6 +115,7 @@ def test_every_metric_lies_between_0_and_1(seed: int) -> None:
         assert all(0.0 <= value <= 1.0 + 1e-12 for value in values.values()), name
 
 
+@QUICK
 @given(seed=st.integers(0, 10_000), rank=st.integers(1, 29))
 def test_swapping_a_relevant_result_down_never_helps(seed: int, rank: int) -> None:
     rankings, qrels = random_case(seed)
@@ -133,6 +137,7 @@ def shuffled(items: dict[str, Value], order: random.Random) -> dict[str, Value]:
     return dict(order.sample(list(items.items()), len(items)))
 
 
+@QUICK
 @given(seed=st.integers(0, 10_000), order=st.randoms())
 def test_the_order_in_which_results_and_labels_come_changes_nothing(
     seed: int, order: random.Random

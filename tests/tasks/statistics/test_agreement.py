@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
@@ -13,6 +13,8 @@ from tasks.statistics.agreement import (
     cronbach_alpha,
     krippendorff_alpha,
 )
+
+QUICK = settings(deadline=None, max_examples=60)
 
 N = np.nan
 # Four judges, twelve units: the worked example of Krippendorff's "Computing Krippendorff's
@@ -44,6 +46,7 @@ def test_alpha_is_1_for_perfect_agreement_and_undefined_without_variation() -> N
     assert np.isnan(krippendorff_alpha(np.full((2, 3), N), "ordinal"))
 
 
+@QUICK
 @given(GRADES)
 def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     first, second = (list(ratings) for ratings in zip(*pairs, strict=True))

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.statistics.comparisons import compare, holm, randomisation_test
+
+QUICK = settings(deadline=None, max_examples=60)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.2, 0.6])
@@ -38,6 +40,7 @@ def test_holm_steps_down(p_values: list[float], expected: list[float]) -> None:
     assert holm(np.array(p_values)).tolist() == pytest.approx(expected)
 
 
+@QUICK
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_a_correction_never_lowers_a_p_value_nor_changes_their_order(values: list[float]) -> None:
     p_values = np.array(values)

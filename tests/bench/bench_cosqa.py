@@ -1,0 +1,152 @@
+"""CoSQA's 500 development queries over 6,267 functions: scores, intervals, marks, other judges.
+
+    COSQA_DATA=<folder with CoSQA's files> python -m tests.bench.bench_cosqa [--without-encoder]
+
+Prints the leaderboard of the lexical methods, MiniLM and their fusion, then how far the same runs'
+means by BEIR's evaluator and by mteb are from ours, where these are installed (they round to five
+places).
+"""
+
+import argparse
+import importlib
+import importlib.util
+import os
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from infra.settings import SourceSettings
+from tasks.encoders import Kind, encoders
+from tasks.export import Benchmark, benchmark_fingerprint
+from tasks.interchange.mteb_task import ReplayedRun, mteb_task
+from tasks.leaderboard import (
+    METRICS,
+    RECALL_DEPTHS,
+    MethodScores,
+    judged_share,
+    leaderboard_markdown,
+    stand,
+)
+from tasks.methods import Ranker
+from tasks.metrics import evaluate, mean
+from tasks.retrievers import Rankings
+from tasks.sources.cosqa import CosqaSource
+from tasks.vector_files import Vectors
+
+LEXICAL = ("bag-of-words", "tf-idf", "bm25")
+WITH_ENCODER = ("minilm", "bm25+minilm")
+DEPTH = 1000
+ROUNDED = {"NDCG@10": "ndcg_at_10", "MAP@100": "map_at_100", "Recall@10": "recall_at_10"}
+Qrels = Mapping[str, Mapping[str, float]]
+
+
+def development_benchmark(folder: Path) -> Benchmark:
+    """Return CoSQA's development queries over its code base."""
+    collected = CosqaSource(SourceSettings(name="cosqa", path=folder)).read()["cosqa"]
+    return Benchmark(
+        name="cosqa-dev-500",
+        label_origin=collected.labels[0].origin,
+        queries=collected.queries,
+        codes=collected.codes,
+        labels=collected.labels,
+        sources=(collected.info,),
+    )
+
+
+class Embedded:
+    """A benchmark's vectors, made once for each encoder."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
+        self._made: dict[str, tuple[Vectors, Vectors]] = {}
+
+    def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
+        """Return the queries' vectors."""
+        texts = {query.query_id: query.text for query in self._benchmark.queries}
+        row_of = {query: row for row, query in enumerate(texts)}
+        rows: Vectors = self._vectors(encoder)[0][[row_of[query] for query in ids]]
+        return rows
+
+    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
+        """Yield the codes' vectors."""
+        yield [code.code_id for code in self._benchmark.codes], self._vectors(encoder)[1]
+
+    def _vectors(self, encoder: str) -> tuple[Vectors, Vectors]:
+        if encoder not in self._made:
+            model = encoders.get(encoder)()
+
+            def embed(texts: Sequence[str], kind: Kind) -> Vectors:
+                return model.encode(texts, kind, batch_size=32)
+
+            self._made[encoder] = (
+                embed([query.text for query in self._benchmark.queries], "query"),
+                embed([code.text for code in self._benchmark.codes], "code"),
+            )
+        return self._made[encoder]
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--without-encoder", action="store_true")
+    methods = LEXICAL if parser.parse_args().without_encoder else LEXICAL + WITH_ENCODER
+    warnings.simplefilter("ignore")
+    benchmark = development_benchmark(Path(os.environ["COSQA_DATA"]))
+    qrels: dict[str, dict[str, float]] = {}
+    for label in benchmark.labels:
+        qrels.setdefault(label.query_id, {})[label.code_id] = label.relevance
+    ranker = Ranker(benchmark.queries, benchmark.codes, Embedded(benchmark))
+    runs = {}
+    for method in methods:
+        started = time.perf_counter()
+        runs[method] = ranker.rank(method, DEPTH)
+        print(f"{method}: ranked in {time.perf_counter() - started:.1f} s")
+    print(table(benchmark, runs, qrels))
+    for method, rankings in runs.items():
+        print(f"{method}: {other_judges(benchmark, rankings, qrels)}")
+
+
+def table(benchmark: Benchmark, runs: Mapping[str, Rankings], qrels: Qrels) -> str:
+    """Return the leaderboard."""
+    names = dict.fromkeys([*METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS)])
+    scores = [
+        MethodScores(method, evaluate(rankings, qrels, names), judged_share(rankings, qrels))
+        for method, rankings in runs.items()
+    ]
+    board = stand(benchmark, benchmark_fingerprint(benchmark), scores, METRICS, DEPTH)
+    return leaderboard_markdown(board)
+
+
+def other_judges(benchmark: Benchmark, rankings: Rankings, qrels: Qrels) -> str:
+    """Return how far the means of other evaluators are from ours, rounded as they round."""
+    means = {
+        name: round(mean(values.values()), 5)
+        for name, values in evaluate(rankings, qrels, ROUNDED).items()
+    }
+    said = []
+    if importlib.util.find_spec("beir"):
+        found = by_beir(rankings, qrels)
+        said.append(f"BEIR {max(abs(found[name] - means[name]) for name in means):.0e} apart")
+    if importlib.util.find_spec("mteb"):
+        mteb = importlib.import_module("mteb")
+        result = mteb.evaluate(ReplayedRun("a/run", rankings), mteb_task(benchmark), cache=None)
+        scores = result.task_results[0].scores["test"][0]
+        apart = max(abs(scores[theirs] - means[name]) for name, theirs in ROUNDED.items())
+        said.append(f"mteb {apart:.0e} apart")
+    return ", ".join(said) or "no other evaluator is installed"
+
+
+def by_beir(rankings: Rankings, qrels: Qrels) -> dict[str, float]:
+    """Return the means of BEIR's own evaluator."""
+    evaluator = importlib.import_module("beir.retrieval.evaluation").EvaluateRetrieval
+    run: dict[str, dict[str, float]] = {query: {} for query in qrels}
+    for query, code, _ in rankings.rows():
+        run[query][code] = float(rankings.depth - len(run[query]))
+    judged = {query: {c: int(r) for c, r in of.items()} for query, of in qrels.items()}
+    tables = evaluator.evaluate(judged, run, [10, 100])
+    return {name: value for each in tables for name, value in each.items()}
+
+
+if __name__ == "__main__":
+    main()

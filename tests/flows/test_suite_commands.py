@@ -1,0 +1,60 @@
+"""``cosqa suite`` on small files of the published forms."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.suite_commands import suite
+from infra.errors import SourceError
+from tests.tasks.suites.test_annotation_sheets import FIRST, SECOND, sheets
+from tests.tasks.suites.test_codesearchnet import ANNOTATIONS, PREDICTIONS, QUERIES
+from tests.tasks.suites.test_neural_code_search import SHEET
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.suite_commands.console.width", 200)
+
+
+def said(*arguments: str) -> str:
+    result = CliRunner().invoke(suite, arguments)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def test_the_challenge_is_scored_by_language_with_its_mean(tmp_path: Path) -> None:
+    contents = {"queries": QUERIES, "annotations": ANNOTATIONS, "predictions": PREDICTIONS}
+    options = []
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+        options += [f"--{name}", str(tmp_path / name)]
+    output = said("challenge", *options)
+    assert "java 1.000 0.631 1 100.0%" in output
+    assert "without predictions, counted as 0: go" in output
+
+
+def test_the_score_sheet_gives_each_method_its_line(tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text(SHEET)
+    output = said("score-sheet", str(tmp_path / "sheet.csv"))
+    assert "NCS 1 3 3 0.425" in output
+    assert "UNIF_android 1 1 2 0.297" in output
+
+
+def test_agreement_is_said_for_all_and_for_every_two(tmp_path: Path) -> None:
+    output = said("agreement", *map(str, sheets(tmp_path, FIRST, SECOND)))
+    assert "2 annotators, 3 pairs graded by two or more" in output
+    assert "ann, bob 3 66.7% 0.400" in output
+
+
+def test_what_does_not_vary_has_no_agreement_to_speak_of(tmp_path: Path) -> None:
+    same = "annotator,query,code,relevance\nann,q,c,1\nbob,q,c,1\n"
+    output = said("agreement", *map(str, sheets(tmp_path, same)))
+    assert "alpha, nominal: undefined: all grades are equal" in output
+
+
+def test_a_bad_file_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text(SHEET.replace("NF", "none"))
+    result = CliRunner().invoke(suite, ["score-sheet", str(tmp_path / "sheet.csv")])
+    assert isinstance(result.exception, SourceError)
+    assert "sheet.csv:2: NCS FRank is 'none'" in str(result.exception)

@@ -1,0 +1,62 @@
+"""Vectors are found by the content of a text, whatever benchmark holds it under whatever id."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infra.records import Code, Label, Query, SourceInfo
+from infra.settings import Settings, StoreSettings
+from infra.store import Database, open_database, vectors
+from tasks.embed import encoder_key
+from tasks.encoders import Kind, encoders
+from tasks.export import Benchmark
+from tasks.text_vectors import TextVectors
+from tasks.vector_files import write_vectors
+
+ENCODER = encoders.names()[0]
+TEXTS = ["def f(x):\n    return x", "def g(x):\n    return x + 1"]
+ROWS = np.array([[1, 0], [0, 1]], np.float32)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    """A store that has the vectors of two functions and of a query under their own ids."""
+    made = open_database(StoreSettings(folder=tmp_path))
+    held: dict[Kind, list[str]] = {
+        "code": [Code.of(text).code_id for text in TEXTS],
+        "query": [Query.of("add one").query_id],
+    }
+    for kind, ids in held.items():
+        write_vectors(made.settings.vectors / f"{kind}.parquet", ids, ROWS[: len(ids)])
+        vectors.record_file(made, encoder_key(ENCODER), kind, f"{kind}.parquet", ids)
+    return made
+
+
+def foreign() -> Benchmark:
+    """The same texts under other ids, one of them twice and with other white space."""
+    texts = [TEXTS[1], TEXTS[0] + "  \n", TEXTS[1]]
+    return Benchmark(
+        name="foreign",
+        label_origin="people",
+        queries=(Query(query_id="1", text="add  one"),),
+        codes=tuple(Code(code_id=f"d{n}", text=text) for n, text in enumerate(texts)),
+        labels=(Label(query_id="1", code_id="d0", origin="people", relevance=1.0),),
+        sources=(SourceInfo(name="s", licence="MIT", revision="1", location="here"),),
+    )
+
+
+def test_known_texts_are_not_embedded_again(database: Database) -> None:
+    source = TextVectors(foreign(), database, Settings(store=database.settings))
+    ((ids, rows),) = source.codes(ENCODER)
+    assert list(ids) == ["d0", "d1", "d2"]
+    assert np.array_equal(rows, ROWS[[1, 0, 1]])
+    assert np.array_equal(source.queries(ENCODER, ["1"]), ROWS[:1])
+
+
+def test_files_are_asked_only_for_what_they_hold(database: Database) -> None:
+    known = Code.of(TEXTS[0]).code_id
+    found = vectors.files_holding(database, encoder_key(ENCODER), "code", [known, "unknown"])
+    assert found == {"code.parquet": [known]}
+    assert vectors.files_holding(database, "another", "code", [known]) == {}
+    assert vectors.files_holding(database, encoder_key(ENCODER), "query", [known]) == {}
