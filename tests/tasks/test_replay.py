@@ -83,7 +83,9 @@ def test_all_labels_of_all_recipes_are_derived_again_byte_for_byte(store: Databa
 def test_a_label_that_was_changed_by_hand_is_found(store: Database) -> None:
     with store.transaction() as tx:
         tx.execute("UPDATE annotations SET label = 1 - label WHERE path = 'clear_match'")
-    with pytest.raises(ReplayError, match=r"(?s)1 of 4 labels .* stored \('labelled', 0, 'screened'\)"):
+    with pytest.raises(
+        ReplayError, match=r"(?s)1 of 4 labels .* stored \('labelled', 0, 'screened'\)"
+    ):
         derived(store)
 
 
