@@ -19,7 +19,8 @@ from infra.records import Code, ExecutionResult, Pair, Query
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
 
 _REPLIES = Path(__file__).with_name("cosqa_replies.json")
-_AGENTS = ("screener", "writer", "blind_writer", "fixer", "arbiter")
+_AGENTS = ("screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge")
+_VERDICTS = ("does_not_answer", "answers")
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,21 @@ class Scripted:
         return int(self.replies["screener"]["verdict"] == "clear_match")
 
     def rules(self) -> Iterator[dict[str, Any]]:
-        """Yield the scripted server's rules."""
+        """Yield the scripted server's rules; who only reads or imagines says what the label says.
+
+        What the reader of a single pass misses is what tests are for, so it finds that the code of
+        every unclear pair answers.
+        """
+        right = bool(self.label)
+        said = {
+            **self.replies,
+            "judge": {"reason": "It reads well.", "verdict": _VERDICTS[right or self.unclear]},
+            "simulator": {"outcome": "passed" if right else "assertion_failed", "message": ""},
+        }
         for role in _AGENTS:
-            if role in self.replies:
-                step = {"reply": self.replies[role]}
-                yield {"role": role, "query": self.pair.query.text, "steps": [step]}
+            if role in said:
+                query = self.pair.query.text
+                yield {"role": role, "query": query, "steps": [{"reply": said[role]}]}
 
 
 def scripted_pairs() -> list[Scripted]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from agents import Endpoint, build_committee
+from agents import Committee, Endpoint, build_committee
 from infra.records import Code, Pair, Query
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
 from tests.agents.conftest import rule
@@ -45,14 +45,19 @@ def script(number: int, delay_s: float) -> Iterator[dict[str, object]]:
             yield rule(role, {"reply": reply, "delay_s": delay_s}, query=query)
 
 
-async def judge(base_url: str, folder: Path, number: int, at_once: int) -> None:
-    """Judge the pairs and print query, label and path of each."""
+def committee_for(base_url: str, folder: Path) -> Committee:
+    """Return a committee on the server, its replies kept in the folder, its boxes made up."""
     settings = Settings(
         llm=LanguageModelSettings(model="openai/scripted"), store=StoreSettings(folder=folder)
     )
     sandbox = FakeSandbox(lambda program, installed: PASSED if "0" in program else FAILED)
     endpoint = Endpoint(base_url=base_url, api_key=SecretStr(KEY))
-    committee = build_committee(settings, "recipe", sandbox, str, endpoint)
+    return build_committee(settings, "recipe", sandbox, str, endpoint)
+
+
+async def judge(base_url: str, folder: Path, number: int, at_once: int) -> None:
+    """Judge the pairs and print query, label and path of each."""
+    committee = committee_for(base_url, folder)
     limit = asyncio.Semaphore(at_once)
 
     async def one(pair: Pair) -> None:
