@@ -3,8 +3,8 @@
     python -m tests.bench.bench_committee [--pairs 1000] [--at-once 256] [--processes 2]
 
 A third of the pairs is unclear and asks three agents. The rival is the ideal: nothing but the
-model's latency, with all places taken at all times. Workers are processes, as on Ray; each prints
-the memory that it held after a tenth of its pairs and at its end.
+model's latency, with all places taken at all times. Workers are processes, as on Ray; their imports
+are not counted. Each prints the memory that it held after a tenth of its pairs and at its end.
 """
 
 import argparse
@@ -48,6 +48,7 @@ async def work(base_url: str, folder: Path, numbers: range, at_once: int) -> Non
             if done == tenth:
                 early = memory_mb()
 
+    await committee.judge(next(waiting))  # imports litellm, once for the life of a worker
     started = time.perf_counter()
     await asyncio.gather(*(place() for _ in range(at_once)))
     taken = time.perf_counter() - started
