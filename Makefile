@@ -30,7 +30,7 @@ setup: $(READY)  ## Make the virtual environment and fetch the embedded model
 	$(BIN)/python -m agents.fetch_embedded_model
 
 engine:  ## Make sure of a Docker engine and of the sandbox image
-	infra/docker/ensure_engine.sh
+	PYTHON=$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) infra/docker/ensure_engine.sh
 
 clean:  ## Remove the virtual environment and caches; stores and benchmarks stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

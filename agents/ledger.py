@@ -18,7 +18,8 @@ from infra.identity import digest
 from infra.records import Record
 from infra.settings import LanguageModelSettings
 
-_LAYOUT = struct.Struct("<6d")
+_MEMORY = 0.95  # of what requests usually take, against what the last one took
+_LAYOUT = struct.Struct("<7d")
 
 
 @dataclass
@@ -31,6 +32,7 @@ class _Balance:
     usd: float = 0.0
     dearest_usd: float = 0.0
     unpriced: float = 0.0
+    usual_tokens: float = 0.0
 
 
 class Ticket(Record):
@@ -38,6 +40,7 @@ class Ticket(Record):
 
     wait_s: float
     tokens: float
+    paced_tokens: float
     usd: float
 
 
@@ -56,7 +59,7 @@ class Ledger:
         self._settings = settings
 
     def reserve(self, tokens: int) -> Ticket:
-        """Enter a request that is expected to take so many tokens, and say how long it must wait.
+        """Enter a request that may take so many tokens, and say how long it must wait.
 
         What is reserved counts as spent: a process that is killed may have been billed.
 
@@ -70,15 +73,21 @@ class Ledger:
             start = max(now, balance.next_request, balance.next_token)
             if settings.requests_per_minute:
                 balance.next_request = start + 60 / settings.requests_per_minute
-            balance.next_token = start + self._seconds_for(tokens)
+            paced = balance.usual_tokens or tokens  # the limit of a reply is rarely reached
+            balance.next_token = start + self._seconds_for(paced)
             balance.tokens += tokens
             balance.usd += balance.dearest_usd
-            return Ticket(wait_s=start - now, tokens=tokens, usd=balance.dearest_usd)
+            return Ticket(
+                wait_s=start - now, tokens=tokens, paced_tokens=paced, usd=balance.dearest_usd
+            )
 
     def settle(self, ticket: Ticket, tokens: float, usd: float | None) -> None:
         """Put what a request took, its price None if unknown, in place of what was expected."""
         with self._balance() as balance:
-            balance.next_token += self._seconds_for(tokens - ticket.tokens)
+            balance.next_token += self._seconds_for(tokens - ticket.paced_tokens)
+            if tokens:
+                usual = balance.usual_tokens or tokens
+                balance.usual_tokens = _MEMORY * usual + (1 - _MEMORY) * tokens
             balance.tokens += tokens - ticket.tokens
             balance.usd += (usd or 0.0) - ticket.usd
             balance.dearest_usd = max(balance.dearest_usd, usd or 0.0)

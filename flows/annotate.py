@@ -2,9 +2,10 @@
 
 from prefect import flow
 from prefect_ray import RayTaskRunner
+from prefect_ray.context import remote_options
 
 from flows.naming import run_name
-from infra.ray_runtime import ensure_ray
+from infra.ray_runtime import box_resources, ensure_ray
 from infra.settings import Settings
 from tasks.annotate import (
     AnnotationPlan,
@@ -55,10 +56,11 @@ def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
     """
     with served_model(settings.llm) as endpoint, annotation_run(plan, settings) as bar:
         outbox = open_outbox()
-        futures = [
-            annotate_shard.submit(
-                number, shard, settings, plan.reference.recipe_id, outbox, endpoint
-            )
-            for number, shard in enumerate(plan.shards)
-        ]
+        with remote_options(resources=box_resources()):
+            futures = [
+                annotate_shard.submit(
+                    number, shard, settings, plan.reference.recipe_id, outbox, endpoint
+                )
+                for number, shard in enumerate(plan.shards)
+            ]
         return gather_annotations(futures, outbox, settings, bar, plan.canaries)

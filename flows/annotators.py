@@ -77,6 +77,7 @@ def _values(score: "AnnotatorScore") -> list[str]:
     found = score.agreement
     interval = f"{_figure(found.accuracy_low)} to {_figure(found.accuracy_high)}"
     failed = f" ({score.failed} failed)" if score.failed else ""
+    price = "unknown" if score.seconds is not None else "-"
     middle = (
         found.precision, found.recall, found.kappa, found.alpha,
         score.executable, score.valid_oracles, score.mutation_score,
@@ -88,7 +89,7 @@ def _values(score: "AnnotatorScore") -> list[str]:
         interval,
         *map(_figure, middle),
         _figure(score.tokens, ",.0f"),
-        _figure(score.usd, ".6f", "unknown"),
+        _figure(score.usd, ".6f", price),
         _figure(score.seconds, ".2f"),
     ]
 

@@ -41,3 +41,15 @@ def ensure_ray(settings: RaySettings) -> None:
             f"no Ray cluster answers at {settings.address}; start one there, or unset RAY_ADDRESS "
             "to use this machine"
         ) from error
+
+
+def box_resources() -> dict[str, float]:
+    """Return what work that runs boxes asks of a node: ``docker``, where any node declares it.
+
+    A node with a Docker engine is started with ``ray start --resources '{"docker": 4}'``, four
+    being the shards that it takes at once. Where no node declares any, every node is tried.
+    """
+    import ray  # noqa: PLC0415 - see `ensure_ray`
+
+    declared = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return {"docker": 1.0} if "docker" in declared else {}

@@ -77,13 +77,20 @@ class DockerBox:
         A program leaves nothing behind but its result, so one whose container was lost (removed
         from outside, the engine restarted) is run once more in a new one.
         """
-        limit = self._settings.timeout_s
-        timeout_s = min(timeout_s or limit, limit)
-        job = self._job(program, hash_seed, code, timeout_s)
+        limits = self._settings
+        job = {
+            "code": self._code if code is None else code,
+            "program": program,
+            "hash_seed": hash_seed,
+            "timeout": min(timeout_s or limits.timeout_s, limits.timeout_s),
+            "keep": limits.output_kb * 1024,
+            "cut": _OUTPUT_FACTOR * limits.output_kb * 1024,
+            "memory": (limits.memory_mb - _RUNNER_MEMORY_MB) * _MEGABYTE,
+        }
         for _ in range(_TRIES - 1):
             with contextlib.suppress(BoxLostError):
-                return await self._run(job, timeout_s)
-        return await self._run(job, timeout_s)
+                return await self._run(job)
+        return await self._run(job)
 
     async def remove(self) -> None:
         """Throw the container away in the background; wait only where packages were installed."""
@@ -93,27 +100,11 @@ class DockerBox:
             await asyncio.gather(*self._removals)
             await self._sandbox.remove_volume(packages)
 
-    def _job(
-        self, program: str, hash_seed: int, code: str | None, timeout_s: float
-    ) -> dict[str, object]:
-        limits = self._settings
-        keep = limits.output_kb * 1024
-        return {
-            "code": self._code if code is None else code,
-            "program": program,
-            "hash_seed": hash_seed,
-            "timeout": timeout_s,
-            "keep": keep,
-            "cut": _OUTPUT_FACTOR * keep,
-            "memory": (limits.memory_mb - _RUNNER_MEMORY_MB) * _MEGABYTE,
-        }
-
-    async def _run(self, job: dict[str, object], timeout_s: float) -> ExecutionResult:
-        """Ask the runner for one run, which may take ``timeout_s`` seconds."""
+    async def _run(self, job: dict[str, object]) -> ExecutionResult:
         self._running = self._running or await self._sandbox.start(self._packages)
-        running = self._running
+        running, patience = self._running, self._settings.timeout_s + _GRACE_S
         try:
-            answer = await self._sandbox.call(running.channel.ask, job, timeout_s + _GRACE_S)
+            answer = await self._sandbox.call(running.channel.ask, job, patience)
         except BoxLostError:
             if not await self._was_out_of_memory(running):
                 raise

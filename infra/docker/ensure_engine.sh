@@ -4,12 +4,14 @@
 #   ensure_engine.sh          change nothing where both are there; otherwise say what is done
 #   ensure_engine.sh stop     stop the engine that this script started, and no other
 #
+# PYTHON is an interpreter with pip, which fetches the wheels of packages.txt for the image.
 # COSQA_SANDBOX__IMAGE names the image; DEBIAN_MIRROR is where Debian's packages come from.
 set -euo pipefail
 
-IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:1}
+IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:2}
 BASE=python:3.11-slim
 DEBIAN_BASE=cosqa-sandbox-base:bookworm
+PYTHON=${PYTHON:-python3}
 DEBIAN_MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 PULL_TIMEOUT_S=20
 START_TIMEOUT_S=60
@@ -92,10 +94,37 @@ ensure_image() {
         base=$DEBIAN_BASE
         docker image inspect "$base" >/dev/null 2>&1 || make_debian_base
     fi
-    say "building $IMAGE on $base"
-    local words
-    words=$(docker build --quiet --network none --build-arg "BASE=$base" --tag "$IMAGE" "$HERE" 2>&1) \
+    build_image "$base"
+}
+
+build_image() (
+    context=$(mktemp -d)
+    trap 'rm -rf "$context"' EXIT
+    mkdir "$context/wheels"
+    fetch_wheels "$context"
+    say "building $IMAGE on $1"
+    words=$(docker build --quiet --network none --build-arg "BASE=$1" --tag "$IMAGE" \
+        --file "$HERE/Dockerfile" "$context" 2>&1) \
         || fail "the image $IMAGE could not be built from $HERE/Dockerfile:" "$words"
+    docker image prune --force --filter label=cosqa.stage=packages >/dev/null
+)
+
+# Wheels only: nothing of a package runs here. Without an index the image has none of them.
+fetch_wheels() {
+    local context=$1 platform options=()
+    for platform in manylinux_2_28 manylinux_2_17 manylinux2014 manylinux_2_12 manylinux2010 manylinux1; do
+        options+=(--platform "${platform}_$(uname -m)")
+    done
+    say "fetching the wheels of $HERE/packages.txt"
+    if "$PYTHON" -m pip download --quiet --disable-pip-version-check --only-binary :all: --no-deps \
+        --python-version 3.11 --implementation cp --abi cp311 --abi abi3 --abi none \
+        "${options[@]}" --platform any --dest "$context/wheels" \
+        --requirement "$HERE/packages.txt" >"$context/log" 2>&1; then
+        cp "$HERE/packages.txt" "$context/installable.txt"
+    else
+        say "no wheels ($(tail -n 1 "$context/log")): the image has no packages beside Python's own"
+        : >"$context/installable.txt"
+    fi
 }
 
 stop_engine() {

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 REPORT = 3
 FAILED = b"!"  # stands before the words of a program that did not pass
-PACKAGES = "/packages"
+PACKAGES = ("/packages", "/opt/packages")  # a box's own, then the image's
 _SET_DUMPABLE = 4
 _SPARE_MEMORY = 16 * 2**20
 
@@ -67,7 +67,7 @@ def prepare(job: Job) -> Callable[[], None]:
     """
     seal()
     random.seed(job["hash_seed"])
-    sys.path.append(PACKAGES)
+    sys.path.extend(PACKAGES)
     sys.argv = [PROGRAM]
     entered: list[str] = []
     asserts, calls = itertools.count(), itertools.count()

@@ -6,17 +6,21 @@ the folder that ``COSQA_DATA`` names.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infra.records import Code, Pair, Query
+from infra.errors import BoxLostError
+from infra.records import Code, ExecutionResult, Pair, Query
+from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
 
 _REPLIES = Path(__file__).with_name("cosqa_replies.json")
-_AGENTS = ("screener", "writer", "blind_writer", "fixer", "arbiter")
+_AGENTS = ("screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge")
+_VERDICTS = ("does_not_answer", "answers")
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,21 @@ class Scripted:
         return int(self.replies["screener"]["verdict"] == "clear_match")
 
     def rules(self) -> Iterator[dict[str, Any]]:
-        """Yield the scripted server's rules."""
+        """Yield the scripted server's rules; who only reads or imagines says what the label says.
+
+        What the reader of a single pass misses is what tests are for, so it finds that the code of
+        every unclear pair answers.
+        """
+        right = bool(self.label)
+        said = {
+            **self.replies,
+            "judge": {"reason": "It reads well.", "verdict": _VERDICTS[right or self.unclear]},
+            "simulator": {"outcome": "passed" if right else "assertion_failed", "message": ""},
+        }
         for role in _AGENTS:
-            if role in self.replies:
-                step = {"reply": self.replies[role]}
-                yield {"role": role, "query": self.pair.query.text, "steps": [step]}
+            if role in said:
+                query = self.pair.query.text
+                yield {"role": role, "query": query, "steps": [{"reply": said[role]}]}
 
 
 def scripted_pairs() -> list[Scripted]:
@@ -65,3 +79,25 @@ def scripted_pairs() -> list[Scripted]:
         )
         for said in json.loads(_REPLIES.read_text("utf-8"))
     ]
+
+
+def as_the_labels_say(scripted: Sequence[Scripted], broken_every: int = 0) -> FakeSandbox:
+    """Return boxes where programs end as the labels want it; every so many runs one breaks."""
+    programs = {
+        item.replies[role]["program"]: item.label
+        for item in scripted
+        for role in ("writer", "blind_writer")
+        if role in item.replies
+    }
+    runs = count(1)
+
+    def run(program: str, installed: frozenset[str]) -> ExecutionResult:
+        if broken_every and next(runs) % broken_every == 0:
+            raise BoxLostError("the box is gone")
+        if program not in programs:
+            return PASSED  # it was mended
+        if "math." in program and "import math" not in program:
+            return raised("NameError", "name 'math' is not defined")
+        return PASSED if programs[program] else FAILED
+
+    return FakeSandbox(run)

@@ -10,21 +10,20 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
-from itertools import count
 from typing import Any
 
 import pytest
 
 from agents import Committee
-from infra.errors import BoxLostError, SandboxError
-from infra.records import Annotation, ExecutionResult, Pair, Query
+from infra.errors import SandboxError
+from infra.records import Annotation, Pair, Query
 from infra.settings import SandboxSettings
 from sandbox.base import Sandbox
 from sandbox.registry import make_sandbox
 from tests.agents.conftest import Bench
-from tests.agents.cosqa import Scripted, scripted_pairs
+from tests.agents.cosqa import Scripted, as_the_labels_say, scripted_pairs
 from tests.fakes.llm_server import ScriptedServer
-from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
+from tests.fakes.sandbox import PASSED, FakeSandbox
 
 pytestmark = pytest.mark.data
 
@@ -117,23 +116,6 @@ def variants(scripted: list[Scripted], number: int) -> list[Scripted]:
     return found
 
 
-def as_the_labels_say(scripted: list[Scripted]) -> FakeSandbox:
-    """Return boxes where programs end as the labels want it, and every twentieth box breaks."""
-    programs = {item.replies["writer"]["program"]: item.label for item in scripted if item.unclear}
-    runs = count(1)
-
-    def run(program: str, installed: frozenset[str]) -> ExecutionResult:
-        if next(runs) % 20 == 0:
-            raise BoxLostError("the box is gone")
-        if program not in programs:
-            return PASSED  # it was mended
-        if "math." in program and "import math" not in program:
-            return raised("NameError", "name 'math' is not defined")
-        return PASSED if programs[program] else FAILED
-
-    return FakeSandbox(run)
-
-
 @pytest.mark.slow
 async def test_with_faults_in_a_third_of_the_calls_every_pair_ends_in_a_recorded_state(
     bench: Bench,
@@ -142,7 +124,7 @@ async def test_with_faults_in_a_third_of_the_calls_every_pair_ends_in_a_recorded
     pairs = variants(scripted, 1_000)
     expected = [item.label for item in pairs]
     bench.serve(script(scripted), kind=FaultyServer)
-    committee = bench.committee(as_the_labels_say(scripted), timeout_s=2.0)
+    committee = bench.committee(as_the_labels_say(scripted, broken_every=20), timeout_s=2.0)
     made = await judge_all(committee, [item.pair for item in pairs], at_once=16)
     statuses = Counter(item.status for item in made)
     assert statuses.total() == 1_000

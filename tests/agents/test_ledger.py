@@ -46,7 +46,8 @@ def test_tokens_are_spaced_by_what_requests_take(tmp_path: Path, clock: Clock) -
     first = book.reserve(1_000)
     assert (first.wait_s, book.reserve(100).wait_s) == pytest.approx((0, 10.0))
     book.settle(first, 400, 0.0)
-    assert book.reserve(100).wait_s == pytest.approx(5.0)
+    assert book.reserve(9_000).wait_s == pytest.approx(5.0)
+    assert book.reserve(9_000).wait_s == pytest.approx(9.0), "paced by what requests usually take"
 
 
 def test_without_limits_nobody_waits(tmp_path: Path, clock: Clock) -> None:

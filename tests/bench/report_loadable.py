@@ -2,79 +2,99 @@
 
     COSQA_DATA=... python -m tests.bench.report_loadable [--without tensorflow torch]
 
-A function loads where it can be imported in a box and every name that it uses is bound, those of
-the modules that it imports when it is called included. Mending adds imports and installs wheels,
-with no model. What is left needs its class or its module. Beside it stand the shares of a count by
-hand on the same functions: 22.8% run as they stand, 40.7% with imports added.
+A function loads where a box can import it, nobody else need give it a name, and the modules that it
+imports when it is called are there. Mending is what the pipeline does with no model: imports before
+the function, distributions from the image or the index. What is left needs its class or its module.
+Beside it stands a count on the same functions: 22.8% run as they stand, 40.7% with imports.
 """
 
 import argparse
+import ast
 import asyncio
+import builtins
 import json
 import os
+import symtable
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
+from agents.scaffolding import scaffolded
 from infra.settings import SandboxSettings
 from sandbox.base import Box
 from sandbox.imports import distribution_for
-from sandbox.mending import free_names, imported_modules, imports_for, is_method
 from sandbox.registry import make_sandbox
 
 KNOWN_SHARES = {"loads as it is": "22.8%", "loads as it is or mended": "40.7%"}
-CHECK = """
-import builtins, importlib
-space = {{}}
-exec(compile({code!r}, "function.py", "exec"), space)
-for name in {names!r}:
-    assert name in space or hasattr(builtins, name), name
-for module in {modules!r}:
-    importlib.import_module(module)
+ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__"}
+LOAD = """
+import importlib
+import target
+for name in {modules!r}:
+    importlib.import_module(name)
 """
 
 
-class Function(NamedTuple):
-    """A function, the names and modules that it uses, and what would mend it."""
-
-    code: str
-    names: frozenset[str]
-    modules: frozenset[str]
-    imports: tuple[str, ...]
-    method: bool
-
-    @property
-    def mended(self) -> str:
-        """The function behind its imports."""
-        return "\n".join([*self.imports, self.code])
-
-    @property
-    def distributions(self) -> set[str]:
-        """What must be installed for it, mended."""
-        modules = self.modules | imported_modules("\n".join(self.imports))
-        return {distribution_for(module) for module in modules} - {""}
-
-    def check(self, code: str) -> str:
-        """Return a program that loads a form of it."""
-        names, modules = sorted(self.names), sorted(self.modules)
-        return CHECK.format(code=code, names=names, modules=modules)
+def free_names(code: str) -> set[str]:
+    """Return the names that code looks up and nobody gives it."""
+    table = symtable.symtable(code, "target.py", "exec")
+    given = {
+        name.get_name()
+        for name in table.get_symbols()
+        if name.is_assigned() or name.is_imported() or name.is_namespace()
+    }
+    return set(_looked_up(table)) - given - ALWAYS_THERE
 
 
-def functions(folder: Path) -> Iterator[Function | None]:
-    """Yield each dev function, None for one that is no Python 3."""
-    for row in json.loads((folder / "cosqa-dev.json").read_text()):
-        code = row["code"]
-        try:
-            names, modules = free_names(code), imported_modules(code)
-        except (SyntaxError, ValueError):
-            yield None
-            continue
-        lines = tuple(dict.fromkeys(imports_for(code).values()))
-        yield Function(code, frozenset(names), frozenset(modules), lines, is_method(code))
+def _looked_up(table: symtable.SymbolTable) -> Iterator[str]:
+    at_top = table.get_type() == "module"
+    for name in table.get_symbols():
+        if name.is_referenced() and (name.is_global() or at_top):
+            yield name.get_name()
+    for child in table.get_children():
+        if child.get_name() != "_annotation":  # left unevaluated
+            yield from _looked_up(child)
+
+
+def modules_of(code: str) -> set[str]:
+    """Return the top-level modules that code imports anywhere."""
+    modules = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules.add(node.module.partition(".")[0])
+    return modules
+
+
+def is_method(code: str) -> bool:
+    """Return whether code is a function that belongs to a class."""
+    first = ast.parse(code).body[0]
+    if not isinstance(first, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    parameters = [*first.args.posonlyargs, *first.args.args]
+    return bool(parameters) and parameters[0].arg in ("self", "cls")
+
+
+def parses(code: str) -> bool:
+    """Return whether code is Python 3."""
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+async def loads(code: str, box: Box) -> bool:
+    """Return whether code loads in a box as it is."""
+    if free_names(code):
+        return False
+    program = LOAD.format(modules=sorted(modules_of(code)))
+    return (await box.run(program, code=code)).outcome == "passed"
 
 
 async def installed(box: Box, wanted: set[str]) -> dict[str, str]:
@@ -87,32 +107,35 @@ async def installed(box: Box, wanted: set[str]) -> dict[str, str]:
     return failed
 
 
-async def kind_of(function: Function | None, bare: Box, equipped: Box) -> str:
+async def kind_of(code: str, bare: Box, equipped: Box) -> str:
     """Return what a function needs to load."""
-    if function is None:
+    if not parses(code):
         return "is no Python 3"
-    if function.method:
+    if is_method(code):
         return "needs its class"
-    if (await bare.run(function.check(function.code))).outcome == "passed":
+    if await loads(code, bare):
         return "loads as it is"
-    if (await equipped.run(function.check(function.mended))).outcome == "passed":
-        return "loads after mending"
-    return "needs its module"
+    return "loads after mending" if await loads(scaffolded(code), equipped) else "needs its module"
+
+
+def wanted_by(codes: list[str]) -> set[str]:
+    """Return the distributions that mended functions import."""
+    mended = [scaffolded(code) for code in codes if parses(code) and not is_method(code)]
+    modules = set[str]().union(*(modules_of(code) for code in mended if not free_names(code)))
+    return {distribution_for(module) for module in modules} - {""}
 
 
 async def report(folder: Path, without: set[str]) -> Table:
     """Load all functions and return the table."""
-    found = list(functions(folder))
-    usable = [f for f in found if f and not f.method and f.names <= set(imports_for(f.code))]
-    wanted = set[str]().union(*(f.distributions for f in usable)) - without
-    limits = SandboxSettings(memory_mb=1024, timeout_s=30)
-    sandbox = make_sandbox(limits)
+    codes = [row["code"] for row in json.loads((folder / "cosqa-dev.json").read_text())]
+    wanted = wanted_by(codes) - without
+    sandbox = make_sandbox(SandboxSettings(memory_mb=1024, timeout_s=30))
     async with sandbox.box("") as bare, sandbox.box("") as equipped:
         failed = await installed(equipped, wanted)
-        kinds = Counter([await kind_of(function, bare, equipped) for function in found])
+        kinds = Counter([await kind_of(code, bare, equipped) for code in codes])
     await sandbox.close()
     kinds["loads as it is or mended"] = kinds["loads as it is"] + kinds["loads after mending"]
-    return _table(kinds, len(found), wanted - set(failed), failed)
+    return _table(kinds, len(codes), wanted - set(failed), failed)
 
 
 def _table(
@@ -140,6 +163,7 @@ def main() -> None:
     folder = os.environ.get("COSQA_DATA")
     if not folder:
         parser.error("set COSQA_DATA to the folder with cosqa-dev.json")
+    warnings.simplefilter("ignore", SyntaxWarning)  # of other people's functions
     Console(width=110).print(asyncio.run(report(Path(folder), set(options.without))))
 
 

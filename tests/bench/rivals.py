@@ -90,8 +90,8 @@ async def _pair(sandbox: Sandbox) -> int:
     async with sandbox.box(CODE) as box:
         passed = 0
         for code, hash_seed in EXECUTIONS:
-            program = PROGRAM if code == CODE else script(code)
-            passed += (await box.run(program, hash_seed=hash_seed)).outcome == "passed"
+            result = await box.run(PROGRAM, code=code, hash_seed=hash_seed)
+            passed += result.outcome == "passed"
         return passed
 
 

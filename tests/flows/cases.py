@@ -34,7 +34,7 @@ CASES: dict[str, Case] = {
         (
             screened("unclear"),
             written(
-                "import six\n"
+                "import toolz\n"
                 + PASSES.format(name="count_vowels", call="count_vowels('banana')", value=3)
             ),
             judged("answers"),

@@ -44,7 +44,7 @@ async def engine(
     """Return an engine of this module's own; the machine's, which has the image, is asked first."""
     if missing := whats_missing():
         pytest.skip(missing)
-    with own_engine(tmp_path_factory.mktemp("engine"), LIMITS.image, megabytes=700) as made:
+    with own_engine(tmp_path_factory.mktemp("engine"), LIMITS.image, megabytes=2500) as made:
         yield made
 
 

@@ -99,3 +99,18 @@ async def test_the_box_is_whole_after_an_attack(box: Box, program: str, outcome:
 async def test_a_program_leaves_no_files_and_no_processes_behind(box: Box) -> None:
     assert (await box.run(LEAVE)).outcome == "passed"
     assert (await box.run(LOOK)).stdout == "[] []\nset()\n"
+
+
+@pytest.mark.parametrize("module", ["numpy", "pandas", "requests", "bs4", "yaml", "PIL"])
+async def test_common_packages_are_there_and_out_of_reach(box: Box, module: str) -> None:
+    there = await box.run("import os\nassert os.listdir('/opt/packages')")
+    if there.outcome != "passed":
+        pytest.skip("the image was built without a package index")
+    assert (await box.run(f"import {module}")).outcome == "passed"
+    assert (await box.run(f"import {module}\nopen({module}.__file__, 'a')")).outcome == "raised"
+
+
+async def test_a_program_meets_no_wheel_cache(box: Box) -> None:
+    program = "import os\nassert not os.path.ismount('/wheels') and not os.listdir('/wheels')"
+    assert (await box.run(program)).outcome == "passed"
+    assert (await box.run("open('/wheels/poison.whl', 'w')")).error_type == "OSError"

@@ -90,3 +90,12 @@ async def test_the_hash_seed_is_the_callers(box: Box) -> None:
     first, second, again = [(await box.run(program, hash_seed=seed)).stdout for seed in seeds]
     assert first != second
     assert second == again
+
+
+async def test_a_run_may_have_other_code_under_test_and_less_time(box: Box) -> None:
+    program = "from target import double\nassert double(2) == 5"
+    mutant = "def double(number):\n    return number + 3\n"
+    assert (await box.run(program, code=mutant)).outcome == "passed"
+    assert (await box.run(program)).outcome == "assertion_failed"
+    cut = await box.run("while True:\n    pass", timeout_s=0.5)
+    assert (cut.outcome, cut.seconds < 2) == ("timeout", True)

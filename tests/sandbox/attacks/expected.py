@@ -12,7 +12,7 @@ PROGRAMS = {
     "memory_bomb": "memory",
     "memory_at_once": "memory",
     "memory_bomb_that_catches_the_error": "timeout | memory",
-    "memory_in_children": "memory",
+    "memory_in_children": "memory | timeout",
     "memory_that_lowers_its_score": "memory",
     "fill_tmp": "raised OSError",
     "fill_tmp_with_many_files": "raised OSError",
