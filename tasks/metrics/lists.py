@@ -113,12 +113,13 @@ class JudgedLists:
 
 def _aligned(rankings: Rankings, judgements: Judgements, hopeful: Positions) -> Positions:
     """Return (queries, ranks) positions in the judgements' codes; -1 for all others."""
+    if not len(rankings.query_ids):
+        return np.full((len(hopeful), rankings.depth), NOTHING)
     column = np.append(_places(rankings.code_ids, judgements.code_ids), NOTHING)
     asked = [judgements.query_ids[row] for row in hopeful.tolist()]
     row = _places(asked, rankings.query_ids)
-    nothing = np.full((1, rankings.depth), NOTHING)
-    # The last entry of ``column`` answers for NOTHING, the last row for queries without a ranking.
-    positions: Positions = column[np.vstack([rankings.codes, nothing])[row]]
+    positions: Positions = column[rankings.codes[row]]  # NOTHING is -1, where column has it too
+    positions[row == NOTHING] = NOTHING
     return positions
 
 
@@ -138,14 +139,10 @@ def _looked_up(
     pairs = judgements.rows * len(judgements.code_ids) + judgements.columns
     order = np.argsort(pairs, kind="stable")
     pairs, grades = pairs[order], np.maximum(judgements.relevance[order], 0.0)
-    rows, ranks = np.nonzero(codes != NOTHING)
-    wanted = hopeful[rows] * len(judgements.code_ids) + codes[rows, ranks]
+    wanted = hopeful[:, None] * len(judgements.code_ids) + codes
     at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-    hit = pairs[at] == wanted
-    relevance, judged = np.zeros(codes.shape), np.zeros(codes.shape, np.bool_)
-    judged[rows[hit], ranks[hit]] = True
-    relevance[rows[hit], ranks[hit]] = grades[at[hit]]
-    return relevance, judged
+    judged: Marks = (pairs[at] == wanted) & (codes != NOTHING)
+    return np.where(judged, grades[at], 0.0), judged
 
 
 def _ideal(judgements: Judgements, relevant: Positions) -> Values:

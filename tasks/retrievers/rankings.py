@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 Positions = npt.NDArray[np.int64]
+Value = TypeVar("Value", np.int64, np.float64)
 NOTHING = -1
 _CELLS_AT_ONCE = 50_000_000
 
@@ -131,14 +133,23 @@ def rank_rows(
     if order is not None:
         rows, columns, scores = rows[order], columns[order], scores[order]
     sizes = np.bincount(rows, minlength=len(query_ids))
-    ranks = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    ranked = np.full((len(query_ids), int(sizes.max(initial=0))), NOTHING)
-    ranked_scores = np.zeros(ranked.shape)
-    ranked[rows, ranks], ranked_scores[rows, ranks] = columns, scores
+    ranked, ranked_scores = _table(columns, sizes, NOTHING), _table(scores, sizes, 0.0)
     _refuse_repeated(query_ids, code_ids, ranked)
+    if query_ids == sorted(query_ids):
+        return Rankings(query_ids, code_ids, ranked, ranked_scores)
     by_id = sorted(range(len(query_ids)), key=query_ids.__getitem__)
     named = [query_ids[row] for row in by_id]
     return Rankings(named, code_ids, ranked[by_id], ranked_scores[by_id])
+
+
+def _table(values: npt.NDArray[Value], sizes: Positions, filler: float) -> npt.NDArray[Value]:
+    """Return values, which stand row after row, as a table; short rows end in ``filler``."""
+    width = int(sizes.max(initial=0))
+    if (sizes == width).all():
+        return values.reshape(len(sizes), width)
+    table = np.full((len(sizes), width), filler, values.dtype)
+    table[np.arange(width) < sizes[:, None]] = values
+    return table
 
 
 def numbered(names: pa.Array | pa.ChunkedArray) -> tuple[list[str], Positions]:
