@@ -6,7 +6,10 @@ A label is 0 or 1; None is a pair that was left undecided.
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from infra.records import Record
+from tasks.statistics.agreement import cohen_kappa, krippendorff_alpha
 
 Labels = Sequence[int | None]
 
@@ -44,6 +47,7 @@ def agreement(given: Labels, truth: Sequence[int]) -> Agreement:
         ValueError: The two are of different lengths.
     """
     both = [(ours, true) for ours, true in zip(given, truth, strict=True) if ours is not None]
+    ratings = np.array(both, np.float64).reshape(-1, 2).T
     right = sum(ours == true for ours, true in both)
     true_matches = sum(ours == true == 1 for ours, true in both)
     low, high = _confidence_interval(right, len(truth))
@@ -55,8 +59,8 @@ def agreement(given: Labels, truth: Sequence[int]) -> Agreement:
         accuracy_high=high,
         precision=_share(true_matches, sum(ours for ours, _ in both)),
         recall=_share(true_matches, sum(true for _, true in both)),
-        kappa=_kappa(both),
-        alpha=_alpha(both),
+        kappa=_defined(cohen_kappa(*ratings)),
+        alpha=_defined(krippendorff_alpha(ratings, "nominal")),
     )
 
 
@@ -73,22 +77,5 @@ def _confidence_interval(right: int, pairs: int) -> tuple[float | None, float | 
     return float(interval.low), float(interval.high)
 
 
-def _kappa(both: Sequence[tuple[int, int]]) -> float | None:
-    """Return (observed - chance) / (1 - chance), None where chance alone explains everything."""
-    if not both:
-        return None
-    pairs = len(both)
-    observed = sum(ours == true for ours, true in both) / pairs
-    ours_1 = sum(ours for ours, _ in both) / pairs
-    true_1 = sum(true for _, true in both) / pairs
-    chance = ours_1 * true_1 + (1 - ours_1) * (1 - true_1)
-    return None if math.isclose(chance, 1) else (observed - chance) / (1 - chance)
-
-
-def _alpha(both: Sequence[tuple[int, int]]) -> float | None:
-    if len({label for pair in both for label in pair}) < 2:
-        return None  # without a second value there is nothing to disagree about
-    import krippendorff  # noqa: PLC0415
-
-    rows = list(zip(*both, strict=True))
-    return float(krippendorff.alpha(reliability_data=rows, level_of_measurement="nominal"))
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -41,7 +41,7 @@ def test_annotations_with_unknown_names_are_not_evaluated() -> None:
         "import os\ndef f():\n    return os.path",
         "def f():\n    import re\n    return re.compile('')",
         "def f():\n    json = 3\n    return json",
-        "def f(a):\n    return a + helper(a) + select",
+        "def f(a):\n    return a + other(a) + select",
         "def f():\n    try:\n        f()\n    except KeyError as time:\n        time.x()",
         "def f(): print 3",
         "",
