@@ -16,6 +16,7 @@ from prefect.futures import PrefectFuture
 from prefect.logging import get_run_logger
 
 from agents import Endpoint, build_committee, recipe_of
+from agents.configurations import PLANS
 from agents.embedded import embedded_server, find_model_file
 from infra.errors import BudgetExhaustedError, LanguageModelError, ModelUnavailableError
 from infra.identity import digest_of
@@ -73,6 +74,8 @@ class AnnotationPlan(Record):
 def recipe_identity(settings: Settings) -> tuple[str, dict[str, object]]:
     """Return the id and the body of the recipe: everything that could change a label.
 
+    A configuration that runs nothing needs no engine.
+
     Raises:
         EngineUnavailableError: No Docker engine answers.
         ImageMissingError: The sandbox image is not there.
@@ -85,7 +88,8 @@ def recipe_identity(settings: Settings) -> tuple[str, dict[str, object]]:
         finally:
             await sandbox.close()
 
-    recipe = recipe_of(settings, asyncio.run(describe()))
+    runs = PLANS[settings.annotation.configuration].runs == "box"
+    recipe = recipe_of(settings, asyncio.run(describe()) if runs else "")
     return digest_of(recipe), recipe
 
 

@@ -155,9 +155,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--callers", type=int, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--times", type=int, default=15, help="repeats of single executions")
+    parser.add_argument("--skip-pool", action="store_true", help="leave llm-sandbox's pool out")
     options = parser.parse_args()
     try:
-        rivals = [LlmSandbox(pooled=pooled) for pooled in (False, True)]
+        rivals = [LlmSandbox(pooled=pooled) for pooled in (False, True)[: 2 - options.skip_pool]]
     except ImportError:
         print("llm-sandbox is not installed and left out; see the extra `bench`")
         rivals = []

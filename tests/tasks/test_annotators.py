@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from infra.errors import EngineUnavailableError
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import LanguageModelSettings, SandboxSettings, Settings, StoreSettings
 from sandbox.registry import backends
@@ -148,3 +149,17 @@ def test_all_configurations_are_scored_once_and_paid_once(
     asked = len(server.calls)
     assert list(compare_annotators(TRUTH, settings, models, rows)) == first  # type: ignore[arg-type]
     assert len(server.calls) == asked, "what was judged is not judged again"
+
+
+def test_a_configuration_that_runs_nothing_needs_no_engine(
+    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    settings = Settings(
+        store=StoreSettings(folder=tmp_path),
+        llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
+    )
+    (score,) = compare_annotators(TRUTH, settings, ["openai/scripted"], ["simulated"])
+    assert score.agreement.decided == len(TRUTH)
+    with pytest.raises(EngineUnavailableError):
+        list(compare_annotators(TRUTH, settings, ["openai/scripted"], ["executor"]))
