@@ -1,5 +1,6 @@
 """The commands that take benchmarks as folders: ``cosqa leaderboard`` and ``cosqa diff``."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +31,10 @@ AnnotateUnjudged = Annotated[
         help="Let the agents judge results among a method's first 10 that nobody judged.",
     ),
 ]
+AtMost = Annotated[
+    int | None,
+    typer.Option("--at-most", min=1, help="Judge so many of those, the highest ranked first."),
+]
 
 
 def leaderboard(  # noqa: PLR0913 - one parameter an option: this is the command line itself
@@ -44,6 +49,7 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option: this is the command
     store: Store = None,
     output: Output = None,
     annotate_unjudged: AnnotateUnjudged = False,
+    at_most: AtMost = None,
 ) -> None:
     """Set methods side by side on a benchmark: intervals, significance, drawings.
 
@@ -59,11 +65,12 @@ def leaderboard(  # noqa: PLR0913 - one parameter an option: this is the command
             "evaluation": {"methods": method or None, "metrics": metric or None, "depth": depth},
         }
     )
-    _print_leaderboard(benchmark, run or [], settings, annotate_unjudged=annotate_unjudged)
+    to_judge = (at_most or sys.maxsize) if annotate_unjudged else 0
+    _print_leaderboard(benchmark, run or [], settings, to_judge)
 
 
 def _print_leaderboard(
-    benchmark: Path, runs: list[Path], settings: Settings, *, annotate_unjudged: bool
+    benchmark: Path, runs: list[Path], settings: Settings, to_judge: int
 ) -> None:
     # Prefect takes seconds to import, and --help must not wait for it.
     from flows.console import console, quieten_expected_errors  # noqa: PLC0415
@@ -73,7 +80,7 @@ def _print_leaderboard(
 
     quieten_expected_errors()
     with prefect_api():
-        written = flow(benchmark, runs, settings, annotate_unjudged=annotate_unjudged)
+        written = flow(benchmark, runs, settings, unjudged_to_annotate=to_judge)
     print_leaderboard(written.before, "")
     if written.after:
         print_leaderboard(written.after, ", unjudged results judged")

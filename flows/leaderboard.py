@@ -26,7 +26,7 @@ def leaderboard(
     runs: Sequence[Path] = (),
     settings: Settings | None = None,
     *,
-    annotate_unjudged: bool = False,
+    unjudged_to_annotate: int = 0,
 ) -> WrittenLeaderboard:
     """Rank a benchmark by every method and set their scores side by side.
 
@@ -34,17 +34,18 @@ def leaderboard(
         benchmark: An export's folder, or BEIR's.
         runs: TREC runs that were made elsewhere; a file's stem names the method.
         settings: Which methods and metrics; read from file and environment when not given.
-        annotate_unjudged: Let the agents judge what stands high and was never judged, and score
-            again.
+        unjudged_to_annotate: How many results that stand high and were never judged the agents
+            judge, the highest ranked first, before all is scored again.
     """
     settings = settings or load_settings()
     contest = open_contest(benchmark, settings)
     ranked = [rank_benchmark(contest, method, settings) for method in contestants(settings)]
     ranked += [Run(method=file.stem, file=file) for file in runs]
     written = write_leaderboard(contest, ranked, settings)
-    if not annotate_unjudged or not written.unjudged:
+    chosen = written.unjudged[:unjudged_to_annotate]
+    if not chosen:
         return written
-    plan = plan_annotation(deepen_pool(contest, written.unjudged, settings), settings)
+    plan = plan_annotation(deepen_pool(contest, chosen, settings), settings)
     if plan.shards:
         ensure_ray(settings.ray)
         annotate_shards(plan, settings)

@@ -32,6 +32,11 @@ def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
     codes = {code.code_id: code for code in benchmark.codes}
 
     def rerank(rankings: Rankings) -> Rankings:
+        if settings.llm.is_demo:
+            get_logger("rerank").warning(
+                "%s only demonstrates re-ranking: its order says nothing about the codes",
+                settings.llm.model,
+            )
         lists = [
             (queries[query], [codes[rankings.code_ids[code]] for code in row if code != NOTHING])
             for query, row in zip(

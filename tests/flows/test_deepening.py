@@ -23,16 +23,17 @@ def test_unjudged_results_are_judged_once_and_scored_again(
         assert len(model.calls) == 2
 
         options = ["--benchmark", str(world.output / "jsonl-agents"), "--method", "bm25"]
-        done = [
-            world.run_on_folder("leaderboard", *options, "--annotate-unjudged") for _ in range(2)
-        ]
+        options.append("--annotate-unjudged")
+        some = world.run_on_folder("leaderboard", *options, "--at-most", "1")
+        assert len(model.calls) == 3, some.stdout
+        all_of_them = world.run_on_folder("leaderboard", *options)
         assert len(model.calls) == 4, "each unjudged pair is asked once"
     with_both = {case.query: {other.code for other in cases.values()} for case in cases.values()}
     asked = {(call["query"], call["code"]) for call in model.calls}
     assert asked == {(query, code) for query, codes in with_both.items() for code in codes}
-    for run in done:
+    for run, judged in ((some, "0.750"), (all_of_them, "1.000")):
         assert run.returncode == 0, run.stdout
         before, after = (line for line in run.stdout.splitlines() if line.startswith(" a  bm25"))
-        assert (before.split()[-1], after.split()[-1]) == ("0.500", "1.000")
+        assert (before.split()[-1], after.split()[-1]) == ("0.500", judged)
     page = next((world.output / "leaderboards").glob("*/leaderboard.html")).read_text()
     assert "Before and after they were judged" in page

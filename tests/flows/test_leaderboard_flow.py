@@ -81,7 +81,7 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
         ({"runs": ["a/x.trec", "b/x.trec"]}, SettingsError, "two runs are named 'x'"),
         ({"runs": ["absent.trec"]}, SourceError, "absent.trec cannot be read"),
         ({"runs": ["stranger.trec"]}, SourceError, "'stranger' ranks none of the queries of toy"),
-        ({"annotate_unjudged": True}, PublishError, "was not published from the store"),
+        ({"unjudged_to_annotate": 9}, PublishError, "was not published from the store"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -101,5 +101,5 @@ def test_what_cannot_be_done_is_said(
             Path(str(change.get("benchmark", export))),
             runs=[tmp_path / str(run) for run in runs] if isinstance(runs, list) else [],
             settings=settings.model_copy(update={"evaluation": evaluation}),
-            annotate_unjudged=bool(change.get("annotate_unjudged", False)),
+            unjudged_to_annotate=int(str(change.get("unjudged_to_annotate", 0))),
         )
