@@ -151,7 +151,7 @@ class AnnotationSettings(Section):
     """How pairs are worked through."""
 
     configuration: Configuration = Field(
-        "paper",
+        "gated",
         description="Who judges: single (one model reads), arbiter (a screener before it), then "
         "each with more: writer, executor, simulated (executor), paper (all five agents), gated "
         "(test programs must prove themselves first).",

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from agents import Committee, Endpoint, build_committee
 from infra.records import Code, Pair, Query
-from infra.settings import LanguageModelSettings, Settings, StoreSettings
+from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
@@ -48,7 +48,9 @@ def script(number: int, delay_s: float) -> Iterator[dict[str, object]]:
 def committee_for(base_url: str, folder: Path) -> Committee:
     """Return a committee on the server, its replies kept in the folder, its boxes made up."""
     settings = Settings(
-        llm=LanguageModelSettings(model="openai/scripted"), store=StoreSettings(folder=folder)
+        llm=LanguageModelSettings(model="openai/scripted"),
+        annotation=AnnotationSettings(configuration="paper"),
+        store=StoreSettings(folder=folder),
     )
     sandbox = FakeSandbox(lambda program, installed: PASSED if "0" in program else FAILED)
     endpoint = Endpoint(base_url=base_url, api_key=SecretStr(KEY))

@@ -35,7 +35,8 @@ def test_a_recipe_is_plain_json() -> None:
         {"llm": LanguageModelSettings(max_code_characters=300)},
         {"annotation": AnnotationSettings(max_try_time=4)},
         {"annotation": AnnotationSettings(configuration="executor")},
-        {"annotation": AnnotationSettings(configuration="gated")},
+        {"annotation": AnnotationSettings(configuration="paper")},
+        {"gates": GateSettings(mutants=3)},
         {"sandbox": SandboxSettings(memory_mb=256)},
         {"sandbox": SandboxSettings(timeout_s=3)},
         {"sandbox": SandboxSettings(runtime="runsc")},
@@ -53,7 +54,6 @@ def test_what_could_change_a_label_changes_the_recipe(sections: dict[str, Any]) 
         {"llm": LanguageModelSettings(timeout_s=5, max_retries=1, requests_per_minute=7)},
         {"annotation": AnnotationSettings(limit=3, shard_size=2, concurrency=9)},
         {"sandbox": SandboxSettings(slots=1)},
-        {"gates": GateSettings(mutants=3)},
     ],
 )
 def test_what_cannot_change_a_label_leaves_the_recipe_alone(sections: dict[str, Any]) -> None:
@@ -72,10 +72,10 @@ def test_the_embedded_model_is_named_by_its_file() -> None:
     assert str(recipe_of(Settings(), "box")["model_file"]).startswith("b179c9523d")
 
 
-def test_gates_change_the_recipe_where_they_are_used() -> None:
-    gated = AnnotationSettings(configuration="gated")
+def test_gates_leave_the_recipe_alone_where_they_are_not_used() -> None:
+    paper = AnnotationSettings(configuration="paper")
     strict = GateSettings(least_score=0.9)
-    assert identity(annotation=gated) != identity(annotation=gated, gates=strict)
+    assert identity(annotation=paper) == identity(annotation=paper, gates=strict)
 
 
 def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:

@@ -156,6 +156,7 @@ def environment(base_url: str, **more: str) -> dict[str, str]:
         "COSQA_LLM__BASE_URL": base_url,
         "COSQA_LLM__API_KEY": KEY,
         "COSQA_LLM__MAX_RETRIES": "1",
+        "COSQA_ANNOTATION__CONFIGURATION": "paper",
         "COSQA_ANNOTATION__MAX_TRY_TIME": "2",
         "COSQA_ANNOTATION__CANARIES": "0",
         "COSQA_EVALUATION__DEPTH": "10",
