@@ -7,9 +7,9 @@ from typing import Literal
 from agents.evidence import Evidence, Standing, Tested
 from agents.language_model import Model
 from agents.oracle import reason_of
-from agents.prompting import Prompt, Role, fence, question_of, shorten, system_text
+from agents.prompting import Prompt, fence, question_of, shorten, system_text
 from agents.structure import Reply
-from infra.records import Pair
+from infra.records import Pair, Role
 
 _MEANING = {
     Standing.PASSED: "The program ran to its end; every assertion that it reached held.",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from agents.prompting import Role
+from infra.records import Role
 from infra.settings import Configuration
 
 

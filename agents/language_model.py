@@ -9,7 +9,7 @@ from agents.evidence import Evidence
 from agents.ledger import Ledger
 from agents.llm import Wire
 from agents.patience import RequestError, wait_before
-from agents.prompting import Prompt, Role
+from agents.prompting import Prompt
 from agents.replies import RawReply, ReplyStore
 from agents.structure import Dialect, ReplyType, read, schema_of
 from infra.errors import (
@@ -19,7 +19,7 @@ from infra.errors import (
     UnreadableReplyError,
 )
 from infra.identity import digest_of
-from infra.records import LanguageModelCall, Record
+from infra.records import LanguageModelCall, Record, Role
 from infra.settings import LanguageModelSettings
 
 _ATTEMPTS = 2  # a reply that does not validate is asked for once more

@@ -4,14 +4,9 @@ from functools import cache
 from importlib.resources import files
 from itertools import count
 from string import Template
-from typing import Literal
 
 from infra.identity import digest
-from infra.records import Pair, Record
-
-Role = Literal[
-    "screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge", "reranker"
-]
+from infra.records import Pair, Record, Role
 
 
 class Prompt(Record):

@@ -7,12 +7,13 @@ from agents.arbiter import Judgement
 from agents.configurations import PLANS
 from agents.embedded import MODEL_SHA256, adapted
 from agents.fixer import Repair
-from agents.prompting import Role, system_text
+from agents.prompting import system_text
 from agents.screener import Screening
 from agents.simulator import Prediction
 from agents.structure import Reply
 from agents.writer import Composition
 from infra.identity import digest
+from infra.records import Role
 from infra.settings import Settings
 
 _ALGORITHM = (

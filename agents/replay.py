@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from agents.evidence import Evidence
 from agents.factory import assembled
 from agents.oracle import Gate
-from agents.prompting import Prompt, Role
+from agents.prompting import Prompt
 from agents.structure import ReplyType, read
 from infra.errors import (
     BoxLostError,
@@ -27,6 +27,7 @@ from infra.records import (
     LanguageModelCall,
     OracleReport,
     Pair,
+    Role,
 )
 from infra.settings import Settings
 from sandbox.base import Box, InstallResult

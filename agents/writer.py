@@ -2,10 +2,10 @@
 
 from agents.evidence import Draft, Evidence
 from agents.language_model import Model
-from agents.prompting import Prompt, Role, fence, question_of, shorten, system_text
+from agents.prompting import Prompt, fence, question_of, shorten, system_text
 from agents.signature import signature_of
 from agents.structure import Reply
-from infra.records import Pair
+from infra.records import Pair, Role
 
 
 class Composition(Reply):

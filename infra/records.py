@@ -106,6 +106,11 @@ class Pair(Record):
     code: Code
 
 
+Role = Literal[
+    "screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge", "reranker"
+]
+
+
 class LanguageModelCall(Record):
     """One request to a language model and what came of it.
 
@@ -113,9 +118,7 @@ class LanguageModelCall(Record):
     that the reply came from the store of replies and cost nothing this time.
     """
 
-    role: Literal[
-        "screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge", "reranker"
-    ]
+    role: Role
     attempt: int = Field(ge=1)
     model: str
     prompt_digest: str

@@ -24,7 +24,14 @@ from infra.settings import Settings
 from infra.store import benchmarks, open_database
 from infra.store.benchmarks import Evaluation, Published
 from tasks.evaluate import chosen_methods
-from tasks.export import Benchmark, benchmark_fingerprint, is_export, read_benchmark, write_run
+from tasks.export import (
+    Benchmark,
+    benchmark_fingerprint,
+    is_export,
+    qrels_of,
+    read_benchmark,
+    write_run,
+)
 from tasks.export.manifest import MANIFEST, read_manifest
 from tasks.interchange.beir import beir_files, is_beir, read_beir
 from tasks.interchange.trec import read_run
@@ -153,7 +160,7 @@ def rank_benchmark(contest: Contest, method: str, settings: Settings) -> Run:
         depth=depth,
         seconds=time.monotonic() - started,
     )
-    scores = evaluate(read_run(run.file), _qrels(benchmark), _names(contest))
+    scores = evaluate(read_run(run.file), qrels_of(benchmark.labels), _names(contest))
     benchmarks.add_scores(database, evaluation, scores)
     get_run_logger().info("%s on %s: %.1f s", method, contest.name, evaluation.seconds)
     return run
@@ -181,7 +188,7 @@ def write_leaderboard(
     rankings = _rankings(runs)
     board, scores = _standings(contest, rankings, settings)
     benchmark, _ = _opened(contest.folder)
-    qrels = _qrels(benchmark)
+    qrels = qrels_of(benchmark.labels)
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged is not None:
@@ -220,7 +227,7 @@ def _standings(
 ) -> tuple[Leaderboard, list[MethodScores]]:
     benchmark, benchmark_id = _opened(contest.folder)
     _refuse_strangers(rankings, benchmark)
-    scores = _scores(rankings, judged or _qrels(benchmark), contest)
+    scores = _scores(rankings, judged or qrels_of(benchmark.labels), contest)
     depth = settings.evaluation.depth
     return stand(benchmark, benchmark_id, scores, contest.metrics, depth), scores
 
@@ -266,13 +273,6 @@ def _scores(
         )
         for method, ranked in rankings.items()
     ]
-
-
-def _qrels(benchmark: Benchmark) -> dict[str, dict[str, float]]:
-    qrels: dict[str, dict[str, float]] = {}
-    for label in benchmark.labels:
-        qrels.setdefault(label.query_id, {})[label.code_id] = label.relevance
-    return qrels
 
 
 def _rankings(runs: Sequence[Run]) -> dict[str, Rankings]:

@@ -10,6 +10,7 @@ from infra.records import Candidate
 from infra.settings import Settings
 from infra.store import annotations, benchmarks, candidates, open_database
 from tasks.contest import Contest
+from tasks.export import qrels_of
 from tasks.leaderboard import Unjudged
 from tasks.leaderboard.pool import DEPTH
 from tasks.references import AnnotationReference, SearchReference
@@ -71,7 +72,4 @@ def gather_judgements(
         reference.search_id,
         reference.collection,
     )
-    judged: dict[str, dict[str, float]] = {}
-    for label in labels:
-        judged.setdefault(label.query_id, {})[label.code_id] = label.relevance
-    return judged
+    return qrels_of(labels)

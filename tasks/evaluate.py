@@ -12,7 +12,7 @@ from infra.store import Database, benchmarks, open_database
 from infra.store.benchmarks import Evaluation, Published
 from infra.store.corpus import StoredCollection
 from tasks.candidates import code_blocks, stored_vectors
-from tasks.export import write_run
+from tasks.export import qrels_of, write_run
 from tasks.methods import Ranker, components, identity
 from tasks.metrics import STANDARD, evaluate
 from tasks.publish import label_origins, labelled_benchmark, published_as
@@ -99,10 +99,7 @@ def _evaluate_method(
     vectors = CollectionVectors(database, collection.name)
     ranker = Ranker(benchmark.queries, benchmark.codes, vectors, reranker(benchmark, settings))
     rankings = ranker.rank(method, settings.evaluation.depth)
-    qrels: dict[str, dict[str, float]] = {}
-    for label in benchmark.labels:
-        qrels.setdefault(label.query_id, {})[label.code_id] = label.relevance
-    scores = evaluate(rankings, qrels, STANDARD)
+    scores = evaluate(rankings, qrels_of(benchmark.labels), STANDARD)
     write_run(Path(published.folder), method, rankings.rows())
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,

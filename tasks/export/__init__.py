@@ -1,7 +1,7 @@
 """Benchmarks as files: Parquet, BEIR's folder, a manifest with checksums and a dataset card."""
 
 from tasks.export.beir import write_run
-from tasks.export.benchmark import Benchmark, Undecided, benchmark_fingerprint
+from tasks.export.benchmark import Benchmark, Undecided, benchmark_fingerprint, qrels_of
 from tasks.export.manifest import ExportedFile, Manifest, read_manifest, verify_export
 from tasks.export.reader import is_export, read_benchmark
 from tasks.export.writer import write_benchmark
@@ -13,6 +13,7 @@ __all__ = [
     "Undecided",
     "benchmark_fingerprint",
     "is_export",
+    "qrels_of",
     "read_benchmark",
     "read_manifest",
     "verify_export",

@@ -52,6 +52,14 @@ class Benchmark(Record):
         return any(label.demo for label in self.labels) or any(item.demo for item in self.evidence)
 
 
+def qrels_of(labels: Iterable[Label]) -> dict[str, dict[str, float]]:
+    """Return query → code → relevance."""
+    qrels: dict[str, dict[str, float]] = {}
+    for label in labels:
+        qrels.setdefault(label.query_id, {})[label.code_id] = label.relevance
+    return qrels
+
+
 def benchmark_fingerprint(benchmark: Benchmark) -> str:
     """Return the identity of what is labelled and how, whatever the order of the records.
 

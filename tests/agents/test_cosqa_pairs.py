@@ -5,7 +5,6 @@ nothing at all, noise. Of whatever comes, every pair ends in a recorded state.
 """
 
 import asyncio
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
@@ -15,15 +14,14 @@ from typing import Any
 import pytest
 
 from agents import Committee
-from infra.errors import SandboxError
 from infra.records import Annotation, Pair, Query
 from infra.settings import SandboxSettings
 from sandbox.base import Sandbox
-from sandbox.registry import make_sandbox
 from tests.agents.conftest import Bench
 from tests.agents.cosqa import Scripted, as_the_labels_say, scripted_pairs
 from tests.fakes.llm_server import ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.real_sandbox import real_sandbox
 
 pytestmark = pytest.mark.data
 
@@ -44,15 +42,8 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[Sandbox]:
-    made = make_sandbox(LIMITS)
-    try:
-        await made.check()
-    except SandboxError as error:
-        if os.environ.get("COSQA_REQUIRE_DOCKER") == "1":
-            raise
-        pytest.skip(str(error))
-    yield made
-    await made.close()
+    async with real_sandbox(LIMITS) as made:
+        yield made
 
 
 async def judge_all(committee: Committee, pairs: list[Pair], at_once: int) -> list[Annotation]:

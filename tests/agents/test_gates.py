@@ -1,6 +1,5 @@
 """The gates on a table of test programs, in the real sandbox."""
 
-import os
 from collections import Counter
 from collections.abc import AsyncIterator
 
@@ -9,13 +8,12 @@ import pytest
 from agents.evidence import Draft
 from agents.gates import Gatekeeper
 from agents.oracle import Gate, reason_of
-from infra.errors import SandboxError
 from infra.records import Code, ExecutionResult, OracleReport, Pair, Query, Trial
 from infra.settings import GateSettings, SandboxSettings
 from sandbox.base import Sandbox
-from sandbox.registry import make_sandbox
 from tests.agents.oracle_cases import CASES, Case
 from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, raised
+from tests.real_sandbox import real_sandbox
 
 LIMITS = SandboxSettings(slots=2, memory_mb=192, timeout_s=2.0, tmp_mb=16, output_kb=8)
 GATEKEEPER = Gatekeeper(GateSettings(mutant_timeout_s=1.0))
@@ -24,15 +22,8 @@ GOOD = CASES[0]
 
 @pytest.fixture
 async def sandbox() -> AsyncIterator[Sandbox]:
-    made = make_sandbox(LIMITS)
-    try:
-        await made.check()
-    except SandboxError as error:
-        if os.environ.get("COSQA_REQUIRE_DOCKER") == "1":
-            raise
-        pytest.skip(str(error))
-    yield made
-    await made.close()
+    async with real_sandbox(LIMITS) as made:
+        yield made
 
 
 def draft_of(case: Case) -> tuple[Pair, Draft]:

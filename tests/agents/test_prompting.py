@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.prompting import Role, fence, question_of, shorten, system_text
-from infra.records import Code, Pair, Query
+from agents.prompting import fence, question_of, shorten, system_text
+from infra.records import Code, Pair, Query, Role
 
 
 @given(st.text(alphabet=st.characters(blacklist_categories=["Cs"])))

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from flows.prefect_api import prefect_api
-from infra.errors import SandboxError
 from infra.settings import SandboxSettings
-from sandbox.registry import make_sandbox
+from tests.real_sandbox import real_sandbox
 
 
 @pytest.fixture(scope="session")
@@ -31,18 +30,10 @@ def engine() -> None:
     """Skip without a Docker engine, or fail where one is demanded."""
 
     async def check() -> None:
-        sandbox = make_sandbox(SandboxSettings())
-        try:
-            await sandbox.check()
-        finally:
-            await sandbox.close()
+        async with real_sandbox(SandboxSettings()):
+            pass
 
-    try:
-        asyncio.run(check())
-    except SandboxError as error:
-        if os.environ.get("COSQA_REQUIRE_DOCKER") == "1":
-            raise
-        pytest.skip(str(error))
+    asyncio.run(check())
 
 
 @pytest.fixture
