@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from infra.settings import SandboxSettings
 from sandbox import installing, payload
 from sandbox.base import InstallResult
 from sandbox.channel import Channel
+from sandbox.networks import COMMAND, SYSCTLS, Networks
 from sandbox.owner import is_left_over, this_owner
 
 _LABEL = "cosqa.sandbox"
@@ -38,6 +40,9 @@ _WHEEL_CACHE = "cosqa-wheels"
 _WAY_OUT = "Run infra/docker/ensure_engine.sh (or: make engine)."
 _NO_NAME_SERVER = "127.0.0.1"  # so that pip finds the index, and nothing else by name
 _LARGEST_WHEEL_MB = 1024
+_HOST_NAME = "box"
+_ALONE = {"network_mode": "none", "hostname": _HOST_NAME}
+_NO_LOG = LogConfig(type=LogConfig.types.NONE)
 _MEGABYTE = 2**20
 _ENGINE_TIMEOUT_S = 60
 _START_TIMEOUT_S = 30.0
@@ -76,6 +81,7 @@ class Engine:
         self._settings = settings
         self.name = uuid.uuid4().hex
         self._labels = {_LABEL: "1", _OWNER: this_owner(), NAME: self.name}
+        self._networks = Networks(self._make_keeper, self._is_up, self.remove)
         with _translated():
             self._client = docker.from_env(
                 timeout=_ENGINE_TIMEOUT_S, max_pool_size=settings.slots + 2
@@ -111,14 +117,17 @@ class Engine:
     def create(self, packages: Volume | None) -> Container:
         """Make a container for a runner; errors as in ``Sandbox.check``."""
         mounts = {packages.name: {"bind": installing.PACKAGES, "mode": "ro"}} if packages else {}
-        return self._create(
+        make = partial(
+            self._create,
             payload.command(),
             environment={"PYTHONHASHSEED": "0"},
             volumes=mounts,
-            network_mode="none",
             stdin_open=True,
-            log_config=LogConfig(type=LogConfig.types.NONE),
+            log_config=_NO_LOG,
         )
+        if self._settings.runtime:  # a box with a kernel of its own may be unable to join a network
+            return make(**_ALONE)
+        return self._networks.make_in_one(lambda network: make(network_mode=network))
 
     def begin(self, container: Container) -> Running:
         """Start a container's runner and wait until it is ready; where that fails, remove it."""
@@ -154,6 +163,7 @@ class Engine:
                 packages.name: {"bind": installing.PACKAGES, "mode": "rw"},
                 _WHEEL_CACHE: {"bind": installing.WHEELS, "mode": "rw"},
             },
+            hostname=_HOST_NAME,
             environment=installing.environment(
                 pip_settings, os.environ, certificates=certificates is not None
             ),
@@ -196,12 +206,16 @@ class Engine:
 
     def remove(self, container: Container) -> None:
         """Kill and remove a container, whatever its state; one that is gone is fine."""
-        with _translated(), contextlib.suppress(NotFound):
+        with _translated():
             try:
                 container.remove(force=True, v=True)
+            except NotFound:
+                pass
             except APIError as error:
                 if error.status_code != requests.codes.conflict:  # its removal is under way
                     raise
+                return
+        self._networks.give_back(container)
 
     def remove_volume(self, volume: Volume) -> None:
         """Remove a volume; one that is gone is fine."""
@@ -246,6 +260,24 @@ class Engine:
         """Close the connections to the engine."""
         self._client.close()
 
+    def _make_keeper(self) -> Container:
+        keeper = self._create(COMMAND, sysctls=dict(SYSCTLS), log_config=_NO_LOG, **_ALONE)
+        try:
+            with _translated():
+                keeper.start()
+        except BaseException:
+            self.remove(keeper)
+            raise
+        return keeper
+
+    def _is_up(self, container: Container) -> bool:
+        try:
+            with _translated():
+                container.reload()
+        except BoxLostError:
+            return False
+        return bool(container.status == "running")
+
     def _create(self, command: Sequence[str], **options: Any) -> Container:  # noqa: ANN401 - docker-py's
         limits = self._settings
         largest_file = options.pop("largest_file_mb", limits.tmp_mb) * _MEGABYTE
@@ -255,7 +287,6 @@ class Engine:
                 limits.image,
                 list(command),
                 labels=self._labels,
-                hostname="box",
                 user="10001:10001",
                 working_dir="/tmp",  # noqa: S108 - inside the box
                 read_only=True,

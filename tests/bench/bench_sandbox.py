@@ -139,6 +139,7 @@ def where_time_goes(times: int) -> Table:
         timed("run the pair's program", partial(ask, full))
         timed("run it in a new interpreter (other seed)", partial(ask, {**full, "hash_seed": 1}))
         timed("remove the container", partial(engine.stop, running))
+    engine.clear()
     engine.close()
     table = Table(title="where the time goes, medians", title_justify="left")
     table.add_column("step")

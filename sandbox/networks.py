@@ -1,0 +1,68 @@
+"""Networks with nothing on them but a loopback, lent to one box at a time.
+
+A network of its own takes the engine about as long as all the rest of a container's start (it runs
+its own large binary for each), so networks are kept: each by a container that only sleeps, in whose
+network a box is started. A box has one to itself, and the next gets it when every process of the
+last is gone and all sockets with them; connections that would linger on do not (``SYSCTLS``).
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from docker.models.containers import Container
+
+COMMAND = ("sleep", "infinity")
+SYSCTLS: Mapping[str, str] = {"net.ipv4.tcp_max_tw_buckets": "0"}
+
+
+class Networks:
+    """The networks of one engine; threads may share it.
+
+    Args:
+        make: Makes and starts a container that keeps a network.
+        is_alive: Whether such a container still runs.
+        remove: Removes one.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Container],
+        is_alive: Callable[[Container], bool],
+        remove: Callable[[Container], None],
+    ) -> None:
+        self._make = make
+        self._is_alive = is_alive
+        self._remove = remove
+        self._idle: deque[Container] = deque()
+        self._lent: dict[str, Container] = {}
+
+    def make_in_one(self, make_box: Callable[[str], Container]) -> Container:
+        """Return a box made in a network that no other is in.
+
+        Args:
+            make_box: Makes it, given the engine's name for that network.
+        """
+        keeper = self._free()
+        try:
+            box = make_box(f"container:{keeper.id}")
+        except BaseException:
+            self._idle.append(keeper)
+            raise
+        self._lent[str(box.id)] = keeper
+        return box
+
+    def give_back(self, box: Container) -> None:
+        """Take back the network of a box that is gone."""
+        keeper = self._lent.pop(str(box.id), None)
+        if keeper is not None:
+            self._idle.append(keeper)
+
+    def _free(self) -> Container:
+        while True:
+            try:
+                keeper = self._idle.pop()
+            except IndexError:
+                return self._make()
+            if self._is_alive(keeper):
+                return keeper
+            self._remove(keeper)

@@ -1,0 +1,107 @@
+"""Boxes take over networks from each other, and nothing else with them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from docker.models.containers import Container
+
+from infra.settings import SandboxSettings
+from sandbox.base import Sandbox
+from sandbox.docker_backend import DockerSandbox
+from tests.sandbox.conftest import CODE, LIMITS
+from tests.sandbox.test_docker_backend import containers, keeps_a_network
+
+pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
+
+# Leaves a connection that would linger, one with data that nobody read, a name without a file, and
+# a process that holds on to a port.
+LEAVES_MUCH = """
+import os, socket, time
+server = socket.create_server(("127.0.0.1", 5000))
+for message in (b"", b"unread"):
+    client = socket.create_connection(("127.0.0.1", 5000))
+    served, _ = server.accept()
+    client.sendall(message)
+    served.close()
+    client.close()
+named = socket.socket(socket.AF_UNIX)
+named.bind("\\0left")
+named.listen()
+if not os.fork():
+    time.sleep(60)
+"""
+FINDS_NOTHING = """
+import socket
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+    plain = socket.socket(socket.AF_INET, kind)
+    plain.bind(("127.0.0.1", 5000))
+socket.socket(socket.AF_UNIX).bind("\\0left")
+for table in ("tcp", "tcp6", "udp6", "raw"):
+    with open(f"/proc/net/{table}") as file:
+        assert len(file.readlines()) == 1, table
+assert [name for _, name in socket.if_nameindex()] == ["lo"]
+"""
+HOLDS_A_PORT = """
+import socket, time
+server = socket.create_server(("127.0.0.1", 5000))
+server.settimeout(1)
+try:
+    server.accept()
+except TimeoutError:
+    pass
+else:
+    raise SystemExit("somebody called")
+"""
+CALLS = """
+import socket, time
+time.sleep(0.3)
+try:
+    socket.create_connection(("127.0.0.1", 5000)).close()
+except ConnectionRefusedError:
+    pass
+else:
+    raise SystemExit("somebody answered")
+"""
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
+    """Return a sandbox with two places and nothing made ahead; needs an engine, as the other."""
+    limits = {**LIMITS.model_dump(), "slots": 2, "ready": 0}
+    made = DockerSandbox(SandboxSettings.model_validate(limits))
+    yield made
+    await made.close()
+
+
+async def keepers(sandbox: DockerSandbox) -> list[Container]:
+    """Return the containers that keep a sandbox's networks."""
+    return [one for one in await containers(sandbox) if keeps_a_network(one)]
+
+
+async def outcome(sandbox: DockerSandbox, program: str) -> str:
+    async with sandbox.box(CODE) as box:
+        result = await box.run(program)
+    await asyncio.sleep(0.5)  # until the container is gone and its network free
+    return f"{result.outcome}: {result.message}" if result.message else result.outcome
+
+
+async def test_a_box_finds_nothing_of_the_one_before_in_its_network(own: DockerSandbox) -> None:
+    assert await outcome(own, LEAVES_MUCH) == "passed"
+    assert await outcome(own, FINDS_NOTHING) == "passed"
+    assert len(await keepers(own)) == 1
+
+
+async def test_boxes_at_the_same_time_have_networks_of_their_own(own: DockerSandbox) -> None:
+    outcomes = await asyncio.gather(*(outcome(own, one) for one in (HOLDS_A_PORT, CALLS)))
+    assert outcomes == ["passed", "passed"]
+    assert len(await keepers(own)) == 2
+
+
+async def test_a_network_that_was_lost_is_replaced(own: DockerSandbox) -> None:
+    assert await outcome(own, "pass") == "passed"
+    (keeper,) = await keepers(own)
+    await asyncio.to_thread(keeper.remove, force=True)
+    assert await outcome(own, FINDS_NOTHING) == "passed"
+    assert [one.id for one in await keepers(own)] != [keeper.id]
