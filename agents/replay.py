@@ -30,7 +30,7 @@ from infra.records import (
     Role,
 )
 from infra.settings import Settings
-from sandbox.base import Box, InstallResult
+from sandbox.base import CLOCK, Box, InstallResult
 
 
 async def replayed(
@@ -137,6 +137,7 @@ class RecordedBox:
         program: str,
         *,
         hash_seed: int = 0,
+        clock: float = CLOCK,  # noqa: ARG002 - the protocol's
         code: str | None = None,
         timeout_s: float | None = None,  # noqa: ARG002 - the protocol's
     ) -> ExecutionResult:

@@ -1,6 +1,7 @@
 """``cosqa sandbox``: does the box hold, what becomes of a program in it, is anything left."""
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +33,12 @@ Requirements = Annotated[
     list[str] | None,
     typer.Option("--requirement", help="Distribution to install first; repeat it for several."),
 ]
-HashSeed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Python's hash seed.")]
+HashSeed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help="Seed of hashes and of random numbers.")
+]
+Clock = Annotated[
+    datetime | None, typer.Option(help="Time of day at which the program begins, in UTC.")
+]
 Everything = Annotated[
     bool,
     typer.Option(
@@ -82,6 +88,7 @@ def run(
     code: Code = None,
     requirement: Requirements = None,
     hash_seed: HashSeed = 0,
+    clock: Clock = None,
 ) -> None:
     """Run a program in a box and print what happened; the exit status is 0 where it passed."""
     from flows.console import console  # noqa: PLC0415
@@ -94,6 +101,7 @@ def run(
             code.read_text() if code else "",
             requirement or [],
             hash_seed,
+            clock.replace(tzinfo=UTC).timestamp() if clock else None,
         )
     )
     console.print_json(result.model_dump_json())

@@ -183,7 +183,7 @@ class GateSettings(Section):
 class SandboxSettings(Section):
     """The box: limits that each program runs under."""
 
-    image: str = Field("cosqa-sandbox:2", description="Image that boxes are made from.")
+    image: str = Field("cosqa-sandbox:3", description="Image that boxes are made from.")
     backend: str = Field("docker", description="Registered sandbox backend.")
     slots: int = Field(max(2, 2 * _CORES), ge=1, description="Boxes at once.")
     ready: int = Field(_CORES, ge=0, description="Boxes started ahead of need.")

@@ -9,6 +9,8 @@ from typing import Protocol, runtime_checkable
 
 from infra.records import ExecutionResult, Record
 
+CLOCK = 1_767_225_600.0  # 2026-01-01T00:00:00Z, when every program begins unless told otherwise
+
 
 class InstallResult(Record):
     """What came of installing requirements into a box; ``installed`` lists ``name==version``."""
@@ -37,6 +39,7 @@ class Box(Protocol):
         program: str,
         *,
         hash_seed: int = 0,
+        clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
     ) -> ExecutionResult:
@@ -44,7 +47,9 @@ class Box(Protocol):
 
         Args:
             program: The test program.
-            hash_seed: Seed of Python's string hashes, on which the order of sets depends.
+            hash_seed: Seed of Python's string hashes, on which the order of sets depends, and of
+                the random numbers of ``random`` and NumPy.
+            clock: Time of day at which the program begins, in seconds since the epoch.
             code: Another version of the code under test for this one run, such as a mutant.
             timeout_s: A shorter wall-clock limit than the settings', for this one run.
 

@@ -25,8 +25,8 @@ class Behaviour:
         expects: Fields of the ``ExecutionResult`` and their values; a frozenset lists alternatives.
         code: The code under test.
         before: A program that is run first in the same box, whatever becomes of it.
-        again: Run a second time, under the ``same`` or an ``other`` seed, it must print the same
-            or something else.
+        again: Run a second time, with the ``same`` or an ``other`` seed and clock, it must print
+            the same or something else.
     """
 
     name: str
@@ -222,11 +222,39 @@ _LOOK = (
     "import os\nprint(os.listdir('/tmp'), os.listdir('/dev/shm'))\n"
     "print({int(name) for name in os.listdir('/proc') if name.isdigit()} - {1, os.getpid()})"
 )
+_WHEN = """
+from datetime import UTC, datetime
+import time
+now = datetime.now(UTC)
+print(now.isoformat()[:16], int(now.timestamp()) // 1000)
+print(time.strftime("%Y-%m-%dT%H:%M"), int(time.time()) // 1000)
+"""
+_LATER = """
+import time
+from datetime import datetime
+before, then = time.time(), datetime.now()
+time.sleep(0.2)
+print(0.2 <= time.time() - before < 2, 0.2 <= (datetime.now() - then).total_seconds() < 2)
+"""
 _REPEATS = (
     _prints("a program finds no files and no other processes", _LOOK, "[] []\nset()\n"),
     Behaviour(
         "one seed gives one order of sets and one row of random numbers",
         "import random\nprint([*map(str, {'a', 'b', 'c', 'd', 'e'})], random.random())",
+        {"outcome": "passed"},
+        again="same",
+    ),
+    _prints("the clock begins where the caller said", _WHEN, "2026-01-01T00:00 1767225\n" * 2),
+    _prints("the clock goes on", _LATER, "True True\n"),
+    Behaviour(
+        "another clock gives another time of day",
+        "from datetime import date\nimport time\nprint(date.today(), time.localtime().tm_year)",
+        {"outcome": "passed"},
+        again="other",
+    ),
+    Behaviour(
+        "one seed gives one row of NumPy's random numbers",
+        "try:\n    import numpy\n    print(numpy.random.rand())\nexcept ImportError:\n    pass",
         {"outcome": "passed"},
         again="same",
     ),

@@ -15,7 +15,7 @@ from infra.errors import BoxLostError, SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox import installing
-from sandbox.base import Box, InstallResult
+from sandbox.base import CLOCK, Box, InstallResult
 from sandbox.engine import Engine, Running
 from sandbox.pool import Pool
 from sandbox.registry import backends
@@ -69,6 +69,7 @@ class DockerBox:
         program: str,
         *,
         hash_seed: int = 0,
+        clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
     ) -> ExecutionResult:
@@ -82,6 +83,7 @@ class DockerBox:
             "code": self._code if code is None else code,
             "program": program,
             "hash_seed": hash_seed,
+            "clock": clock,
             "timeout": min(timeout_s or limits.timeout_s, limits.timeout_s),
             "keep": limits.output_kb * 1024,
             "cut": _OUTPUT_FACTOR * limits.output_kb * 1024,

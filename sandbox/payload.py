@@ -7,7 +7,7 @@ the host, and a remote engine needs nothing else.
 from pathlib import Path
 
 _INSIDE = Path(__file__).parent / "inside"
-_MODULES = ("counting", "python2", "filter", "stage", "child", "streams", "runner")
+_MODULES = ("counting", "python2", "filter", "clock", "stage", "child", "streams", "runner")
 
 # A child that needs an interpreter of its own gets the code that the runner has compiled. Names are
 # cleared before the program runs: its frames lead to this one. The built-ins of each module are a

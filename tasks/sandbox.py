@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from infra.errors import SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
-from sandbox.base import Cleanable, Sandbox
+from sandbox.base import CLOCK, Cleanable, Sandbox
 from sandbox.registry import make_sandbox
 from sandbox.self_check import Finding, self_check
 
@@ -38,9 +38,16 @@ async def findings(settings: SandboxSettings) -> AsyncIterator[Finding]:
 
 
 async def result_of(
-    settings: SandboxSettings, program: str, code: str, requirements: Sequence[str], hash_seed: int
+    settings: SandboxSettings,
+    program: str,
+    code: str,
+    requirements: Sequence[str],
+    hash_seed: int,
+    clock: float | None,
 ) -> ExecutionResult:
     """Return what becomes of a program that may ``import target``, the code.
+
+    Without a ``clock`` (seconds since the epoch) it begins at the time that all programs do.
 
     Raises:
         SandboxError: The sandbox failed, or the requirements cannot be installed.
@@ -52,7 +59,7 @@ async def result_of(
                 f"{', '.join(requirements)} cannot be installed: {installed.message} "
                 "Name distributions that have wheels for the image's Python."
             )
-        return await box.run(program, hash_seed=hash_seed)
+        return await box.run(program, hash_seed=hash_seed, clock=CLOCK if clock is None else clock)
 
 
 async def clean(settings: SandboxSettings, *, everything: bool) -> int:

@@ -8,7 +8,7 @@
 # COSQA_SANDBOX__IMAGE names the image; DEBIAN_MIRROR is where Debian's packages come from.
 set -euo pipefail
 
-IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:2}
+IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:3}
 BASE=python:3.11-slim
 DEBIAN_BASE=cosqa-sandbox-base:bookworm
 PYTHON=${PYTHON:-python3}

@@ -28,6 +28,7 @@ from collections.abc import Callable
 from functools import partial
 from types import CodeType, FrameType
 
+from sandbox.inside.clock import set_clock
 from sandbox.inside.counting import ProgramCounter, TargetCounter, compiled
 from sandbox.inside.filter import narrow
 from sandbox.inside.stage import (
@@ -72,6 +73,7 @@ def prepare(job: Job) -> Callable[[], None]:
     entered: list[str] = []
     asserts, calls = itertools.count(), itertools.count()
     act = _action(job, entered, asserts.__next__, calls.__next__)
+    set_clock(job["clock"])
     soft, hard = job["memory"], job["memory"] + _SPARE_MEMORY
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     relax = partial(resource.setrlimit, resource.RLIMIT_DATA, (hard, hard))
@@ -98,7 +100,8 @@ def _action(
     program_code = _compiled(program, PROGRAM, ProgramCounter(asserted, noticed))
     sys.meta_path.insert(0, Importer(loader(target_code, {called: count_call})))
     names = {asserted: count_assert, noticed: entered.append}
-    return action(loader(program_code, names), entered)
+    seed = job["hash_seed"] if "numpy" in program + target else None
+    return action(loader(program_code, names), entered, seed)
 
 
 def _compiled(source: str, file: str, counter: TargetCounter | ProgramCounter) -> Any:  # noqa: ANN401

@@ -1,8 +1,8 @@
 """The first process in a box: takes jobs from the host and runs each in a fresh process.
 
 The host speaks in frames over the attached stdin and stdout: four bytes of length, big-endian, then
-JSON. A job holds ``code``, ``program``, ``hash_seed`` and the limits; the answer is a report in the
-terms of ``ExecutionResult``, with ``clean`` telling whether the box may take another job.
+JSON. A job holds ``code``, ``program``, ``hash_seed``, ``clock`` and the limits; the answer is a
+report in the terms of ``ExecutionResult``, with ``clean`` telling whether the box may take more.
 
 A job under the runner's own hash seed runs in a fork, which costs two milliseconds; another seed
 needs a new interpreter. All that a program started dies with it, by one call that reaches every
@@ -72,7 +72,7 @@ class Run:
 
     def start(self, own_seed: int, codes: Codes) -> Job | None:
         """Fork; return the job in a child that shall run it, and None in this process."""
-        keys = ("code", "program", "memory", "hash_seed")
+        keys = ("code", "program", "memory", "hash_seed", "clock")
         job = {**{key: self._limits[key] for key in keys}, "secret": self._secret}
         self._child = os.fork()
         if self._child:

@@ -6,6 +6,8 @@ report: ``play`` ends at one of two places, and the guard of ``child.py`` sees a
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.machinery
 import linecache
 import os
@@ -116,10 +118,12 @@ def loader(code: CodeType | Exception, names: Space) -> Callable[[Space], None]:
     return load
 
 
-def action(load: Callable[[Space], None], entered: list[str]) -> Act:
+def action(load: Callable[[Space], None], entered: list[str], numpy_seed: int | None) -> Act:
     """Return what runs a program as ``__main__``, and then its tests that nobody called."""
 
     def act() -> None:
+        if numpy_seed is not None:
+            _seed_numpy(numpy_seed)
         module = sys.modules["__main__"] = ModuleType("__main__")
         module.__file__ = PROGRAM
         space = vars(module)
@@ -129,6 +133,12 @@ def action(load: Callable[[Space], None], entered: list[str]) -> Act:
         _run_test_cases(space)
 
     return act
+
+
+def _seed_numpy(seed: int) -> None:
+    """Fix NumPy's own random numbers; where it cannot be imported, the program finds out."""
+    with contextlib.suppress(Exception):
+        importlib.import_module("numpy").random.seed(seed)
 
 
 def _waiting_tests(space: Space, entered: list[str]) -> Iterator[Act]:

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from infra.settings import SandboxSettings
+from sandbox.base import CLOCK
 from sandbox.engine import Engine
 from sandbox.registry import make_sandbox
 from tests.bench.rivals import CODE, EXECUTIONS, PROGRAM, DockerRun, LlmSandbox, Ours, Rival, script
@@ -128,8 +129,9 @@ def where_time_goes(times: int) -> Table:
         return result
 
     limits = {"timeout": 10.0, "keep": 65_536, "cut": 2**20, "memory": 400 * 2**20}
-    nothing = {**limits, "code": "", "program": "", "hash_seed": 0}
-    full = {**limits, "code": CODE, "program": PROGRAM, "hash_seed": 0}
+    limits |= {"hash_seed": 0, "clock": CLOCK}
+    nothing = {**limits, "code": "", "program": ""}
+    full = {**limits, "code": CODE, "program": PROGRAM}
     engine = Engine(SandboxSettings())
     for _ in range(times):
         container = timed("create the container", partial(engine.create, None))

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from infra.records import ExecutionResult
-from sandbox.base import InstallResult
+from sandbox.base import CLOCK, InstallResult
 
 Behaviour = Callable[[str, frozenset[str]], ExecutionResult]
 
@@ -58,6 +58,7 @@ class FakeBox:
         program: str,
         *,
         hash_seed: int = 0,
+        clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
     ) -> ExecutionResult:

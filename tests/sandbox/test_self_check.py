@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from infra.records import ExecutionResult
-from sandbox.base import Box, InstallResult, Sandbox
+from sandbox.base import CLOCK, Box, InstallResult, Sandbox
 from sandbox.behaviours import BEHAVIOURS, Behaviour
 from sandbox.self_check import Finding, self_check
 
@@ -30,6 +30,7 @@ class Credulous:
         program: str,
         *,
         hash_seed: int = 0,
+        clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
     ) -> ExecutionResult:
