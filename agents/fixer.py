@@ -17,7 +17,7 @@ from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
 
 _TARGET = "target"
-_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(==[A-Za-z0-9.+!]+)?")
+_REQUIREMENT = re.compile(r"(apt:)?[A-Za-z0-9][A-Za-z0-9.+_-]*(==[A-Za-z0-9.+!]+)?")
 _LONGEST_OUTPUT = 1_500  # characters of a program's stderr: the end tells
 
 

@@ -180,6 +180,13 @@ class GateSettings(Section):
     least_score: float = Field(0.5, ge=0, le=1, description="Their share of those that ran.")
 
 
+_LIBRARIES = (  # what wheels that need more than themselves need most
+    "libasound2", "libcairo2", "libexpat1", "libgeos-c1v5", "libgl1", "libglib2.0-0", "libgomp1",
+    "libmagic1", "libodbc2", "libportaudio2", "libpq5", "libsm6", "libsndfile1", "libusb-1.0-0",
+    "libx11-6", "libxcb1", "libxext6", "libxrender1",
+)  # fmt: skip
+
+
 class SandboxSettings(Section):
     """The box: limits that each program runs under."""
 
@@ -199,6 +206,12 @@ class SandboxSettings(Section):
         (), description="Hosts that the index sends pip to for files, beside the index itself."
     )
     allow_install: bool = Field(True, description="Let the fixer install wheels from the index.")
+    apt_packages: tuple[str, ...] = Field(
+        _LIBRARIES, description="Debian packages that may be installed in boxes, as apt:NAME."
+    )
+    apt_mirror: str = Field(
+        "http://deb.debian.org/debian", description="Where Debian packages come from."
+    )
 
 
 class RaySettings(Section):

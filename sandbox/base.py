@@ -28,6 +28,7 @@ class Box(Protocol):
         """Install distributions (wheels only) where running programs cannot write.
 
         A requirement that does not exist or has no wheel is a result with ``ok=False``.
+        ``apt:NAME`` is a package of the operating system, and must be on the settings' list.
 
         Raises:
             SandboxError: The box, not the requirement, failed.

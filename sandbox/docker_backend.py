@@ -14,9 +14,10 @@ from docker.models.volumes import Volume
 from infra.errors import BoxLostError, SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
-from sandbox import installing
+from sandbox import debian, installing
 from sandbox.base import CLOCK, Box, InstallResult
 from sandbox.engine import Engine, Running
+from sandbox.installing import Plan
 from sandbox.pool import Pool
 from sandbox.registry import backends
 
@@ -47,18 +48,34 @@ class DockerBox:
         """Install distributions; see ``Box.install``."""
         if not self._settings.allow_install:
             return InstallResult(ok=False, message="installing is off (sandbox.allow_install)")
-        if unfit := installing.malformed(requirements):
+        packages, distributions = debian.split(requirements)
+        if unfit := installing.malformed(distributions):
             return InstallResult(ok=False, message=f"not a requirement: {', '.join(unfit)}")
-        if not requirements:
-            return InstallResult(ok=True)
+        if strange := sorted({*packages} - {*self._settings.apt_packages}):
+            message = f"not among sandbox.apt_packages: {', '.join(strange)}"
+            return InstallResult(ok=False, message=message)
+        plans = []
+        if packages:
+            plans.append(debian.plan(packages, self._settings.apt_mirror))
+        if distributions:
+            plans.append(installing.plan(distributions, self._settings.index_hosts))
+        results = [await self._install(plan) for plan in plans]
+        return InstallResult(
+            ok=all(result.ok for result in results),
+            installed=tuple(name for result in results for name in result.installed),
+            message="\n".join(filter(None, (result.message for result in results))),
+            seconds=sum(result.seconds for result in results),
+        )
+
+    async def _install(self, plan: Plan) -> InstallResult:
         engine = await self._sandbox.engine()
         if self._packages is None:
             make_volume = engine.make_volume
             self._packages = await self._sandbox.acquire(make_volume, undo=engine.remove_volume)
-        make = partial(engine.make_installer, self._packages, requirements)
+        make = partial(engine.make_installer, self._packages, plan)
         installer = await self._sandbox.acquire(make, undo=engine.remove)
         try:
-            result = await self._sandbox.call(engine.install, installer)
+            result = await self._sandbox.call(engine.install, installer, plan)
         finally:
             await asyncio.shield(self._sandbox.call(engine.remove, installer))
         self._drop()  # the next run starts a container that has the packages

@@ -6,16 +6,11 @@ gVisor's ``runsc`` or Kata for that) and a program that uses up its own limits f
 """
 
 import contextlib
-import io
-import os
-import socket
-import tarfile
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import docker
@@ -27,18 +22,18 @@ from docker.types import LogConfig, Ulimit
 
 from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError, SandboxError
 from infra.settings import SandboxSettings
-from sandbox import installing, payload
+from sandbox import debian, installing, payload
 from sandbox.base import InstallResult
 from sandbox.channel import Channel
+from sandbox.installing import Plan
 from sandbox.networks import COMMAND, SYSCTLS, Networks
 from sandbox.owner import is_left_over, this_owner
 
 _LABEL = "cosqa.sandbox"
 _OWNER = "cosqa.owner"
 NAME = "cosqa.name"
-_WHEEL_CACHE = "cosqa-wheels"
 _WAY_OUT = "Run infra/docker/ensure_engine.sh (or: make engine)."
-_NO_NAME_SERVER = "127.0.0.1"  # so that pip finds the index, and nothing else by name
+_NO_NAME_SERVER = "127.0.0.1"  # so that installers find what they may, and nothing else by name
 _LARGEST_WHEEL_MB = 1024
 _HOST_NAME = "box"
 _ALONE = {"network_mode": "none", "hostname": _HOST_NAME}
@@ -120,7 +115,7 @@ class Engine:
         make = partial(
             self._create,
             payload.command(),
-            environment={"PYTHONHASHSEED": "0"},
+            environment={"PYTHONHASHSEED": "0", **(debian.ENVIRONMENT if packages else {})},
             volumes=mounts,
             stdin_open=True,
             log_config=_NO_LOG,
@@ -153,33 +148,25 @@ class Engine:
         channel.close()
         self.remove(container)
 
-    def make_installer(self, packages: Volume, requirements: Sequence[str]) -> Container:
-        """Make a container that will run pip, with a network and the volume writable."""
-        pip_settings = installing.host_pip_settings()
-        certificates = installing.host_certificates(pip_settings, os.environ)
+    def make_installer(self, packages: Volume, plan: Plan) -> Container:
+        """Make a container that will install, with a network and the volume writable."""
+        volumes = {str(packages.name): installing.PACKAGES, **plan.caches}
         container = self._create(
-            installing.command(requirements),
-            volumes={
-                packages.name: {"bind": installing.PACKAGES, "mode": "rw"},
-                _WHEEL_CACHE: {"bind": installing.WHEELS, "mode": "rw"},
-            },
+            plan.command,
+            volumes={name: {"bind": folder, "mode": "rw"} for name, folder in volumes.items()},
             hostname=_HOST_NAME,
-            environment=installing.environment(
-                pip_settings, os.environ, certificates=certificates is not None
-            ),
+            environment=plan.environment,
             largest_file_mb=_LARGEST_WHEEL_MB,
             dns=[_NO_NAME_SERVER],
-            extra_hosts=_addresses(
-                installing.index_hosts(pip_settings, os.environ, self._settings.index_hosts)
-            ),
+            extra_hosts=installing.addresses(plan.hosts),
         )
-        if certificates is not None:
+        if plan.certificates is not None:
             with _translated():
-                container.put_archive(installing.PACKAGES, _certificate_archive(certificates))
+                container.put_archive(installing.PACKAGES, installing.archive_of(plan.certificates))
         return container
 
-    def install(self, installer: Container) -> InstallResult:
-        """Let pip run to its end, or to the time limit."""
+    def install(self, installer: Container, plan: Plan) -> InstallResult:
+        """Let an installer run to its end, or to the time limit."""
         limit = self._settings.install_timeout_s
         begun = time.monotonic()
         with _translated():
@@ -189,9 +176,11 @@ class Engine:
             except (requests.Timeout, requests.ConnectionError):  # what docker-py raises at the end
                 if time.monotonic() - begun < limit:
                     raise
-                return InstallResult(ok=False, message=f"pip took over {limit:g} s", seconds=limit)
+                return InstallResult(
+                    ok=False, message=f"installing took over {limit:g} s", seconds=limit
+                )
             output = installer.logs(tail=200).decode(errors="replace")
-        return installing.outcome(status, output, time.monotonic() - begun)
+        return plan.outcome(status, output, time.monotonic() - begun)
 
     def make_volume(self) -> Volume:
         """Make a volume for the packages of one box."""
@@ -231,7 +220,7 @@ class Engine:
         removed = self._remove_all(lambda _: True)
         with _translated():
             try:
-                self._client.volumes.get(_WHEEL_CACHE).remove(force=True)
+                self._client.volumes.get(installing.WHEEL_CACHE).remove(force=True)
             except NotFound:
                 return removed
         return removed + 1
@@ -309,25 +298,6 @@ class Engine:
         return Channel(getattr(attached, "_sock", attached), attached)
 
 
-def _addresses(hosts: Iterable[str]) -> dict[str, str]:
-    """Return where hosts are; one that nobody knows is left to pip's own error."""
-    addresses = {}
-    for host in hosts:
-        with contextlib.suppress(OSError):
-            addresses[host] = socket.gethostbyname(host)
-    return addresses
-
-
 def _ulimits(largest_file: int) -> list[Ulimit]:
     values = {"fsize": largest_file, "nofile": 256, "core": 0, "msgqueue": 0}
     return [Ulimit(name=name, soft=value, hard=value) for name, value in values.items()]
-
-
-def _certificate_archive(file: Path) -> bytes:
-    content = file.read_bytes()
-    entry = tarfile.TarInfo(installing.CERTIFICATES)
-    entry.size, entry.mode = len(content), 0o444
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as tar:
-        tar.addfile(entry, io.BytesIO(content))
-    return archive.getvalue()

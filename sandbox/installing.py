@@ -1,23 +1,30 @@
-"""What pip is told when requirements are installed for a box: pure functions, nothing runs here.
+"""What pip is told when requirements are installed for a box; nothing runs here.
 
 Wheels only, so that no code of a distribution runs while it is installed; requirements are names
 with versions, never options, addresses or paths.
 """
 
 import ast
+import contextlib
+import io
 import os
 import re
+import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import tarfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from sandbox.base import InstallResult
 
 PACKAGES = "/packages"
 WHEELS = "/wheels"
+WHEEL_CACHE = "cosqa-wheels"
 CERTIFICATES = ".certificates.pem"
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?"
@@ -28,6 +35,45 @@ _PASSED_ON = ("index-url", "extra-index-url", "trusted-host", "proxy")
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 _PYPI = ["https://pypi.org", "https://files.pythonhosted.org"]
 _MESSAGE_CHARACTERS = 1000
+
+
+class Plan(NamedTuple):
+    """What a container does that installs something, and whom it may ask.
+
+    Attributes:
+        command: What it runs.
+        environment: Its whole environment.
+        hosts: Names that it can find the addresses of.
+        outcome: What its exit status, output and seconds stand for.
+        certificates: The host's bundle of certificate authorities, to be copied in.
+        caches: Volumes that outlive it, and where they are mounted.
+    """
+
+    command: list[str]
+    environment: dict[str, str]
+    hosts: list[str]
+    outcome: Callable[[int, str, float], InstallResult]
+    certificates: Path | None = None
+    caches: Mapping[str, str] = MappingProxyType({})
+
+
+def plan(requirements: Sequence[str], further_hosts: Iterable[str]) -> Plan:
+    """Return how distributions are installed from this machine's index.
+
+    Args:
+        requirements: Names with versions.
+        further_hosts: Hosts to which the index sends for its files.
+    """
+    settings = host_pip_settings()
+    certificates = host_certificates(settings, os.environ)
+    return Plan(
+        command(requirements),
+        environment(settings, os.environ, certificates=certificates is not None),
+        index_hosts(settings, os.environ, further_hosts),
+        outcome,
+        certificates,
+        {WHEEL_CACHE: WHEELS},
+    )
 
 
 def malformed(requirements: Iterable[str]) -> list[str]:
@@ -54,7 +100,7 @@ def environment(
     Folders of the host (``file://`` addresses, paths) mean nothing in a container and are left out.
     """
     result = {"HOME": "/tmp", "LANG": "C.UTF-8", "PIP_CONFIG_FILE": os.devnull}  # noqa: S108
-    result |= {name: variables[name] for name in _PROXIES if name in variables}
+    result |= proxies(variables)
     for name in _PASSED_ON:
         words = [word for word in pip_settings.get(name, "").split() if _is_reachable(name, word)]
         if words:
@@ -82,9 +128,18 @@ def index_hosts(
     ]
     if not pip_settings.get("index-url"):
         addresses += _PYPI
-    addresses += [variables[name] for name in _PROXIES[:2] + _PROXIES[3:5] if variables.get(name)]
-    hosts = [urlsplit(address).hostname for address in addresses]
-    return sorted({*filter(None, hosts), *further})
+    return sorted({*hosts_of(addresses, variables), *further})
+
+
+def proxies(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return what an environment says of proxies."""
+    return {name: variables[name] for name in _PROXIES if name in variables}
+
+
+def hosts_of(addresses: Iterable[str], variables: Mapping[str, str]) -> set[str]:
+    """Return the hosts of addresses, and those of the proxies on the way to them."""
+    ways = [variables.get(name, "") for name in _PROXIES if name.lower() != "no_proxy"]
+    return {host for address in (*addresses, *ways) if (host := urlsplit(address).hostname)}
 
 
 def _is_reachable(name: str, word: str) -> bool:
@@ -116,6 +171,26 @@ def host_certificates(pip_settings: Mapping[str, str], variables: Mapping[str, s
     named += [variables.get(name) for name in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")]
     files = [Path(name) for name in named if name]
     return next((file for file in files if file.is_file()), None)
+
+
+def addresses(hosts: Iterable[str]) -> dict[str, str]:
+    """Return where hosts are; one that nobody knows is left to pip's own error."""
+    found = {}
+    for host in hosts:
+        with contextlib.suppress(OSError):
+            found[host] = socket.gethostbyname(host)
+    return found
+
+
+def archive_of(certificates: Path) -> bytes:
+    """Return the archive that brings certificates to where pip looks for them."""
+    content = certificates.read_bytes()
+    entry = tarfile.TarInfo(CERTIFICATES)
+    entry.size, entry.mode = len(content), 0o444
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.addfile(entry, io.BytesIO(content))
+    return archive.getvalue()
 
 
 def outcome(status: int, output: str, seconds: float) -> InstallResult:

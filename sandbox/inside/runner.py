@@ -31,7 +31,6 @@ _CHUNK = 65_536
 _REPORT_BYTES = 262_144
 _FILES = 256
 _ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",  # noqa: S108 - the only writable place in a box
     "LANG": "C.UTF-8",
     "TZ": "UTC",
@@ -39,6 +38,7 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
 }
+_KEPT = ("PATH", "LD_LIBRARY_PATH")  # with what Debian packages have brought
 _WRITABLE = ("/tmp", "/dev/shm")  # noqa: S108
 _OOM_COUNTERS = (
     "/sys/fs/cgroup/memory.events",
@@ -183,8 +183,9 @@ def _enter(files: list[int]) -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.closerange(REPORT + 1, _FILES)
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     os.environ.clear()
-    os.environ.update(_ENVIRONMENT)
+    os.environ.update(kept, **_ENVIRONMENT)
     # The kernel shall take this one before the runner.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")

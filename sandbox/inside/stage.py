@@ -31,6 +31,7 @@ _COROUTINE = 0x80  # CO_COROUTINE, without importing inspect
 _MESSAGE_CHARACTERS = 2000
 _TRACEBACK_BYTES = 16_384
 _SEPARATOR = "\0"
+_NO_LIBRARY = ": cannot open shared object file"  # what the loader says after the file's name
 _FORBIDDEN = frozenset(
     {
         "cpython.PyInterpreterState_New",
@@ -179,6 +180,8 @@ def describe(error: BaseException) -> bytes:
         outcome = "memory"
     elif isinstance(error, ModuleNotFoundError):
         outcome, missing = "import_error", str(error.name or "").partition(".")[0]
+    elif isinstance(error, ImportError) and _NO_LIBRARY in _words(error):
+        outcome, missing = "import_error", _words(error).partition(_NO_LIBRARY)[0].split()[-1]
     elif isinstance(error, AssertionError) and _places(error)[-1:] != [(TARGET, 0)]:
         outcome = "assertion_failed"
     _print_traceback(error)
@@ -199,12 +202,16 @@ def _places(error: BaseException) -> list[tuple[str, int]]:
     return places
 
 
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - __str__ is the program's own
+        return "(the exception cannot be shown)"
+
+
 def _message(error: BaseException) -> str:
     """Return an exception's words, and the program's line that they are about."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - __str__ is the program's own
-        text = "(the exception cannot be shown)"
+    text = _words(error)
     if isinstance(error, SystemExit):
         text = f"the program called exit({text}) before its end"
     text = (text or type(error).__name__)[:_MESSAGE_CHARACTERS]
