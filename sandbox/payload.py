@@ -7,12 +7,13 @@ the host, and a remote engine needs nothing else.
 from pathlib import Path
 
 _INSIDE = Path(__file__).parent / "inside"
-_MODULES = ("counting", "python2", "filter", "clock", "stage", "child", "streams", "runner")
+_CHILD_MODULES = ("python2", "filter", "clock", "stage", "child")
+_MODULES = (*_CHILD_MODULES, "counting", "streams", "runner")
 
 # A child that needs an interpreter of its own gets the code that the runner has compiled. Names are
 # cleared before the program runs: its frames lead to this one. The built-ins of each module are a
 # copy, so that a program that replaces one replaces its own.
-_BOOT = """
+_BOOT = f"""
 import builtins, marshal, os, sys, types
 if sys.argv[1] == "child":
     codes, argument = marshal.loads(open(0, "rb", closefd=False).read())
@@ -20,7 +21,7 @@ if sys.argv[1] == "child":
 else:
     pairs = zip(sys.argv[2::2], sys.argv[3::2])
     codes = [(name, compile(source, "sandbox.inside." + name, "exec")) for name, source in pairs]
-    argument = codes[:-2]
+    argument = codes[:{len(_CHILD_MODULES)}]
     del pairs
 for name in ("sandbox", "sandbox.inside"):
     sys.modules[name] = types.ModuleType(name)

@@ -19,7 +19,6 @@ import _thread
 import ctypes
 import gc
 import itertools
-import linecache
 import os
 import random
 import resource
@@ -29,11 +28,9 @@ from functools import partial
 from types import CodeType, FrameType
 
 from sandbox.inside.clock import set_clock
-from sandbox.inside.counting import ProgramCounter, TargetCounter, compiled
 from sandbox.inside.filter import narrow
 from sandbox.inside.stage import (
     PROGRAM,
-    TARGET,
     Importer,
     action,
     loader,
@@ -61,7 +58,7 @@ def seal() -> None:
 
 
 def prepare(job: Job) -> Callable[[], None]:
-    """Return the call that plays the job's program; it never returns.
+    """Return the call that plays the program of an instrumented job; it never returns.
 
     To be called in a fresh process whose file descriptor 3 is the report's pipe, and its result
     from a frame that holds nothing.
@@ -92,24 +89,12 @@ def _action(
     count_assert: Callable[[], int],
     count_call: Callable[[], int],
 ) -> Callable[[], object]:
-    called, asserted, noticed = (f"_{os.urandom(8).hex()}" for _ in range(3))
-    target, program = job["code"], job["program"]
-    for file, text in ((TARGET, target), (PROGRAM, program)):
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    target_code = _compiled(target, TARGET, TargetCounter(called))
-    program_code = _compiled(program, PROGRAM, ProgramCounter(asserted, noticed))
-    sys.meta_path.insert(0, Importer(loader(target_code, {called: count_call})))
+    called, asserted, noticed = job["names"]
+    target, program = job["texts"]
+    seed = job["hash_seed"] if "numpy" in target + program else None
+    sys.meta_path.insert(0, Importer(target, loader(job["code"], {called: count_call})))
     names = {asserted: count_assert, noticed: entered.append}
-    seed = job["hash_seed"] if "numpy" in program + target else None
-    return action(loader(program_code, names), entered, seed)
-
-
-def _compiled(source: str, file: str, counter: TargetCounter | ProgramCounter) -> Any:  # noqa: ANN401
-    """Return the code object, or the error to raise where it would have run."""
-    try:
-        return compiled(source, file, counter)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return error.with_traceback(None)
+    return action(program, loader(job["program"], names), entered, seed)
 
 
 def _last_lines(code: CodeType) -> tuple[frozenset[int], frozenset[int]]:

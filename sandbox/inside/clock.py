@@ -8,8 +8,7 @@ and those of ``time.ctime()`` are never changed.
 
 from __future__ import annotations
 
-import importlib.machinery
-import importlib.util
+import importlib
 import sys
 import time
 from types import ModuleType
@@ -34,12 +33,13 @@ class Traveller:
 
 
 def _load() -> ModuleType | None:
-    spec = importlib.machinery.PathFinder.find_spec("_time_machine", [_FOLDER])
-    if spec is None or spec.loader is None:
+    sys.path.append(_FOLDER)
+    try:
+        return importlib.import_module("_time_machine")
+    except ImportError:
         return None
-    library = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(library)
-    return library
+    finally:
+        sys.path.remove(_FOLDER)
 
 
 _library = _load()

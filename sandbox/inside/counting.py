@@ -1,7 +1,40 @@
-"""Instruments syntax trees, so that what a program did can be counted."""
+"""Compiles a job's texts, instrumented so that what they do can be counted.
+
+This is done in the runner's forks, which have the tools; the process that runs a job may be a new
+interpreter, for which importing them would take longer than the job.
+"""
+
+from __future__ import annotations
 
 import ast
+import os
 from types import CodeType
+
+from sandbox.inside.stage import PROGRAM, TARGET
+
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any
+
+    Job = dict[str, Any]
+
+
+def instrumented(job: Job) -> Job:
+    """Return a job with ``code`` and ``program`` compiled; ``texts`` keeps them as they were.
+
+    What does not compile becomes the name and the arguments of the error. ``names`` are what the
+    compiled texts call: where a function of the target begins, where something is asserted, and
+    where a test is entered.
+    """
+    called, asserted, entered = names = [f"_{os.urandom(8).hex()}" for _ in range(3)]
+    target, program = texts = job["code"], job["program"]
+    return {
+        **job,
+        "code": _compiled(target, TARGET, TargetCounter(called)),
+        "program": _compiled(program, PROGRAM, ProgramCounter(asserted, entered)),
+        "names": names,
+        "texts": texts,
+    }
 
 
 class TargetCounter(ast.NodeTransformer):
@@ -73,10 +106,14 @@ class ProgramCounter(ast.NodeTransformer):
         return node
 
 
-def compiled(source: str, file: str, counter: ast.NodeTransformer) -> CodeType:
-    """Return the instrumented code object of a source text."""
-    tree = counter.visit(ast.parse(source, file))
-    return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+def _compiled(
+    source: str, file: str, counter: ast.NodeTransformer
+) -> CodeType | tuple[str, tuple[object, ...]]:
+    try:
+        tree = counter.visit(ast.parse(source, file))
+        return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return type(error).__name__, error.args
 
 
 def _insert(node: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call) -> None:

@@ -4,8 +4,6 @@ More than a tenth of the functions that people publish are Python 2's. A model t
 mends them at once; a model that is told "NameError" tries to define ``xrange``.
 """
 
-import re
-
 _NAMES = {
     "apply": "call the function",
     "basestring": "str",
@@ -88,6 +86,8 @@ def leftover(error: BaseException) -> str:
 
 
 def _of_syntax(error: SyntaxError) -> str:
+    import re  # noqa: PLC0415 - a process that lacks it would import it longer than a job may take
+
     for pattern, name in _SYNTAX:
         if re.search(pattern, str(error.msg)):
             return name

@@ -21,10 +21,12 @@ import selectors
 import signal
 import sys
 import time
+import traceback  # noqa: F401 - for the forks, which need it where a program fails
 from collections.abc import Callable
 from types import CodeType
 
 from sandbox.inside.child import FAILED, REPORT, prepare, seal
+from sandbox.inside.counting import instrumented
 from sandbox.inside.streams import Stream
 
 _CHUNK = 65_536
@@ -81,6 +83,7 @@ class Run:
             return None
         _enter([stream.theirs for stream in self._streams])
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
+        job = instrumented(job)
         if job["hash_seed"] != own_seed:
             _execute(job, codes)
         self._secret = ""

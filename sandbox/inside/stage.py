@@ -6,13 +6,11 @@ report: ``play`` ends at one of two places, and the guard of ``child.py`` sees a
 
 from __future__ import annotations
 
-import contextlib
+import builtins
 import importlib
 import importlib.machinery
-import linecache
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Space = dict[str, Any]
+    Compiled = CodeType | tuple[str, tuple[object, ...]]
     Act = Callable[[], object]
 
 PROGRAM = "program.py"
@@ -79,14 +78,31 @@ def play(
         wait()
 
 
-class Importer:
+class Source:
+    """Tells whoever shows a module's lines, such as ``inspect``, what they are.
+
+    Args:
+        text: The module's text, which is in no file.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def get_source(self, _name: str) -> str:
+        """Return the text."""
+        return self._text
+
+
+class Importer(Source):
     """Lets ``import target`` load the code under test.
 
     Args:
+        text: The code's text.
         load: Fills the module's name space.
     """
 
-    def __init__(self, load: Callable[[Space], object]) -> None:
+    def __init__(self, text: str, load: Callable[[Space], object]) -> None:
+        super().__init__(text)
         self._load = load
 
     def find_spec(
@@ -107,26 +123,42 @@ class Importer:
         self._load(vars(module))
 
 
-def loader(code: CodeType | Exception, names: Space) -> Callable[[Space], None]:
-    """Return what runs the code in a name space that also has ``names``, or raises the error."""
+def loader(code: Compiled, names: Space) -> Callable[[Space], None]:
+    """Return what runs the code in a name space that also has ``names``, or raises the error.
+
+    Args:
+        code: A code object, or the name and the arguments of the error that compiling raised.
+        names: What the compiled code calls to be counted.
+    """
 
     def load(space: Space) -> None:
-        if isinstance(code, Exception):
-            raise code
+        if isinstance(code, tuple):
+            name, arguments = code
+            raise getattr(builtins, name)(*arguments)
         space.update(names)
         exec(code, space)  # noqa: S102 - this is what the box is for
 
     return load
 
 
-def action(load: Callable[[Space], None], entered: list[str], numpy_seed: int | None) -> Act:
-    """Return what runs a program as ``__main__``, and then its tests that nobody called."""
+def action(
+    text: str, load: Callable[[Space], None], entered: list[str], numpy_seed: int | None
+) -> Act:
+    """Return what runs a program as ``__main__``, and then its tests that nobody called.
+
+    Args:
+        text: The program's text.
+        load: Runs it in a name space.
+        entered: Names of the tests that were entered.
+        numpy_seed: Seed of NumPy's random numbers, where NumPy is imported.
+    """
 
     def act() -> None:
         if numpy_seed is not None:
             _seed_numpy(numpy_seed)
         module = sys.modules["__main__"] = ModuleType("__main__")
         module.__file__ = PROGRAM
+        vars(module)["__loader__"] = Source(text)
         space = vars(module)
         load(space)
         for function in _waiting_tests(space, entered):
@@ -138,8 +170,10 @@ def action(load: Callable[[Space], None], entered: list[str], numpy_seed: int | 
 
 def _seed_numpy(seed: int) -> None:
     """Fix NumPy's own random numbers; where it cannot be imported, the program finds out."""
-    with contextlib.suppress(Exception):
+    try:  # noqa: SIM105 - contextlib is not there yet, and takes its time
         importlib.import_module("numpy").random.seed(seed)
+    except Exception:  # noqa: BLE001, S110 - as above
+        pass
 
 
 def _waiting_tests(space: Space, entered: list[str]) -> Iterator[Act]:
@@ -210,7 +244,12 @@ def _words(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """Return an exception's words, and the program's line that they are about."""
+    """Return an exception's words, and the program's line that they are about.
+
+    The line is known once the traceback has been shown.
+    """
+    import linecache  # noqa: PLC0415 - as in `_print_traceback`
+
     text = _words(error)
     if isinstance(error, SystemExit):
         text = f"the program called exit({text}) before its end"
@@ -226,6 +265,8 @@ def _message(error: BaseException) -> str:
 
 def _print_traceback(error: BaseException) -> None:
     """Write the program's traceback to stderr, where the runner keeps it."""
+    import traceback  # noqa: PLC0415 - takes longer than a job may take, which few jobs need
+
     try:
         lines = traceback.format_exception(type(error), error, _own(error), limit=-20)
         os.write(2, "".join(lines).encode(errors="backslashreplace")[-_TRACEBACK_BYTES:])

@@ -145,6 +145,7 @@ async def line(
 async def test_a_program_whose_line_is_cut_runs_again(line: Line) -> None:
     sandbox = DockerSandbox(LIMITS)
     async with sandbox.box(CODE) as box:
+        await box.run(HEALTHY)
         running = asyncio.create_task(box.run(SLOW))
         await asyncio.sleep(1)
         line.cut()

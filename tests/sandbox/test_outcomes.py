@@ -99,3 +99,24 @@ async def test_a_run_may_have_other_code_under_test_and_less_time(box: Box) -> N
     assert (await box.run(program)).outcome == "assertion_failed"
     cut = await box.run("while True:\n    pass", timeout_s=0.5)
     assert (cut.outcome, cut.seconds < 2) == ("timeout", True)
+
+
+@pytest.mark.parametrize("hash_seed", [0, 1])
+async def test_a_program_can_read_the_source_of_the_code_and_its_own(
+    box: Box, hash_seed: int
+) -> None:
+    program = (
+        "import inspect, target\ndef test_it():\n"
+        "    assert 'return' in inspect.getsource(target.double)\n"
+        "    assert 'inspect' in inspect.getsource(test_it)\n"
+    )
+    result = await box.run(program, hash_seed=hash_seed)
+    assert (result.outcome, result.tests_run) == ("passed", 1), result.stderr
+
+
+async def test_a_failure_is_told_alike_in_a_fork_and_in_a_new_interpreter(box: Box) -> None:
+    for program in ("import target\nassert target.double(1) == 3", "def f(:", "print 'x'", "1\0"):
+        results = [await box.run(program, hash_seed=seed) for seed in (0, 1)]
+        told = [(one.outcome, one.error_type, one.message, one.stderr) for one in results]
+        assert told[0] == told[1]
+        assert told[0][0] != "passed"

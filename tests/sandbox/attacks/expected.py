@@ -68,7 +68,7 @@ PROGRAMS = {
     "functions_of_the_harness": "killed | assertion_failed | raised",
     "globals_of_the_harness": "killed | assertion_failed | raised",
     "interpreter_inside_the_interpreter": "raised RuntimeError | import_error ModuleNotFoundError",
-    "interrupt_the_harness": "timeout | assertion_failed | killed",
+    "interrupt_the_harness": "timeout | assertion_failed | killed | raised RecursionError",
     "jump_to_the_end": "assertion_failed | killed",
     "message_that_is_no_text": "raised ValueError",
     "objects_of_the_harness": "raised RuntimeError",
