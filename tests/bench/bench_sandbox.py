@@ -11,12 +11,14 @@ containers that are made before and removed after the clock runs, and serve pair
 
 import argparse
 import asyncio
+import os
 import statistics
 import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+import psutil
 from rich.console import Console
 from rich.table import Table
 
@@ -34,6 +36,12 @@ def seconds(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
+
+
+def busy_seconds() -> float:
+    """Return how long this machine's processors have worked, together."""
+    times = psutil.cpu_times()
+    return float(times.user + times.nice + times.system + times.irq + times.softirq)
 
 
 def median_of(work: Callable[[], object], times: int) -> float:
@@ -94,18 +102,27 @@ def latencies(times: int, rivals: list[LlmSandbox]) -> Table:
 
 
 def throughput(pairs: int, rounds: int, callers: list[int], rivals: list[LlmSandbox]) -> Table:
-    """Measure and return the table of executions a second over whole pairs."""
+    """Measure and return the table of executions a second over whole pairs.
+
+    The last columns say what one execution costs all processors of this machine together, whatever
+    they do meanwhile, and so how many there could be if they did nothing else and never waited.
+    """
     contenders: list[Rival] = [DockerRun(), Ours(), *rivals]
     table = Table(title="executions a second over whole pairs, medians", title_justify="left")
     table.add_column("contender")
     for number in callers:
         table.add_column(f"{number} callers", justify="right")
+    table.add_column("CPU ms", justify="right")
+    table.add_column("limit", justify="right")
+    costs: dict[str, list[float]] = {contender.name: [] for contender in contenders}
     paces: dict[str, list[float]] = {contender.name: [] for contender in contenders}
     for number in callers:
         taken: dict[str, list[float]] = {name: [] for name in paces}
         for _ in range(rounds):
             for contender in contenders:
+                busy = busy_seconds()
                 passed, used = contender.timed_pairs(pairs, number)
+                costs[contender.name].append((busy_seconds() - busy) / pairs / len(EXECUTIONS))
                 assert passed == 2 * pairs, f"{contender.name}: {passed} passed"
                 taken[contender.name].append(used)
         for name, values in taken.items():
@@ -114,7 +131,8 @@ def throughput(pairs: int, rounds: int, callers: list[int], rivals: list[LlmSand
     for name, values in paces.items():
         ratios = (value / base for value, base in zip(values, first, strict=True))
         cells = (f"{v:.1f} ({r:.1f}x)" for v, r in zip(values, ratios, strict=True))
-        table.add_row(name, *cells)
+        cost = statistics.median(costs[name])
+        table.add_row(name, *cells, f"{1000 * cost:.0f}", f"{(os.cpu_count() or 1) / cost:.1f}")
     return table
 
 
