@@ -16,9 +16,8 @@ from infra.identity import digest
 from infra.records import Role
 from infra.settings import Settings
 
-_ALGORITHM = (
-    "cosqa-plus-2"  # raise it when the order of the agents or the layout of prompts changes
-)
+# Raise it when the agents' order, the prompts' layout, the scaffolding or the mutants change.
+_ALGORITHM = "cosqa-plus-3"
 
 _REPLIES: dict[Role, type[Reply]] = {
     "screener": Screening,

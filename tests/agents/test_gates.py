@@ -8,6 +8,7 @@ import pytest
 from agents.evidence import Draft
 from agents.gates import Gatekeeper
 from agents.oracle import Gate, reason_of
+from agents.scaffolding import scaffolded
 from infra.records import Code, ExecutionResult, OracleReport, Pair, Query, Trial
 from infra.settings import GateSettings, SandboxSettings
 from sandbox.base import Sandbox
@@ -44,7 +45,7 @@ def answering(result: ExecutionResult, on_mutant: ExecutionResult = FAILED) -> F
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_the_right_gate_stops_each_program(case: Case, sandbox: Sandbox) -> None:
     pair, draft = draft_of(case)
-    async with sandbox.box(pair.code.text) as box:
+    async with sandbox.box(scaffolded(pair.code.text)) as box:
         result = await box.run(draft.program)
         report = await GATEKEEPER.inspect(pair, draft, result, box)
     assert next(iter(report.faults), None) == case.gate, (result, report)
