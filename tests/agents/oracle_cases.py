@@ -28,6 +28,9 @@ HOME = """import os
 def config_path(name):
     return os.path.join(os.environ["HOME"], "." + name)
 """
+TINY = """def name_of(self):
+    return self.owner.name
+"""
 
 
 class Case(NamedTuple):
@@ -104,6 +107,12 @@ def test_scaled():
     assert DummySelf(factor=3).scaled(2) == 7
     assert scaled(DummySelf(factor=-1), 2) == -1
 """, SCALED),
+    Case("a getter of one line", None, """
+from types import SimpleNamespace
+from target import DummySelf
+owner = SimpleNamespace(name="Ada")
+assert DummySelf(owner=owner).name_of() == "Ada"
+""", TINY),
     Case("an order that does not matter, compared without it", None, """
 from target import words
 assert sorted(words("b a b")) == ["a", "b"]
@@ -389,6 +398,11 @@ result = count_words("a b")
 assert result
 assert len(result) > 0
 """, COUNT_WORDS),
+    Case("asks whether anything came back of a getter of one line", _KILLS, """
+from types import SimpleNamespace
+from target import DummySelf
+assert DummySelf(owner=SimpleNamespace(name="Ada")).name_of()
+""", TINY),
     Case("asserts the keys only", _KILLS, """
 from target import count_words
 assert "a" in count_words("a")

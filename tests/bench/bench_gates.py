@@ -126,7 +126,7 @@ def _print_verdicts(found: list[Examined]) -> None:
     killed, survived = trials["assertion_failed"], trials["passed"]
     print(f"a good test of each: {trials.total()} mutants tried, {killed + survived} ran to an end")
     print(f"  of these killed: {killed} ({killed / (killed + survived):.0%})")
-    judged = Counter(item.report.killed + len(item.report.survivors) for item in found)
+    judged = Counter(item.report.judged for item in found)
     print(f"  functions with 0, 1 such mutants: {judged[0]}, {judged[1]}")
     void = Counter(fault for item in found for fault in item.report.faults)
     valid = sum(not item.report.faults for item in found)

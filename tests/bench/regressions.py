@@ -16,6 +16,7 @@ from infra.records import Code
 from infra.settings import GateSettings
 from sandbox.base import Box
 
+_MARK = "behaviour:"
 SHOWN = """
 from collections.abc import Iterator
 from itertools import islice
@@ -62,7 +63,7 @@ if {{answer for answer, _ in usable}} <= {{"None"}}:
     usable = []
 digest = hashlib.sha256(repr(answers).encode(errors="replace")).hexdigest()
 name = function.__name__
-print(json.dumps({{"name": name, "calls": usable, "digest": digest}}), flush=True)
+print("\\n{_MARK}", json.dumps({{"name": name, "calls": usable, "digest": digest}}), flush=True)
 """
 _TIMEOUT_S = GateSettings().mutant_timeout_s
 
@@ -92,9 +93,10 @@ async def behaviour(box: Box, code: str) -> Behaviour | str:
         return first.error_type or first.outcome
     if first.stdout != second.stdout:
         return "answers differently on another run"
-    if not first.stdout.endswith("}\n"):
+    lines = [line for line in first.stdout.splitlines() if line.startswith(_MARK)]
+    if not lines:
         return "takes the standard output away"
-    said = json.loads(first.stdout.rstrip().rpartition("\n")[-1])
+    said = json.loads(lines[-1].removeprefix(_MARK))
     if not said["calls"]:
         return "gives nothing that can be written down"
     return Behaviour(said["digest"], _program(said["name"], said["calls"]))
