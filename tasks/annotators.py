@@ -24,6 +24,7 @@ class AnnotatorScore(Record):
 
     Attributes:
         name: Configuration and model, or who the people were.
+        model: The model; empty for people.
         agreement: Figures against the truth; pairs that failed are left out of them.
         failed: Pairs for which the model or the box was out of reach.
         executable: Share of the pairs with a test program whose last program ran to its end.
@@ -36,6 +37,7 @@ class AnnotatorScore(Record):
     """
 
     name: str
+    model: str = ""
     agreement: Agreement
     failed: int = 0
     executable: float | None = None
@@ -83,7 +85,8 @@ def compare_annotators(
         for configuration in configurations:
             annotation = settings.annotation.model_copy(update={"configuration": configuration})
             chosen = settings.model_copy(update={"llm": llm, "annotation": annotation})
-            yield score_of(f"{configuration} · {model}", truth, judged(truth, chosen))
+            score = score_of(f"{configuration} · {model}", truth, judged(truth, chosen))
+            yield score.model_copy(update={"model": model})
 
 
 def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:

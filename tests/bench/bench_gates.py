@@ -121,6 +121,12 @@ def _print_mutants(found: list[Examined]) -> None:
         print(f"    {kind:<10}{kinds[kind, True]:>5} of {total}")
 
 
+def _missed(item: Examined) -> bool:
+    """Return whether a mutant that behaves differently passed the test."""
+    tried = zip(item.report.trials, item.mutants, strict=False)  # crude mutants come after these
+    return any(trial.outcome == "passed" and differs for trial, (_, differs) in tried)
+
+
 def _print_verdicts(found: list[Examined]) -> None:
     trials = Counter(trial.outcome for item in found for trial in item.report.trials)
     killed, survived = trials["assertion_failed"], trials["passed"]
@@ -128,9 +134,11 @@ def _print_verdicts(found: list[Examined]) -> None:
     print(f"  of these killed: {killed} ({killed / (killed + survived):.0%})")
     judged = Counter(item.report.judged for item in found)
     print(f"  functions with 0, 1 such mutants: {judged[0]}, {judged[1]}")
+    blind = sum(bool(item.report.faults) and not _missed(item) for item in found)
     void = Counter(fault for item in found for fault in item.report.faults)
     valid = sum(not item.report.faults for item in found)
     print(f"  valid oracles: {valid} ({valid / len(found):.0%}); void: {dict(void)}")
+    print(f"  void though no mutant that behaves differently passed: {blind}")
     seconds = [item.gates_s for item in found]
     print(f"  all gates of a pair: median {median(seconds):.3f} s,", end=" ")
     print(f"9 of 10 below {quantiles(seconds, n=10)[-1]:.3f} s")
