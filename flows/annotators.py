@@ -21,8 +21,9 @@ CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
 _JUDGEMENT = ("decided", "accuracy", "95% interval", "precision", "recall", "kappa", "alpha")
 _EVIDENCE = ("executable", "valid oracles", "mutation score", "tokens", "USD", "seconds")
 _NOTES = """\
-decided: of the pairs that were judged; those for which model or box was out of reach are left out
-accuracy: right labels in all pairs, so an undecided pair is not right; interval: Wilson's
+decided: of the pairs that were judged; those with model or box out of reach are left out
+accuracy: right labels in these pairs, so an undecided pair is not right; interval: Wilson's
+always: the commoner label without looking; who has no higher accuracy knows nothing
 precision, recall, kappa (Cohen), alpha (Krippendorff): over the decided pairs
 executable: test programs whose last form ran to its end; valid oracles: those that passed the gates
 tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
@@ -45,7 +46,7 @@ def compare(
     store: Annotated[Path | None, typer.Option(help="Folder of the artifact store.")] = None,
     output: Annotated[Path | None, typer.Option(help="File for the figures, as JSON.")] = None,
 ) -> None:
-    """Score every configuration of the agents, and people, against known labels."""
+    """Score every configuration of the agents, people, and chance against known labels."""
     from tasks.annotators import compare_annotators  # noqa: PLC0415 - takes seconds to import
     from tasks.truth import read_truth  # noqa: PLC0415
 
@@ -76,25 +77,26 @@ def _tell(score: "AnnotatorScore") -> None:
     from flows.console import errors  # noqa: PLC0415
 
     found = score.agreement
-    failed = f", {score.failed:,} more out of reach" if score.failed else ""
-    said = f"{score.name}: {found.decided:,} of {found.pairs:,} pairs decided{failed}"
+    said = f"{score.name}: {found.decided:,} of {found.pairs:,} pairs decided"
     errors.print(said, markup=False)
 
 
 def _print(scores: "Sequence[AnnotatorScore]") -> None:
-    """Print for each model how well it and people judge, then what its labels rest on and cost."""
-    from flows.console import console  # noqa: PLC0415
+    """Print for each model how well it judges, then what its labels rest on and cost."""
+    from flows.console import console  # noqa: PLC0415 - as `_tell`
 
-    people = [score for score in scores if not score.model]
-    for model in dict.fromkeys(score.model for score in scores if score.model) or [""]:
-        agents = [score for score in scores if score.model == model != ""]
+    others = [score for score in scores if not score.model]
+    for model in dict.fromkeys(score.model for score in scores if score.model):
+        agents = [score for score in scores if score.model == model]
         demo = " (demonstration: worthless as judgement)" if any(s.demo for s in agents) else ""
-        judged = [(_name(score), _judgement(score)) for score in (*people, *agents)]
-        console.print(_table(f"{model or 'people'} against the truth{demo}", _JUDGEMENT, judged))
+        judged = [(_name(score), _judgement(score)) for score in (*others, *agents)]
+        console.print(_table(f"{model} against the truth{demo}", _JUDGEMENT, judged))
         proven = [(_name(score), _evidence(score)) for score in agents]
-        if proven:
-            console.print(_table(f"{model}: evidence and cost of a pair", _EVIDENCE, proven))
+        console.print(_table(f"{model}: evidence and cost of a pair", _EVIDENCE, proven))
     console.print(_NOTES, markup=False)
+    for score in scores:
+        if score.failed:
+            console.print(f"{score.name}: {score.failed:,} pairs out of reach", markup=False)
 
 
 def _table(title: str, names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> "Table":

@@ -23,8 +23,8 @@ class AnnotatorScore(Record):
     """How one annotator did; None is undefined or unknown.
 
     Attributes:
-        name: Configuration and model, or who the people were.
-        model: The model; empty for people.
+        name: Configuration and model, who the people were, or what is said without looking.
+        model: The model; empty for the others.
         agreement: Figures against the truth; pairs that failed are left out of them.
         failed: Pairs for which the model or the box was out of reach.
         executable: Share of the pairs with a test program whose last program ran to its end.
@@ -68,7 +68,7 @@ def compare_annotators(
     models: Iterable[str],
     configurations: Sequence[Configuration],
 ) -> Iterator[AnnotatorScore]:
-    """Yield the score of people first, then of each model in each configuration, as they come.
+    """Yield the score of chance first, then people's, then each model's in each configuration.
 
     Args:
         truth: Pairs with their true labels.
@@ -79,6 +79,7 @@ def compare_annotators(
     Raises:
         CosqaError: A model or the engine is out of reach; what was judged before is stored.
     """
+    yield score_of_chance(truth)
     yield from scores_of_people(truth)
     for model in models:
         llm = settings.llm.model_copy(update={"model": model})
@@ -100,6 +101,15 @@ def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:
         with served_model(settings.llm) as endpoint:
             asyncio.run(judge_all(waiting, settings, recipe_id, _Shelf(database), endpoint))
     return annotations.load_annotations(database, recipe_id, [item.key for item in truth])
+
+
+def score_of_chance(truth: Sequence[TruePair]) -> AnnotatorScore:
+    """Return the score of who always says the commoner label: what judges worse knows nothing."""
+    labels = [item.label for item in truth]
+    commoner = int(2 * sum(labels) >= len(labels))
+    return AnnotatorScore(
+        name=f"always {commoner}", agreement=agreement([commoner] * len(labels), labels)
+    )
 
 
 def scores_of_people(truth: Sequence[TruePair]) -> Iterator[AnnotatorScore]:
