@@ -17,7 +17,7 @@ from infra.records import Role
 from infra.settings import Settings
 
 # Raise it when the agents' order, the prompts' layout, the scaffolding or the mutants change.
-_ALGORITHM = "cosqa-plus-3"
+ALGORITHM = "cosqa-plus-3"
 
 _REPLIES: dict[Role, type[Reply]] = {
     "screener": Screening,
@@ -51,7 +51,7 @@ def recipe_of(settings: Settings, sandbox_description: str) -> dict[str, object]
     labels = {"model", "temperature", "max_tokens", "max_code_characters", "max_field_characters"}
     plan = PLANS[settings.annotation.configuration]
     return {
-        "algorithm": _ALGORITHM,
+        "algorithm": ALGORITHM,
         "configuration": settings.annotation.configuration,
         "max_try_time": settings.annotation.max_try_time if plan.mends else None,
         "gates": settings.gates.model_dump(mode="json") if plan.gated else None,

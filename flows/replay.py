@@ -11,6 +11,12 @@ def print_replay(settings: Settings) -> None:
     recipes = 0
     for found in replay(open_database(settings.store), settings):
         recipes += 1
+        if found.made_by:
+            console.print(
+                f"{found.model}, recipe {found.recipe_id}: left alone, since {found.made_by} made "
+                "its labels; replay them with the version that has this algorithm, or annotate again"
+            )
+            continue
         console.print(
             f"{found.model}, recipe {found.recipe_id}: {found.pairs:,} labels derived again from "
             f"stored replies and runs, all as they are stored (digest {found.digest})"

@@ -89,5 +89,15 @@ def test_a_label_that_was_changed_by_hand_is_found(store: Database) -> None:
         derived(store)
 
 
+def test_labels_of_another_algorithm_are_left_to_it_and_named(store: Database) -> None:
+    with store.transaction() as tx:
+        tx.execute(
+            "UPDATE recipes SET body = json_merge_patch(body, ?) WHERE body->>'configuration' = ?",
+            ['{"algorithm": "cosqa-plus-0"}', "paper"],
+        )
+    found = list(replay(store, Settings(store=store.settings)))
+    assert [(item.made_by, item.pairs) for item in found] == [("cosqa-plus-0", 0), ("", 4)]
+
+
 def test_a_store_without_labels_has_nothing_to_derive(tmp_path: Path) -> None:
     assert derived(open_database(StoreSettings(folder=tmp_path))) == []
