@@ -14,7 +14,7 @@ def print_replay(settings: Settings) -> None:
         if found.made_by:
             console.print(
                 f"{found.model}, recipe {found.recipe_id}: left alone, since {found.made_by} made "
-                "its labels; replay them with the version that has this algorithm, or annotate again"
+                "its labels: replay them with the version that has it, or annotate again"
             )
             continue
         console.print(

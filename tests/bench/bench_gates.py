@@ -20,7 +20,7 @@ from agents.gates import Gatekeeper
 from agents.mistakes import Kind
 from agents.mutants import mutants_of
 from agents.scaffolding import scaffolded
-from infra.records import Code, OracleReport, Pair, Query
+from infra.records import Code, OracleReport, Outcome, Pair, Query
 from infra.settings import GateSettings, SandboxSettings
 from sandbox.base import Sandbox
 from sandbox.registry import make_sandbox
@@ -121,10 +121,10 @@ def _print_mutants(found: list[Examined]) -> None:
         print(f"    {kind:<10}{kinds[kind, True]:>5} of {total}")
 
 
-def _missed(item: Examined) -> bool:
-    """Return whether a mutant that behaves differently passed the test."""
+def _ends_of_different(item: Examined) -> list[Outcome]:
+    """Return how the test ended on each mutant that behaves differently."""
     tried = zip(item.report.trials, item.mutants, strict=False)  # crude mutants come after these
-    return any(trial.outcome == "passed" and differs for trial, (_, differs) in tried)
+    return [trial.outcome for trial, (_, differs) in tried if differs]
 
 
 def _print_verdicts(found: list[Examined]) -> None:
@@ -132,13 +132,20 @@ def _print_verdicts(found: list[Examined]) -> None:
     killed, survived = trials["assertion_failed"], trials["passed"]
     print(f"a good test of each: {trials.total()} mutants tried, {killed + survived} ran to an end")
     print(f"  of these killed: {killed} ({killed / (killed + survived):.0%})")
+    failed, ended = noticed["assertion_failed"], noticed["assertion_failed"] + noticed["passed"]
+    print(f"  of those that behave differently: {failed} of {ended} ({failed / ended:.0%})")
     judged = Counter(item.report.judged for item in found)
     print(f"  functions with 0, 1 such mutants: {judged[0]}, {judged[1]}")
-    blind = sum(bool(item.report.faults) and not _missed(item) for item in found)
+    different = [_ends_of_different(item) for item in found]
+    noticed = Counter(outcome for ends in different for outcome in ends)
+    noticed_all = sum(
+        bool(item.report.faults) and "passed" not in ends
+        for item, ends in zip(found, different, strict=True)
+    )
     void = Counter(fault for item in found for fault in item.report.faults)
     valid = sum(not item.report.faults for item in found)
     print(f"  valid oracles: {valid} ({valid / len(found):.0%}); void: {dict(void)}")
-    print(f"  void though no mutant that behaves differently passed: {blind}")
+    print(f"  void though none that behaves differently passed: {noticed_all}")
     seconds = [item.gates_s for item in found]
     print(f"  all gates of a pair: median {median(seconds):.3f} s,", end=" ")
     print(f"9 of 10 below {quantiles(seconds, n=10)[-1]:.3f} s")
