@@ -109,6 +109,7 @@ def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPl
     code_of = {item.code_id: item for item in corpus.load_codes(database, search.collection)}
     pairs = [Pair(query=query_of[query], code=code_of[code]) for query, code in waiting]
     birds = next_canaries(done, len(pairs), settings)
+    annotations.record_pairs(database, [canary.pair for canary in birds])
     get_run_logger().info(
         "%s of %s pairs of %s are left to judge by %s", f"{len(pairs):,}", f"{len(found):,}",
         search.collection, settings.llm.model,

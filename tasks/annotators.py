@@ -95,6 +95,7 @@ def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:
     database = open_database(settings.store)
     recipe_id, recipe = recipe_identity(settings)
     annotations.record_recipe(database, recipe_id, recipe, demo=settings.llm.is_demo)
+    annotations.record_pairs(database, [item.pair for item in truth])
     done = annotations.finished_pairs(database, recipe_id)
     waiting = [item.pair for item in truth if item.key not in done]
     if waiting:

@@ -30,6 +30,7 @@ class Replay(Record):
         model: Whose replies they are.
         pairs: How many were derived again.
         digest: Names all of them: query, code, status, label and grade, in the order of their ids.
+        without_text: How many were not, since the store has no text of their query or code.
         made_by: The algorithm that made them, where it is another one: only that can derive them.
     """
 
@@ -37,6 +38,7 @@ class Replay(Record):
     model: str
     pairs: int = 0
     digest: str = ""
+    without_text: int = 0
     made_by: str = ""
 
 
@@ -68,6 +70,7 @@ def replay(database: Database, settings: Settings) -> Iterator[Replay]:
             model=chosen.llm.model,
             pairs=len(derived),
             digest=digest_of(derived),
+            without_text=len(annotations.finished_pairs(database, recipe_id)) - len(derived),
         )
 
 
