@@ -47,6 +47,7 @@ _PAIRS = (
     ("lstrip", "rstrip"), ("find", "rfind"), ("floor", "ceil"),
     ("union", "intersection"), ("keys", "values"), ("append", "extend"), ("search", "match"),
 )  # fmt: skip
+_TYPED = {"isinstance", "issubclass", "hasattr", "getattr", "setattr", "map", "filter"}
 _OPPOSITES = {**dict(_PAIRS), **{second: first for first, second in _PAIRS}}
 
 
@@ -142,11 +143,15 @@ def _removed(node: ast.AST) -> Replacements:
 
 
 def _argument(node: ast.AST) -> Replacements:
-    """Swap the first two arguments."""
-    if isinstance(node, ast.Call) and len(node.args) >= 2:
+    """Swap the first two arguments, unless that could only raise."""
+    if isinstance(node, ast.Call) and len(node.args) >= 2 and not _is_typed(node.func):
         first, second, *others = node.args
         if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
             yield ast.Call(node.func, [second, first, *others], node.keywords)
+
+
+def _is_typed(function: ast.expr) -> bool:
+    return isinstance(function, ast.Name) and function.id in _TYPED
 
 
 def _element(node: ast.AST) -> Replacements:

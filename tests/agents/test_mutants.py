@@ -43,6 +43,7 @@ def changes(body: str, kind: str) -> list[str]:
         ("raise KeyError(a)", "removed", ["raise KeyError(a) → pass"]),
         ("return f(a, b, 1)", "argument", ["f(a, b, 1) → f(b, a, 1)"]),
         ("return f(*a, b)", "argument", []),
+        ("return isinstance(a, b)", "argument", []),
         ("return [a, b]", "element", ["[a, b] → [a]"]),
         ("return {a: 1, b: 2}", "element", ["{a: 1, b: 2} → {a: 1}"]),
         ("return {a, b}, {a}", "element", ["({a, b}, {a}) → ({a, b},)", "{a, b} → {a}"]),
