@@ -1,13 +1,17 @@
 """Small mistakes in programs: for a node of a syntax tree, what a slip would put in its place.
 
-To add a kind of mistake, add a function from a node to its replacements to ``MISTAKES``.
+To add a kind of mistake, add a function from a node to its replacements to ``SLIPS``, or to
+``BLUNDERS`` if nearly any test would notice it.
 """
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
-Kind = Literal["operator", "constant", "boundary", "condition", "return", "call", "removed"]
+Kind = Literal[
+    "operator", "constant", "boundary", "condition", "return", "call", "removed", "argument",
+    "element", "loop", "answer", "value", "access",
+]  # fmt: skip
 Replacements = Iterator[ast.AST]
 
 _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
@@ -43,6 +47,7 @@ _PAIRS = (
     ("lstrip", "rstrip"), ("find", "rfind"), ("floor", "ceil"),
     ("union", "intersection"), ("keys", "values"), ("append", "extend"), ("search", "match"),
 )  # fmt: skip
+_TYPED = {"isinstance", "issubclass", "hasattr", "getattr", "setattr", "map", "filter"}
 _OPPOSITES = {**dict(_PAIRS), **{second: first for first, second in _PAIRS}}
 
 
@@ -129,13 +134,79 @@ def _opposite(function: ast.expr) -> ast.expr | None:
 
 def _removed(node: ast.AST) -> Replacements:
     """Remove a statement that binds no plain name: others would only leave a NameError behind."""
-    changes_something = isinstance(node, ast.AugAssign | ast.Expr | ast.Delete | ast.Break)
+    changes_something = isinstance(
+        node, ast.AugAssign | ast.Expr | ast.Delete | ast.Break | ast.Raise
+    )
     stores = isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name)
     if changes_something or stores:
         yield ast.Pass()
 
 
-MISTAKES: dict[Kind, Callable[[ast.AST], Replacements]] = {
+def _argument(node: ast.AST) -> Replacements:
+    """Swap the first two arguments, unless that could only raise."""
+    if isinstance(node, ast.Call) and len(node.args) >= 2 and not _is_typed(node.func):
+        first, second, *others = node.args
+        if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
+            yield ast.Call(node.func, [second, first, *others], node.keywords)
+
+
+def _is_typed(function: ast.expr) -> bool:
+    return isinstance(function, ast.Name) and function.id in _TYPED
+
+
+def _element(node: ast.AST) -> Replacements:
+    """Leave the last element of a display out."""
+    if isinstance(node, ast.Dict) and node.keys:
+        yield ast.Dict(node.keys[:-1], node.values[:-1])
+    elif isinstance(node, ast.Set) and len(node.elts) > 1:
+        yield ast.Set(node.elts[:-1])
+    elif isinstance(node, ast.List | ast.Tuple) and node.elts and isinstance(node.ctx, ast.Load):
+        yield type(node)(node.elts[:-1], node.ctx)
+
+
+def _loop(node: ast.AST) -> Replacements:
+    """Make one turn only."""
+    if isinstance(node, ast.While):
+        yield ast.If(node.test, node.body, node.orelse)
+    elif isinstance(node, ast.For):
+        yield ast.For(node.target, _first_of(node.iter), node.body, node.orelse, node.type_comment)
+    elif isinstance(node, ast.comprehension) and not node.is_async:
+        yield ast.comprehension(node.target, _first_of(node.iter), node.ifs, node.is_async)
+
+
+def _first_of(items: ast.expr) -> ast.expr:
+    everything = ast.List([ast.Starred(items, ast.Load())], ast.Load())
+    return ast.Subscript(everything, ast.Slice(None, ast.Constant(1)), ast.Load())
+
+
+def _answer(node: ast.AST) -> Replacements:
+    """Answer a plain value, one that is true: that there is an answer must not be enough."""
+    if isinstance(node, ast.Pass) or (isinstance(node, ast.Return) and node.value is not None):
+        yield ast.Return(ast.Constant("X"))
+        yield ast.Return(ast.Constant(2))  # 1 would be equal to True
+    elif isinstance(node, ast.Yield) and node.value is not None:
+        yield ast.Yield(ast.Constant("X"))
+        yield ast.Yield(ast.Constant(2))
+
+
+def _value(node: ast.AST) -> Replacements:
+    """Assign or pass None in place of what is worked out."""
+    nothing = ast.Constant(None)
+    if isinstance(node, ast.Assign):
+        yield ast.Assign(node.targets, nothing, node.type_comment)
+    elif isinstance(node, ast.Call) and node.args:
+        yield ast.Call(node.func, [*node.args[:-1], nothing], node.keywords)
+
+
+def _access(node: ast.AST) -> Replacements:
+    """Take the whole where a part of it is wanted."""
+    if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
+        yield node.value
+
+
+Mistakes = Mapping[Kind, Callable[[ast.AST], Replacements]]
+
+SLIPS: Mistakes = {
     "operator": _operator,
     "boundary": _boundary,
     "condition": _condition,
@@ -143,7 +214,11 @@ MISTAKES: dict[Kind, Callable[[ast.AST], Replacements]] = {
     "call": _call,
     "return": _return,
     "removed": _removed,
+    "loop": _loop,
+    "element": _element,
+    "argument": _argument,
 }
+BLUNDERS: Mistakes = {"answer": _answer, "value": _value, "access": _access}
 
 
 def _negated(test: ast.expr) -> ast.expr:

@@ -8,10 +8,10 @@ on test data selection", 1978).
 import ast
 import warnings
 from collections.abc import Iterator
-from itertools import islice, zip_longest
+from itertools import dropwhile, islice, takewhile, zip_longest
 from types import CodeType
 
-from agents.mistakes import MISTAKES, Kind
+from agents.mistakes import BLUNDERS, SLIPS, Kind, Mistakes
 from infra.records import Record
 
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -40,32 +40,53 @@ def mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
     Mutants that compile to the same instructions as the code or as an earlier mutant are left out.
     Code that does not parse as Python 3 has none.
     """
+    return _first(limit, takewhile(_is_slip, _different_mutants(code)))
+
+
+def crude_mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
+    """Return at most ``limit`` other mutants, whose mistakes nearly any test would notice.
+
+    They are for code that has hardly anything to get wrong, such as a single call.
+    """
+    return _first(limit, dropwhile(_is_slip, _different_mutants(code)))
+
+
+def _first(limit: int, mutants: Iterator[Mutant]) -> tuple[Mutant, ...]:
+    try:
+        return tuple(islice(mutants, limit))
+    except _UNREADABLE:
+        return ()
+
+
+def _is_slip(mutant: Mutant) -> bool:
+    return mutant.kind in SLIPS
+
+
+def _different_mutants(code: str) -> Iterator[Mutant]:
+    """Yield mutants, slips before blunders, each made only when it is asked for."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the code under test, which is not ours to mend
-        try:
-            tree = ast.parse(code)
-            return tuple(islice(_different_mutants(tree), limit))
-        except _UNREADABLE:
-            return ()
-
-
-def _different_mutants(tree: ast.Module) -> Iterator[Mutant]:
-    """Yield mutants, kind after kind in turn, each made only when it is asked for."""
-    mistakes: dict[Kind, list[tuple[_Place, ast.AST]]] = {kind: [] for kind in MISTAKES}
-    for place in _places(tree):
-        for kind, replacements in MISTAKES.items():
-            mistakes[kind] += ((place, replacement) for replacement in replacements(place.node))
+        tree = ast.parse(code)
     seen = {_instructions(ast.unparse(tree)), None}
-    for turn in zip_longest(*mistakes.values()):
-        for kind, mistake in zip(mistakes, turn, strict=True):
-            if mistake is None:
-                continue
-            place, replacement = mistake
-            mutant = place.mutant(tree, kind, replacement)
+    for mistakes in (SLIPS, BLUNDERS):
+        for mutant in _mutants(tree, mistakes):
             instructions = _instructions(mutant.code)
             if instructions not in seen:
                 seen.add(instructions)
                 yield mutant
+
+
+def _mutants(tree: ast.Module, mistakes: Mistakes) -> Iterator[Mutant]:
+    """Yield mutants with the given mistakes, kind after kind in turn."""
+    made: dict[Kind, list[tuple[_Place, ast.AST]]] = {kind: [] for kind in mistakes}
+    for place in _places(tree):
+        for kind, replacements in mistakes.items():
+            made[kind] += ((place, replacement) for replacement in replacements(place.node))
+    for turn in zip_longest(*made.values()):
+        for kind, mistake in zip(made, turn, strict=True):
+            if mistake is not None:
+                place, replacement = mistake
+                yield place.mutant(tree, kind, replacement)
 
 
 class _Place:
@@ -129,17 +150,19 @@ def _is_text(node: ast.AST) -> bool:
 
 def _shown(node: ast.AST, longest: int = 80) -> str:
     if isinstance(node, ast.comprehension):
-        node = node.ifs[0] if node.ifs else node.iter
+        return ast.unparse(node).strip()  # no statement, so it has no line of its own
     line = ast.unparse(ast.fix_missing_locations(node)).split("\n", 1)[0]
     return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 def _instructions(source: str) -> object | None:
     """Return what tells one compiled source from another, None when it does not compile."""
-    try:
-        return _essence(compile(source, "target.py", "exec", dont_inherit=True))
-    except _UNREADABLE:
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return _essence(compile(source, "target.py", "exec", dont_inherit=True))
+        except _UNREADABLE:
+            return None
 
 
 def _essence(code: CodeType) -> object:

@@ -16,9 +16,8 @@ from infra.identity import digest
 from infra.records import Role
 from infra.settings import Settings
 
-_ALGORITHM = (
-    "cosqa-plus-2"  # raise it when the order of the agents or the layout of prompts changes
-)
+# Raise it when the agents' order, the prompts' layout, the scaffolding or the mutants change.
+ALGORITHM = "cosqa-plus-3"
 
 _REPLIES: dict[Role, type[Reply]] = {
     "screener": Screening,
@@ -52,7 +51,7 @@ def recipe_of(settings: Settings, sandbox_description: str) -> dict[str, object]
     labels = {"model", "temperature", "max_tokens", "max_code_characters", "max_field_characters"}
     plan = PLANS[settings.annotation.configuration]
     return {
-        "algorithm": _ALGORITHM,
+        "algorithm": ALGORITHM,
         "configuration": settings.annotation.configuration,
         "max_try_time": settings.annotation.max_try_time if plan.mends else None,
         "gates": settings.gates.model_dump(mode="json") if plan.gated else None,

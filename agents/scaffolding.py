@@ -1,8 +1,10 @@
-"""What a function torn out of its file lacks, put before it without a model: imports and shims.
+"""What a function torn out of its file lacks, put around it without a model.
 
-Of CoSQA's functions about a fifth run once their imports are there. The function itself stays as it
-is; a line of imports comes before it, for names that it uses and binds nowhere. Annotations, which
-name types that may be anywhere, are left unevaluated.
+Of CoSQA's functions about a fifth run once their imports are there, and a third are methods without
+their class. The function itself stays as it is. A line of imports and shims comes before it, for
+names that it uses and binds nowhere; annotations, which name types that may be anywhere, are left
+unevaluated. After a method comes a class of objects to call it with: they have the method and what
+a test gives them, and nothing else, so that no result is made up.
 """
 
 import ast
@@ -37,12 +39,22 @@ _MEMBERS = {
 }
 _MODULE_OF = {name: module for module, names in _MEMBERS.items() for name in names.split()}
 _LAZY = "from __future__ import annotations"
+DUMMY = "DummySelf"
+_DUMMY_CLASS = f"""
+from types import SimpleNamespace
+class {DUMMY}(SimpleNamespace):
+    __eq__, __hash__ = object.__eq__, object.__hash__"""
+_RECEIVERS = {"self", "cls"}
 _OWN_NAMES = {"datetime", "copy", "time", "pprint", "glob"}  # modules with a member of that name
 _METHODS = {"now", "strptime", "utcnow", "combine", "fromtimestamp"}  # of datetime.datetime
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def scaffolded(code: str) -> str:
-    """Return the code with a line before it that binds what it lacks, if anything is known of it.
+    """Return the code with what it lacks around it, as far as anything is known of it.
+
+    Of a method that stands in no class, the module has a class ``DummySelf`` that takes attributes
+    by name: ``f(DummySelf(y=2), 3)`` or ``DummySelf(y=2).f(3)``.
 
     Code that is no Python 3 is returned as it is.
     """
@@ -55,7 +67,24 @@ def scaffolded(code: str) -> str:
     known = set(_bound(tree)) | set(dir(builtins))
     lazy = [_LAZY] if _names_in(_annotations(tree)) - known else []
     lines = sorted(filter(None, (_binding(name, tree) for name in _evaluated(tree) - known)))
-    return "\n".join(("; ".join(lazy + lines), code)) if lazy or lines else code
+    before = "; ".join(lazy + lines) + "\n" if lazy or lines else ""
+    return f"{before}{code}{'' if DUMMY in known else _dummy(tree)}"
+
+
+def _dummy(tree: ast.Module) -> str:
+    """Return the class whose objects stand for ``self``; "" where no method lacks its class.
+
+    Names that Python itself calls are not bound: a dummy is made and read in the usual way.
+    """
+    functions = (node for node in tree.body if isinstance(node, Function))
+    methods = [node.name for node in functions if _is_method(node)]
+    bound = (f"\n{DUMMY}.{name} = {name}" for name in methods if not name.endswith("__"))
+    return "".join((_DUMMY_CLASS, *bound, "\n")) if methods else ""
+
+
+def _is_method(node: Function) -> bool:
+    first = [*node.args.posonlyargs, *node.args.args][:1]
+    return any(argument.arg in _RECEIVERS for argument in first)
 
 
 def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
@@ -64,7 +93,7 @@ def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns:
+        if isinstance(node, Function) and node.returns:
             yield node.returns
         elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
             yield node.annotation
@@ -84,7 +113,7 @@ def _bound(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        elif isinstance(node, Function | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.arg):
             yield node.arg

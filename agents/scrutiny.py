@@ -8,6 +8,7 @@ from itertools import chain
 from agents.assertions import assertions_in, is_weak
 from agents.dotted_names import DottedNames
 from agents.oracle import Gate
+from agents.scaffolding import DUMMY
 
 _TARGET = "target"
 _BROAD = {"AssertionError", "Exception", "BaseException"}
@@ -77,7 +78,9 @@ def _meddling(tree: ast.Module, names: DottedNames, own: frozenset[str]) -> str:
             bound = chain(_bound_by(statement), _imported_by(statement))
             for name in own.intersection(bound):
                 return f"line {statement.lineno} defines {name}, which is the code under test"
-    replaced = {f"{_TARGET}.{name}" for name in own} | {f"sys.modules['{_TARGET}']"}
+    places = (_TARGET, f"{_TARGET}.{DUMMY}")
+    replaced = {f"{place}.{name}" for place in places for name in own}
+    replaced.add(f"sys.modules['{_TARGET}']")
     for node in ast.walk(tree):
         if changed := replaced.intersection(_changed_by(node, names)):
             return f"line {getattr(node, 'lineno', 0)} replaces {min(changed)}"

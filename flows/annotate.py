@@ -11,6 +11,7 @@ from tasks.annotate import (
     AnnotationPlan,
     annotate_shard,
     annotation_run,
+    canary_watch,
     gather_annotations,
     open_outbox,
     plan_annotation,
@@ -63,4 +64,4 @@ def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
                 )
                 for number, shard in enumerate(plan.shards)
             ]
-        return gather_annotations(futures, outbox, settings, bar, plan.canaries)
+        return gather_annotations(futures, outbox, settings, bar, canary_watch(plan, settings))

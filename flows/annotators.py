@@ -11,15 +11,22 @@ from infra.errors import SettingsError
 from infra.settings import Configuration, load_settings
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tasks.annotators import AnnotatorScore
 
 app = typer.Typer(help="How far labels can be trusted.", no_args_is_help=True)
 
 CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
-_FIGURES = (
-    "pairs", "decided", "accuracy", "95% interval", "precision", "recall", "kappa", "alpha",
-    "executable", "valid oracles", "mutation score", "tokens", "USD", "seconds",
-)  # fmt: skip
+_JUDGEMENT = ("decided", "accuracy", "95% interval", "precision", "recall", "kappa", "alpha")
+_EVIDENCE = ("executable", "valid oracles", "mutation score", "tokens", "USD", "seconds")
+_NOTES = """\
+decided: of the pairs that were judged; those with model or box out of reach are left out
+accuracy: right labels in these pairs, so an undecided pair is not right; interval: Wilson's
+always: the commoner label without looking; who has no higher accuracy knows nothing
+precision, recall, kappa (Cohen), alpha (Krippendorff): over the decided pairs
+executable: test programs whose last form ran to its end; valid oracles: those that passed the gates
+tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 
 
 @app.callback()
@@ -39,14 +46,17 @@ def compare(
     store: Annotated[Path | None, typer.Option(help="Folder of the artifact store.")] = None,
     output: Annotated[Path | None, typer.Option(help="File for the figures, as JSON.")] = None,
 ) -> None:
-    """Score every configuration of the agents, and people, against known labels."""
+    """Score every configuration of the agents, people, and chance against known labels."""
     from tasks.annotators import compare_annotators  # noqa: PLC0415 - takes seconds to import
     from tasks.truth import read_truth  # noqa: PLC0415
 
     chosen = _chosen(configuration or [])
     settings = load_settings({"store": {"folder": store}})
     pairs = read_truth(truth, limit)
-    scores = list(compare_annotators(pairs, settings, model or [settings.llm.model], chosen))
+    scores = []
+    for score in compare_annotators(pairs, settings, model or [settings.llm.model], chosen):
+        _tell(score)
+        scores.append(score)
     _print(scores)
     if output:
         figures = [score.model_dump(mode="json") for score in scores]
@@ -62,34 +72,66 @@ def _chosen(names: Sequence[str]) -> list[Configuration]:
     return [name for name in CONFIGURATIONS if name in names or not names]
 
 
-def _print(scores: "Sequence[AnnotatorScore]") -> None:
-    """Print a block for each annotator: fourteen figures fit no terminal side by side."""
-    from flows.console import console  # noqa: PLC0415
+def _tell(score: "AnnotatorScore") -> None:
+    """Say that an annotator is done: all of them together take long."""
+    from flows.console import errors  # noqa: PLC0415
 
-    for score in scores:
-        marked = " (demonstration: worthless as judgement)" if score.demo else ""
-        console.print(f"{score.name}{marked}", style="bold", markup=False)
-        for name, value in zip(_FIGURES, _values(score), strict=True):
-            console.print(f"  {name:<15}{value:>20}", markup=False)
-
-
-def _values(score: "AnnotatorScore") -> list[str]:
     found = score.agreement
-    interval = f"{_figure(found.accuracy_low)} to {_figure(found.accuracy_high)}"
-    failed = f" ({score.failed} failed)" if score.failed else ""
-    price = "unknown" if score.seconds is not None else "-"
-    middle = (
-        found.precision, found.recall, found.kappa, found.alpha,
-        score.executable, score.valid_oracles, score.mutation_score,
-    )  # fmt: skip
+    said = f"{score.name}: {found.decided:,} of {found.pairs:,} pairs decided"
+    errors.print(said, markup=False)
+
+
+def _print(scores: "Sequence[AnnotatorScore]") -> None:
+    """Print for each model how well it judges, then what its labels rest on and cost."""
+    from flows.console import console  # noqa: PLC0415 - as `_tell`
+
+    others = [score for score in scores if not score.model]
+    for model in dict.fromkeys(score.model for score in scores if score.model):
+        agents = [score for score in scores if score.model == model]
+        demo = " (demonstration: worthless as judgement)" if any(s.demo for s in agents) else ""
+        judged = [(_name(score), _judgement(score)) for score in (*others, *agents)]
+        console.print(_table(f"{model} against the truth{demo}", _JUDGEMENT, judged))
+        proven = [(_name(score), _evidence(score)) for score in agents]
+        console.print(_table(f"{model}: evidence and cost of a pair", _EVIDENCE, proven))
+    console.print(_NOTES, markup=False)
+    for score in scores:
+        if score.failed:
+            console.print(f"{score.name}: {score.failed:,} pairs out of reach", markup=False)
+
+
+def _table(title: str, names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> "Table":
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("annotator", overflow="fold", min_width=9)
+    for place, name in enumerate(names):
+        width = max(len(figures[place]) for _, figures in rows)
+        table.add_column(name, justify="right", min_width=width)
+    for name, figures in rows:
+        table.add_row(name, *figures)
+    return table
+
+
+def _name(score: "AnnotatorScore") -> str:
+    return score.name.removesuffix(f" · {score.model}")
+
+
+def _judgement(score: "AnnotatorScore") -> list[str]:
+    found = score.agreement
     return [
-        f"{found.pairs:,}{failed}",
-        f"{found.decided:,}",
+        f"{found.decided:,} of {found.pairs:,}",
         _figure(found.accuracy),
-        interval,
-        *map(_figure, middle),
+        f"{_figure(found.accuracy_low)} to {_figure(found.accuracy_high)}",
+        *map(_figure, (found.precision, found.recall, found.kappa, found.alpha)),
+    ]
+
+
+def _evidence(score: "AnnotatorScore") -> list[str]:
+    return [
+        *map(_figure, (score.executable, score.valid_oracles, score.mutation_score)),
         _figure(score.tokens, ",.0f"),
-        _figure(score.usd, ".6f", price),
+        _figure(score.usd, ".6f", "unknown"),
         _figure(score.seconds, ".2f"),
     ]
 

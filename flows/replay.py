@@ -3,7 +3,7 @@
 from flows.console import console
 from infra.settings import Settings
 from infra.store import open_database
-from tasks.replay import replay
+from tasks.replay import Replay, replay
 
 
 def print_replay(settings: Settings) -> None:
@@ -11,9 +11,21 @@ def print_replay(settings: Settings) -> None:
     recipes = 0
     for found in replay(open_database(settings.store), settings):
         recipes += 1
-        console.print(
-            f"{found.model}, recipe {found.recipe_id}: {found.pairs:,} labels derived again from "
-            f"stored replies and runs, all as they are stored (digest {found.digest})"
-        )
+        console.print(f"{found.model}, recipe {found.recipe_id}: {_what_became_of(found)}")
     if not recipes:
         console.print("There are no labels of agents in this store.")
+
+
+def _what_became_of(found: Replay) -> str:
+    if found.made_by:
+        return (
+            f"left alone, since {found.made_by} made its labels: replay them with the version that "
+            "has it, or annotate again"
+        )
+    left_out = ""
+    if found.without_text:
+        left_out = f"; {found.without_text:,} more left out, their texts are not in the store"
+    return (
+        f"{found.pairs:,} labels derived again from stored replies and runs, all as they are "
+        f"stored (digest {found.digest}){left_out}"
+    )

@@ -202,13 +202,14 @@ class OracleReport(Record):
         return tuple(trial.change for trial in self.trials if trial.outcome == "passed")
 
     @property
-    def mutation_score(self) -> float | None:
-        """Share of killed mutants, None without any.
+    def judged(self) -> int:
+        """How many mutants ran to an end; one that raises or hangs dies to any call."""
+        return self.killed + len(self.survivors)
 
-        A mutant that raises or hangs dies to any call and is left out.
-        """
-        judged = self.killed + len(self.survivors)
-        return self.killed / judged if judged else None
+    @property
+    def mutation_score(self) -> float | None:
+        """Share of killed mutants among those that ran to an end, None without any."""
+        return self.killed / self.judged if self.judged else None
 
 
 class Execution(Record):

@@ -25,7 +25,7 @@ from infra.settings import LanguageModelSettings, Settings
 from infra.store import annotations, benchmarks, candidates, corpus, open_database
 from sandbox.imports import distribution_for
 from sandbox.registry import make_sandbox
-from tasks.canaries import Canary, CanaryWatch, mixed_in, next_canaries
+from tasks.canaries import Canary, CanaryWatch, judged_so_far, mixed_in, next_canaries
 from tasks.embed import cut
 from tasks.progress import Progress, progress
 from tasks.references import AnnotationReference, SearchReference
@@ -109,6 +109,7 @@ def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPl
     code_of = {item.code_id: item for item in corpus.load_codes(database, search.collection)}
     pairs = [Pair(query=query_of[query], code=code_of[code]) for query, code in waiting]
     birds = next_canaries(done, len(pairs), settings)
+    annotations.record_pairs(database, [canary.pair for canary in birds])
     get_run_logger().info(
         "%s of %s pairs of %s are left to judge by %s", f"{len(pairs):,}", f"{len(found):,}",
         search.collection, settings.llm.model,
@@ -271,12 +272,22 @@ def annotation_run(plan: AnnotationPlan, settings: Settings) -> Iterator[Progres
             benchmarks.record_stage_run(database, run)
 
 
+def canary_watch(plan: AnnotationPlan, settings: Settings) -> CanaryWatch:
+    """Return what watches a run's canaries, knowing how the recipe's earlier ones were judged."""
+    own = {canary.key: canary.label for canary in plan.canaries}
+    if not own:
+        return CanaryWatch(own, settings)
+    database = open_database(settings.store)
+    earlier, answers = judged_so_far(database, plan.reference.recipe_id)
+    return CanaryWatch({**answers, **own}, settings, earlier)
+
+
 def gather_annotations(
     futures: Sequence[PrefectFuture[int]],
     outbox: Outbox,
     settings: Settings,
     bar: Progress,
-    canaries: Sequence[Canary] = (),
+    watch: CanaryWatch,
 ) -> int:
     """Store annotations as they come in until all shards have ended; return how many failed.
 
@@ -285,7 +296,6 @@ def gather_annotations(
         CosqaError: A shard ended with that error; what the others sent is stored.
     """
     database = open_database(settings.store)
-    watch = CanaryWatch({canary.key: canary.label for canary in canaries}, settings)
     running = list(futures)
     while running:
         running[0].wait(timeout=_POLL_S)

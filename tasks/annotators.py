@@ -23,7 +23,8 @@ class AnnotatorScore(Record):
     """How one annotator did; None is undefined or unknown.
 
     Attributes:
-        name: Configuration and model, or who the people were.
+        name: Configuration and model, who the people were, or what is said without looking.
+        model: The model; empty for the others.
         agreement: Figures against the truth; pairs that failed are left out of them.
         failed: Pairs for which the model or the box was out of reach.
         executable: Share of the pairs with a test program whose last program ran to its end.
@@ -36,6 +37,7 @@ class AnnotatorScore(Record):
     """
 
     name: str
+    model: str = ""
     agreement: Agreement
     failed: int = 0
     executable: float | None = None
@@ -66,7 +68,7 @@ def compare_annotators(
     models: Iterable[str],
     configurations: Sequence[Configuration],
 ) -> Iterator[AnnotatorScore]:
-    """Yield the score of people first, then of each model in each configuration, as they come.
+    """Yield the score of chance first, then people's, then each model's in each configuration.
 
     Args:
         truth: Pairs with their true labels.
@@ -77,13 +79,15 @@ def compare_annotators(
     Raises:
         CosqaError: A model or the engine is out of reach; what was judged before is stored.
     """
+    yield score_of_chance(truth)
     yield from scores_of_people(truth)
     for model in models:
         llm = settings.llm.model_copy(update={"model": model})
         for configuration in configurations:
             annotation = settings.annotation.model_copy(update={"configuration": configuration})
             chosen = settings.model_copy(update={"llm": llm, "annotation": annotation})
-            yield score_of(f"{configuration} · {model}", truth, judged(truth, chosen))
+            score = score_of(f"{configuration} · {model}", truth, judged(truth, chosen))
+            yield score.model_copy(update={"model": model})
 
 
 def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:
@@ -91,12 +95,22 @@ def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:
     database = open_database(settings.store)
     recipe_id, recipe = recipe_identity(settings)
     annotations.record_recipe(database, recipe_id, recipe, demo=settings.llm.is_demo)
+    annotations.record_pairs(database, [item.pair for item in truth])
     done = annotations.finished_pairs(database, recipe_id)
     waiting = [item.pair for item in truth if item.key not in done]
     if waiting:
         with served_model(settings.llm) as endpoint:
             asyncio.run(judge_all(waiting, settings, recipe_id, _Shelf(database), endpoint))
     return annotations.load_annotations(database, recipe_id, [item.key for item in truth])
+
+
+def score_of_chance(truth: Sequence[TruePair]) -> AnnotatorScore:
+    """Return the score of who always says the commoner label: what judges worse knows nothing."""
+    labels = [item.label for item in truth]
+    commoner = int(2 * sum(labels) >= len(labels))
+    return AnnotatorScore(
+        name=f"always {commoner}", agreement=agreement([commoner] * len(labels), labels)
+    )
 
 
 def scores_of_people(truth: Sequence[TruePair]) -> Iterator[AnnotatorScore]:

@@ -149,6 +149,11 @@ def counted(made: Iterable[Annotation], answers: Mapping[Key, int]) -> CanaryCou
 
 def counted_so_far(database: Database, recipe_id: str) -> CanaryCounts:
     """Return how all canaries of a recipe's runs were judged."""
+    return counted(*judged_so_far(database, recipe_id))
+
+
+def judged_so_far(database: Database, recipe_id: str) -> tuple[list[Annotation], dict[Key, int]]:
+    """Return the annotations of a recipe's canaries, the earliest first, and the known labels."""
     made: list[Annotation] = []
     answers: dict[Key, int] = {}
     for generation in count():
@@ -158,21 +163,31 @@ def counted_so_far(database: Database, recipe_id: str) -> CanaryCounts:
         made += found
         if len(found) < len(keys):
             break
-    return counted(made, answers)
+    return made, answers
 
 
 class CanaryWatch:
     """Watches the canaries of a run.
 
+    Small runs have too few for an alarm. So the last ones of the recipe's earlier runs count too,
+    but only where the run's own give cause: a model that is awake again is not blamed for them.
+
     Args:
         answers: Key of a canary → its known label.
         settings: How many may be judged wrongly; the demonstration's may all.
+        earlier: How the recipe's canaries were judged before, the earliest first.
     """
 
-    def __init__(self, answers: Mapping[Key, int], settings: Settings) -> None:
+    def __init__(
+        self,
+        answers: Mapping[Key, int],
+        settings: Settings,
+        earlier: Sequence[Annotation] = (),
+    ) -> None:
         self._answers = answers
         self._limit = 1.0 if settings.llm.is_demo else settings.annotation.canary_limit
         self._model = settings.llm.model
+        self._earlier = [item for item in earlier if item.label is not None]
         self._seen: list[Annotation] = []
 
     def see(self, made: Iterable[Annotation]) -> None:
@@ -187,8 +202,11 @@ class CanaryWatch:
     @property
     def alarm(self) -> CanaryError | None:
         """Why the run must stop, None while it need not."""
-        found = self.counts
-        if found.judged < _LEAST_JUDGED or found.wrong <= self._limit * found.judged:
+        own = self.counts
+        lacking = max(0, _LEAST_JUDGED - own.judged)
+        before = self._earlier[-lacking:] if lacking else []
+        found = counted([*before, *self._seen], self._answers)
+        if found.judged < _LEAST_JUDGED or not (self._exceeds(own) and self._exceeds(found)):
             return None
         return CanaryError(
             f"{self._model} judged {found.wrong} of {found.judged} pairs with known answers "
@@ -196,6 +214,9 @@ class CanaryWatch:
             f"than COSQA_ANNOTATION__CANARY_LIMIT={self._limit:g} allows: its labels are not to be "
             "trusted. Take another model, or look at its replies in the store"
         )
+
+    def _exceeds(self, found: CanaryCounts) -> bool:
+        return found.wrong > self._limit * found.judged
 
     def report(self) -> None:
         """Show the counts in the Prefect UI."""

@@ -7,6 +7,7 @@ stands in the store, and so does everything that was said and run for it.
 import asyncio
 from collections.abc import Iterator, Sequence
 
+from agents.recipe import ALGORITHM
 from agents.replay import replayed
 from infra.errors import ReplayError
 from infra.identity import digest_of
@@ -29,12 +30,16 @@ class Replay(Record):
         model: Whose replies they are.
         pairs: How many were derived again.
         digest: Names all of them: query, code, status, label and grade, in the order of their ids.
+        without_text: How many were not, since the store has no text of their query or code.
+        made_by: The algorithm that made them, where it is another one: only that can derive them.
     """
 
     recipe_id: str
     model: str
-    pairs: int
-    digest: str
+    pairs: int = 0
+    digest: str = ""
+    without_text: int = 0
+    made_by: str = ""
 
 
 def replay(database: Database, settings: Settings) -> Iterator[Replay]:
@@ -50,6 +55,10 @@ def replay(database: Database, settings: Settings) -> Iterator[Replay]:
     for recipe_id in annotations.recipe_ids(database):
         recipe = annotations.load_recipe(database, recipe_id)
         chosen = _settings_of(recipe, settings)
+        if recipe["algorithm"] != ALGORITHM:
+            made_by = str(recipe["algorithm"])
+            yield Replay(recipe_id=recipe_id, model=chosen.llm.model, made_by=made_by)
+            continue
         stored, derived = [], []
         for pairs, made in _batches(database, recipe_id):
             again = asyncio.run(_derive(pairs, made, chosen))
@@ -61,6 +70,7 @@ def replay(database: Database, settings: Settings) -> Iterator[Replay]:
             model=chosen.llm.model,
             pairs=len(derived),
             digest=digest_of(derived),
+            without_text=len(annotations.finished_pairs(database, recipe_id)) - len(derived),
         )
 
 

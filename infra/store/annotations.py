@@ -50,6 +50,16 @@ def recipe_ids(database: Database) -> list[str]:
     return [str(recipe_id) for (recipe_id,) in rows]
 
 
+def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
+    """Store the texts of pairs that no collection holds, so that their labels can be audited."""
+    queries = {pair.query.query_id: pair.query.text for pair in pairs}
+    codes = {pair.code.code_id: pair.code.text for pair in pairs}
+    with database.transaction() as tx:
+        for table, key, texts in (("queries", "query_id", queries), ("codes", "code_id", codes)):
+            rows = [{key: name, "text": text} for name, text in texts.items()]
+            tx.insert(table, rows, on_conflict="ignore")
+
+
 def load_pairs(database: Database, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
     """Return the pairs whose texts the store holds, in the order of the (query, code) given."""
     wanted: dict[str, Sequence[object]] = {

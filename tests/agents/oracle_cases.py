@@ -28,6 +28,9 @@ HOME = """import os
 def config_path(name):
     return os.path.join(os.environ["HOME"], "." + name)
 """
+TINY = """def name_of(self):
+    return self.owner.name
+"""
 
 
 class Case(NamedTuple):
@@ -98,6 +101,18 @@ def test_scaled():
     assert scaled(Camera(), 2) == 7
     assert scaled(Camera(), 0) == 1
 """, SCALED),
+    Case("a dummy self from the target", None, """
+from target import DummySelf, scaled
+def test_scaled():
+    assert DummySelf(factor=3).scaled(2) == 7
+    assert scaled(DummySelf(factor=-1), 2) == -1
+""", SCALED),
+    Case("a getter of one line", None, """
+from types import SimpleNamespace
+from target import DummySelf
+owner = SimpleNamespace(name="Ada")
+assert DummySelf(owner=owner).name_of() == "Ada"
+""", TINY),
     Case("an order that does not matter, compared without it", None, """
 from target import words
 assert sorted(words("b a b")) == ["a", "b"]
@@ -173,6 +188,11 @@ import target
 setattr(target, "clamp", lambda value, low, high: high)
 assert target.clamp(5, 0, 3) == 3
 """),
+    Case("replaces the method of the dummies", _ALONE, """
+from target import DummySelf
+DummySelf.scaled = lambda self, number: number * self.factor + 1
+assert DummySelf(factor=3).scaled(2) == 7
+""", SCALED),
     Case("patches the function", _ALONE, """
 from unittest.mock import patch
 import target
@@ -344,6 +364,14 @@ from target import clamp
 value = 3
 assert value == 3
 """),
+    Case("gives a dummy a method of its own", _CALLS, """
+from target import DummySelf
+assert DummySelf(scaled=lambda number: 7).scaled(2) == 7
+""", SCALED),
+    Case("expects of a dummy what it was not given", _END, """
+from target import DummySelf
+assert DummySelf().scaled(2) == 7
+""", SCALED),
     Case("asserts what it put in itself", _CALLS, """
 import target
 expected = {"a": 1}
@@ -370,6 +398,11 @@ result = count_words("a b")
 assert result
 assert len(result) > 0
 """, COUNT_WORDS),
+    Case("asks whether anything came back of a getter of one line", _KILLS, """
+from types import SimpleNamespace
+from target import DummySelf
+assert DummySelf(owner=SimpleNamespace(name="Ada")).name_of()
+""", TINY),
     Case("asserts the keys only", _KILLS, """
 from target import count_words
 assert "a" in count_words("a")

@@ -2,12 +2,15 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from agents.evidence import Draft
 from agents.gates import Gatekeeper
+from agents.mutants import mutants_of
 from agents.oracle import Gate, reason_of
+from agents.scaffolding import scaffolded
 from infra.records import Code, ExecutionResult, OracleReport, Pair, Query, Trial
 from infra.settings import GateSettings, SandboxSettings
 from sandbox.base import Sandbox
@@ -18,6 +21,7 @@ from tests.real_sandbox import real_sandbox
 LIMITS = SandboxSettings(slots=2, memory_mb=192, timeout_s=2.0, tmp_mb=16, output_kb=8)
 GATEKEEPER = Gatekeeper(GateSettings(mutant_timeout_s=1.0))
 GOOD = CASES[0]
+TINY = next(case for case in CASES if case.name == "a getter of one line")
 
 
 @pytest.fixture
@@ -44,7 +48,7 @@ def answering(result: ExecutionResult, on_mutant: ExecutionResult = FAILED) -> F
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_the_right_gate_stops_each_program(case: Case, sandbox: Sandbox) -> None:
     pair, draft = draft_of(case)
-    async with sandbox.box(pair.code.text) as box:
+    async with sandbox.box(scaffolded(pair.code.text)) as box:
         result = await box.run(draft.program)
         report = await GATEKEEPER.inspect(pair, draft, result, box)
     assert next(iter(report.faults), None) == case.gate, (result, report)
@@ -104,3 +108,37 @@ async def test_a_program_that_ends_otherwise_under_another_hash_seed_is_no_oracl
     assert report.faults == {
         Gate.REPEATS: "two runs differ: passed with 3 asserts, then raised with 0"
     }
+
+
+async def test_code_with_one_mutant_that_runs_is_tried_with_crude_ones_too() -> None:
+    report = await inspected(
+        TINY, InTurn("raised", "assertion_failed", "passed", "assertion_failed")
+    )
+    assert len(report.trials) == 4
+    assert (report.killed, report.judged, report.faults) == (2, 3, {})
+
+
+async def test_a_program_that_fails_no_crude_mutant_either_is_void() -> None:
+    report = await inspected(TINY, InTurn("raised", "assertion_failed"))
+    assert len(report.survivors) >= 2
+    assert set(report.faults) == {Gate.KILLS_MUTANTS}
+
+
+async def test_code_with_enough_mutants_that_run_meets_no_crude_ones() -> None:
+    report = await inspected(GOOD, InTurn("assertion_failed"))
+    assert len(report.trials) == len(mutants_of(GOOD.code, GateSettings().mutants))
+    assert report.killed == 1
+
+
+class InTurn(FakeBox):
+    """A box where mutants end one after the other as told, and all others pass."""
+
+    def __init__(self, *outcomes: str) -> None:
+        super().__init__(lambda program, installed: PASSED, frozenset())
+        self._outcomes = iter(outcomes)
+
+    async def run(self, program: str, *, code: str | None = None, **limits: Any) -> ExecutionResult:
+        """Return the next end."""
+        if code is None:
+            return PASSED
+        return ExecutionResult.model_validate({"outcome": next(self._outcomes, "passed")})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.mutants import mutants_of
+from agents.mutants import crude_mutants_of, mutants_of
 
 ALL = 1_000
 
@@ -26,7 +26,7 @@ def changes(body: str, kind: str) -> list[str]:
         ("return a == b", "condition", ["a == b → a != b"]),
         ("return a not in b", "condition", ["a not in b → a in b"]),
         ("return 1 if a else 2", "condition", ["1 if a else 2 → 1 if not a else 2"]),
-        ("return [x for x in a if x]", "condition", ["x → not x"]),
+        ("return [x for x in a if x]", "condition", ["for x in a if x → for x in a if not x"]),
         ("return a and b", "condition", ["a and b → a or b"]),
         ("return 3", "constant", ["3 → 4"]),
         ("return ''", "constant", ["'' → 'X'"]),
@@ -40,12 +40,43 @@ def changes(body: str, kind: str) -> list[str]:
         ("a.sort()", "removed", ["a.sort() → pass"]),
         ("a[0] = b", "removed", ["a[0] = b → pass"]),
         ("a = b", "removed", []),
+        ("raise KeyError(a)", "removed", ["raise KeyError(a) → pass"]),
+        ("return f(a, b, 1)", "argument", ["f(a, b, 1) → f(b, a, 1)"]),
+        ("return f(*a, b)", "argument", []),
+        ("return isinstance(a, b)", "argument", []),
+        ("return [a, b]", "element", ["[a, b] → [a]"]),
+        ("return {a: 1, b: 2}", "element", ["{a: 1, b: 2} → {a: 1}"]),
+        ("return {a, b}, {a}", "element", ["({a, b}, {a}) → ({a, b},)", "{a, b} → {a}"]),
+        ("a, b = b", "element", []),
+        ("while a: b()", "loop", ["while a: → if a:"]),
+        ("for x in a: b(x)", "loop", ["for x in a: → for x in [*a][:1]:"]),
+        ("return [x for x in a]", "loop", ["for x in a → for x in [*a][:1]"]),
     ],
 )  # fmt: skip
 def test_each_kind_of_mistake_is_made_where_it_can_be(
     body: str, kind: str, expected: list[str]
 ) -> None:
     assert changes(body, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("pass", {"pass → return 'X'", "pass → return 2"}),
+        ("return f(a)", {"return f(a) → return 'X'", "return f(a) → return 2", "f(a) → f(None)"}),
+        ("a.x = b.y", {"a.x = b.y → a.x = None", "b.y → b"}),
+        ("yield a", {"(yield a) → (yield 'X')", "(yield a) → (yield 2)"}),
+        ("return a[0]", {"return a[0] → return 'X'", "return a[0] → return 2", "a[0] → a"}),
+        ("return 'X'", {"return 'X' → return 2"}),
+    ],
+)
+def test_crude_mistakes_are_made_where_there_is_little_to_get_wrong(
+    body: str, expected: set[str]
+) -> None:
+    code = f"def f(a, b=None):\n    {body}\n"
+    crude = crude_mutants_of(code, ALL)
+    assert {mutant.change for mutant in crude} == expected
+    assert not {mutant.code for mutant in crude} & {m.code for m in mutants_of(code, ALL)}
 
 
 def test_only_what_a_function_does_is_mutated() -> None:

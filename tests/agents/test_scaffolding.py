@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,3 +56,61 @@ def test_what_is_bound_or_unknown_is_left_alone(code: str) -> None:
 @given(st.text())
 def test_any_text_keeps_its_end(code: str) -> None:
     assert scaffolded(code).endswith(code)
+
+
+def test_a_method_stands_unchanged_before_the_class_of_its_dummies() -> None:
+    code = "def f(self, x):\n    return self.y + x"
+    before, after = scaffolded(code).split(code)
+    assert before == ""
+    assert after.startswith("\nfrom types import SimpleNamespace\nclass DummySelf(")
+    assert "\nDummySelf.f = f\n" in after
+
+
+@pytest.mark.parametrize(
+    ("header", "call"),
+    [
+        ("def f(self, x):", "DummySelf(y=2).f(3)"),
+        ("def f(self, x):", "f(DummySelf(y=2), 3)"),
+        ("def __f(self, x):", "__f(DummySelf(y=2), 3)"),
+        ("def __call__(self, x):", "__call__(DummySelf(y=2), 3)"),
+        ("@classmethod\ndef f(self, x):", "type('', (DummySelf,), {'y': 2}).f(3)"),
+        ("@property\ndef f(self, x=3):", "DummySelf(y=2).f"),
+    ],
+)
+def test_a_dummy_has_the_method_and_what_the_test_gives_it(header: str, call: str) -> None:
+    assert eval(call, loaded(f"{header}\n    return self.y + x")) == 5
+
+
+def test_a_dummy_makes_nothing_up() -> None:
+    names = loaded("def f(self, x):\n    return self.y + x")
+    with pytest.raises(AttributeError, match="y"):
+        eval("DummySelf(z=1).f(3)", names)
+
+
+def test_a_method_finds_itself_on_a_dummy() -> None:
+    names = loaded("def f(self, x):\n    return x and self.f(x - 1) + self.step")
+    assert eval("DummySelf(step=2).f(3)", names) == 6
+
+
+def test_dummies_are_told_apart_as_objects_are() -> None:
+    names = loaded("def f(self): pass")
+    assert len(eval("{DummySelf(a=1), DummySelf(a=1)}", names)) == 2
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(x, self):\n    return x",
+        "class C:\n    def f(self):\n        return 1",
+        "def f(self): pass\nDummySelf = 3",
+    ],
+)
+def test_what_has_its_class_or_needs_none_gets_no_dummy(code: str) -> None:
+    assert scaffolded(code) == code
+
+
+def loaded(code: str) -> dict[str, Any]:
+    """Return the names that a target module has."""
+    names: dict[str, Any] = {"__name__": "target"}
+    exec(scaffolded(code), names)
+    return names

@@ -3,49 +3,33 @@
     COSQA_DATA=... python -m tests.bench.bench_gates [--functions 200]
 
 First the hand-written test programs: the time of all gates of a pair against that of the program's
-own run. Then functions that run as they are or with their imports: how many mutants each has and
-how many of them behave differently when called with a fixed set of values.
+own run. Then functions that run as they are or with their imports: how many mutants each has, how
+many of them behave differently when called with a fixed set of values, what a good test made of the
+function's own answers kills, and what all gates of it take.
 """
 
 import argparse
 import asyncio
-import json
-import os
 import time
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Mapping
 from statistics import fmean, median, quantiles
 from typing import NamedTuple
 
 from agents.evidence import Draft
 from agents.gates import Gatekeeper
-from agents.mutants import Mutant, mutants_of
+from agents.mistakes import Kind
+from agents.mutants import mutants_of
 from agents.scaffolding import scaffolded
-from infra.records import Code, OracleReport
+from infra.records import Code, OracleReport, Outcome, Pair, Query
 from infra.settings import GateSettings, SandboxSettings
-from sandbox.base import Box, Sandbox
+from sandbox.base import Sandbox
 from sandbox.registry import make_sandbox
 from tests.agents.cosqa import Scripted, scripted_pairs
+from tests.bench.regressions import Behaviour, behaviour, functions
 
 GATES = GateSettings()
-PROBE = """
-import inspect, itertools, target
-VALUES = (0, 3, -2.5, "b a", "", [3, 1, 2], [], {"k": 1, "l": 2}, (1, 2), True, None, [[1], [2]])
-[function] = [
-    value for value in vars(target).values()
-    if inspect.isfunction(value) and value.__module__ == "target"
-]
-needed = sum(p.default is p.empty for p in inspect.signature(function).parameters.values())
-answers = []
-for values in itertools.islice(itertools.product(VALUES, repeat=needed), 150):
-    try:
-        answer = function(*values)
-        answers.append(repr(list(answer) if inspect.isgenerator(answer) else answer))
-    except Exception as error:
-        answers.append(type(error).__name__)
-print(sum(not answer.isidentifier() for answer in answers), answers)
-"""
+_QUERY = Query.of("what the function does")
 
 
 class Timed(NamedTuple):
@@ -83,53 +67,92 @@ async def bench_programs(sandbox: Sandbox) -> None:
     print(f"  mutation score of {len(known)} that passed: mean {fmean(known):.2f}")
 
 
-def functions() -> Iterator[Code]:
-    """Yield CoSQA's functions without ``self``, each once."""
-    file = Path(os.environ["COSQA_DATA"]) / "cosqa-dev.json"
-    texts = dict.fromkeys(item["code"] for item in json.loads(file.read_text("utf-8")))
-    for text in texts:
-        if "self" not in text and "def " in text:
-            yield Code.of(text)
+class Examined(NamedTuple):
+    """A function with a good test of it: its mutants, as (kind, behaves differently), and gates."""
+
+    mutants: list[tuple[Kind, bool]]
+    gates_s: float
+    report: OracleReport
 
 
-async def behaviour(box: Box, code: str) -> str | None:
-    """Return what a function gives for the probe's values, None if it gives nothing."""
-    result = await box.run(PROBE, code=scaffolded(code), timeout_s=GATES.mutant_timeout_s)
-    if result.outcome != "passed":
-        return None
-    given, _, answers = result.stdout.rstrip().rpartition("\n")[-1].partition(" ")
-    return answers if given not in ("", "0") else None
+async def examined(code: Code, usual: Behaviour, sandbox: Sandbox) -> Examined:
+    """Look at what a function's mutants do, and at what the gates say of a good test."""
+    pair, draft = Pair(query=_QUERY, code=code), Draft(reading="", program=usual.program)
+    async with sandbox.box(scaffolded(code.text)) as box:
+        result = await box.run(draft.program)
+        started = time.perf_counter()
+        report = await Gatekeeper(GATES).inspect(pair, draft, result, box)
+        gates_s = time.perf_counter() - started
+        mutants: list[tuple[Kind, bool]] = []
+        for mutant in mutants_of(code.text, GATES.mutants):
+            found = await behaviour(box, mutant.code)
+            same = isinstance(found, Behaviour) and found.digest == usual.digest
+            mutants.append((mutant.kind, not same))
+    return Examined(mutants, gates_s, report)
 
 
 async def bench_mutants(sandbox: Sandbox, wanted: int) -> None:
-    """Print how many mutants functions have and how many behave differently."""
-    made: list[int] = []
-    kinds: Counter[tuple[str, bool]] = Counter()
-    making = time_in_boxes = 0.0
+    """Print how many mutants functions have, how many differ, and what a good test makes of them.
+
+    A good test compares a function's answers to a few calls with what they have been all along.
+    """
+    found: list[Examined] = []
+    looked_at: Counter[str] = Counter()
     async with sandbox.box("") as box:
         for code in functions():
-            if len(made) == wanted:
+            if len(found) == wanted:
                 break
             usual = await behaviour(box, code.text)
-            if usual is None:
-                continue
-            started = time.perf_counter()
-            mutants: tuple[Mutant, ...] = mutants_of(code.text, GATES.mutants)
-            ready = time.perf_counter()
-            for mutant in mutants:
-                kinds[mutant.kind, await behaviour(box, mutant.code) != usual] += 1
-            making += ready - started
-            time_in_boxes += time.perf_counter() - ready
-            made.append(len(mutants))
-    everything = sum(kinds.values())
+            looked_at["runs" if isinstance(usual, Behaviour) else usual] += 1
+            if isinstance(usual, Behaviour):
+                found.append(await examined(code, usual, sandbox))
+    print(f"{looked_at.total()} functions looked at: {dict(looked_at.most_common())}")
+    _print_mutants(found)
+    _print_verdicts(found)
+
+
+def _print_mutants(found: list[Examined]) -> None:
+    kinds = Counter(mutant for item in found for mutant in item.mutants)
     different = sum(number for (_, differs), number in kinds.items() if differs)
-    print(f"{len(made)} functions that run: {everything} mutants, median {median(made):.0f}")
-    print(f"  behave differently: {different} ({different / everything:.0%})")
+    each = median(len(item.mutants) for item in found)
+    print(f"{len(found)} functions that run: {kinds.total()} mutants, median {each:.0f}")
+    print(f"  behave differently: {different} ({different / kinds.total():.0%})")
     for kind in sorted({kind for kind, _ in kinds}):
         total = kinds[kind, True] + kinds[kind, False]
         print(f"    {kind:<10}{kinds[kind, True]:>5} of {total}")
-    print(f"  made in {1000 * making / everything:.2f} ms each, against", end=" ")
-    print(f"{1000 * time_in_boxes / everything:.0f} ms for a run")
+
+
+def _ends_of_different(item: Examined) -> list[Outcome]:
+    """Return how the test ended on each mutant that behaves differently."""
+    tried = zip(item.report.trials, item.mutants, strict=False)  # crude mutants come after these
+    return [trial.outcome for trial, (_, differs) in tried if differs]
+
+
+def _print_verdicts(found: list[Examined]) -> None:
+    trials = Counter(trial.outcome for item in found for trial in item.report.trials)
+    different = [_ends_of_different(item) for item in found]
+    noticed = Counter(end for ends in different for end in ends)
+    print(f"a good test of each: {trials.total()} mutants tried")
+    print(f"  killed of those that ran to an end: {_share_killed(trials)}")
+    print(f"  and of these that behave differently: {_share_killed(noticed)}")
+    judged = Counter(item.report.judged for item in found)
+    print(f"  functions with 0, 1 mutants that ran to an end: {judged[0]}, {judged[1]}")
+    valid = sum(not item.report.faults for item in found)
+    alike = sum(
+        bool(item.report.faults) and "passed" not in ends
+        for item, ends in zip(found, different, strict=True)
+    )
+    print(f"  valid oracles: {valid} ({valid / len(found):.0%})")
+    print(f"  void though it missed no mutant that behaves differently: {alike}")
+    seconds = [item.gates_s for item in found]
+    print(f"  all gates of a pair: median {median(seconds):.3f} s,", end=" ")
+    print(f"9 of 10 below {quantiles(seconds, n=10)[-1]:.3f} s")
+
+
+def _share_killed(ends: Mapping[Outcome, int]) -> str:
+    killed = ends["assertion_failed"]
+    judged = killed + ends["passed"]
+    return f"{killed} of {judged} ({killed / judged:.0%})"
 
 
 async def bench(wanted: int) -> None:

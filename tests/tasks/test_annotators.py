@@ -11,7 +11,7 @@ from infra.errors import EngineUnavailableError
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import LanguageModelSettings, SandboxSettings, Settings, StoreSettings
 from sandbox.registry import backends
-from tasks.annotators import compare_annotators, score_of, scores_of_people
+from tasks.annotators import compare_annotators, score_of, score_of_chance, scores_of_people
 from tasks.truth import TruePair
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
@@ -95,6 +95,15 @@ def test_an_unknown_cost_is_unknown_and_not_zero() -> None:
     assert (score.tokens, score.usd) == (None, None)
 
 
+@pytest.mark.parametrize(("labels", "name"), [((1, 0, 1), "always 1"), ((0, 0, 1), "always 0")])
+def test_chance_says_the_commoner_label_and_agrees_no_more_than_by_chance(
+    labels: tuple[int, ...], name: str
+) -> None:
+    score = score_of_chance([true_pair(place, label) for place, label in enumerate(labels)])
+    assert (score.name, score.agreement.kappa) == (name, 0)
+    assert score.agreement.accuracy == pytest.approx(2 / 3)
+
+
 def test_people_are_scored_on_what_they_were_asked() -> None:
     truth = [true_pair(0, 1, ann=1, group=1), true_pair(1, 0, ann=1), true_pair(2, 0, group=None)]
     scores = {score.name: score.agreement for score in scores_of_people(truth)}
@@ -137,7 +146,8 @@ def test_all_configurations_are_scored_once_and_paid_once(
         sandbox=SandboxSettings(backend=fake_backend),
     )
     models, rows = ["openai/scripted"], ("single", "writer", "simulated", "paper", "gated")
-    first = list(compare_annotators(TRUTH, settings, models, rows))  # type: ignore[arg-type]
+    chance, *first = compare_annotators(TRUTH, settings, models, rows)  # type: ignore[arg-type]
+    assert chance.name == "always 1"
     assert [score.name for score in first] == [f"{row} · openai/scripted" for row in rows]
     assert {score.agreement.accuracy for score in first} == {0.5}
     assert {score.agreement.kappa for score in first} == {0}
@@ -147,7 +157,8 @@ def test_all_configurations_are_scored_once_and_paid_once(
     assert by_row["gated"].mutation_score == 1
     assert by_row["gated"].usd is None
     asked = len(server.calls)
-    assert list(compare_annotators(TRUTH, settings, models, rows)) == first  # type: ignore[arg-type]
+    again = list(compare_annotators(TRUTH, settings, models, rows))  # type: ignore[arg-type]
+    assert again == [chance, *first]
     assert len(server.calls) == asked, "what was judged is not judged again"
 
 
@@ -159,7 +170,7 @@ def test_a_configuration_that_runs_nothing_needs_no_engine(
         store=StoreSettings(folder=tmp_path),
         llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
     )
-    (score,) = compare_annotators(TRUTH, settings, ["openai/scripted"], ["simulated"])
+    _, score = compare_annotators(TRUTH, settings, ["openai/scripted"], ["simulated"])
     assert score.agreement.decided == len(TRUTH)
     with pytest.raises(EngineUnavailableError):
         list(compare_annotators(TRUTH, settings, ["openai/scripted"], ["executor"]))

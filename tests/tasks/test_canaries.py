@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -115,8 +116,10 @@ def test_false_passes_and_false_fails_are_counted_apart() -> None:
     assert "| 2 | 1 | false passes |" in canary_table(counts)
 
 
-def watch(wrong: int, right: int, chosen: Settings = SETTINGS) -> CanaryWatch:
-    made = CanaryWatch({canary.key: canary.label for canary in ALL}, chosen)
+def watch(
+    wrong: int, right: int, chosen: Settings = SETTINGS, earlier: Sequence[Annotation] = ()
+) -> CanaryWatch:
+    made = CanaryWatch({canary.key: canary.label for canary in ALL}, chosen, earlier)
     made.see(judged(canary, 1 - canary.label) for canary in ALL[:wrong])
     made.see(judged(canary, canary.label) for canary in ALL[wrong : wrong + right])
     return made
@@ -138,3 +141,24 @@ def test_the_limit_is_a_setting_and_a_demonstration_is_never_stopped() -> None:
     assert watch(3, 3, settings(canary_limit=0.6)).alarm is None
     assert watch(1, 9, settings(canary_limit=0.0)).alarm is not None
     assert watch(12, 0, Settings()).alarm is None
+
+
+@pytest.mark.parametrize(
+    ("earlier", "wrong", "right", "alarmed"),
+    [
+        ((0, 0, 1), 2, 1, True),
+        ((0, 0), 2, 1, False),
+        ((0, 0, 0), 0, 3, False),
+        ((0, 0, 0, 1, 1, 1), 2, 1, False),
+        ((0, 0, 0), 1, 8, False),
+        ((None, 0, 1, 1), 2, 1, True),
+    ],
+)
+def test_small_runs_are_judged_with_the_last_canaries_of_those_before(
+    earlier: tuple[int | None, ...], wrong: int, right: int, alarmed: bool
+) -> None:
+    before = [
+        judged(canary, None if was is None else int(was == canary.label))
+        for canary, was in zip(reversed(ALL), earlier, strict=False)
+    ]
+    assert (watch(wrong, right, earlier=before).alarm is not None) is alarmed

@@ -57,14 +57,7 @@ def store(tmp_path: Path) -> Database:
             made = judged(TRUTH, settings)
             assert {item.status for item in made} == {"labelled", "undecided"}
     del backends._entries["failing"]
-    database = open_database(settings.store)
-    with database.transaction() as tx:
-        pairs = [item.pair for item in TRUTH]
-        texts = [{"query_id": pair.query.query_id, "text": pair.query.text} for pair in pairs]
-        tx.insert("queries", texts)
-        codes = [{"code_id": pair.code.code_id, "text": pair.code.text} for pair in pairs]
-        tx.insert("codes", codes)
-    return database
+    return open_database(settings.store)
 
 
 def derived(database: Database) -> list[tuple[str, int, str]]:
@@ -87,6 +80,25 @@ def test_a_label_that_was_changed_by_hand_is_found(store: Database) -> None:
         ReplayError, match=r"(?s)1 of 4 labels .* stored \('labelled', 0, 'screened'\)"
     ):
         derived(store)
+
+
+def test_labels_of_another_algorithm_are_left_to_it_and_named(store: Database) -> None:
+    with store.transaction() as tx:
+        tx.execute(
+            "UPDATE recipes SET body = json_merge_patch(body, ?) WHERE body->>'configuration' = ?",
+            ['{"algorithm": "cosqa-plus-0"}', "paper"],
+        )
+    found = list(replay(store, Settings(store=store.settings)))
+    assert [(item.made_by, item.pairs) for item in found] == [("cosqa-plus-0", 0), ("", 4)]
+
+
+def test_labels_whose_texts_the_store_lacks_are_counted_and_not_called_derived(
+    store: Database,
+) -> None:
+    with store.transaction() as tx:
+        tx.execute("DELETE FROM queries WHERE text = 'add 1'")
+    found = list(replay(store, Settings(store=store.settings)))
+    assert [(item.pairs, item.without_text) for item in found] == [(3, 1), (3, 1)]
 
 
 def test_a_store_without_labels_has_nothing_to_derive(tmp_path: Path) -> None:
