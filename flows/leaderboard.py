@@ -49,5 +49,5 @@ def leaderboard(
     if plan.shards:
         ensure_ray(settings.ray)
         annotate_shards(plan, settings)
-    judged = gather_judgements(plan.reference, settings)
+    judged = gather_judgements(contest, plan.reference, settings)
     return write_leaderboard(contest, ranked, settings, judged)

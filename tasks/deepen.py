@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 
 from prefect import task
+from prefect.logging import get_run_logger
 
 from infra.errors import PublishError
 from infra.identity import digest, digest_of_set
 from infra.records import Candidate
 from infra.settings import Settings
-from infra.store import annotations, benchmarks, candidates, open_database
+from infra.store import Database, annotations, benchmarks, candidates, open_database
 from tasks.contest import Contest
 from tasks.export import qrels_of
 from tasks.leaderboard import Unjudged
 from tasks.leaderboard.pool import DEPTH
+from tasks.publish import AGENTS
 from tasks.references import AnnotationReference, SearchReference
 
 
@@ -38,7 +40,7 @@ def deepen_pool(
     pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in unjudged)
     search_id = digest("pool", contest.benchmark_id, pairs)
     methods = sorted({method for pair in unjudged for method in pair.methods})
-    candidates.record_search(database, search_id, published.collection, methods, DEPTH)
+    candidates.record_search(database, search_id, published.collection, methods, DEPTH, pool=True)
     candidates.add_candidates(
         database,
         search_id,
@@ -63,13 +65,25 @@ def deepen_pool(
 
 @task(name="gather-judgements")
 def gather_judgements(
-    reference: AnnotationReference, settings: Settings
+    contest: Contest, reference: AnnotationReference, settings: Settings
 ) -> dict[str, dict[str, float]]:
-    """Return query → code → label of what the agents have judged of a search."""
-    labels = annotations.agent_labels(
-        open_database(settings.store),
-        reference.recipe_id,
-        reference.search_id,
-        reference.collection,
-    )
-    return qrels_of(labels)
+    """Return query → code → label of what the agents have judged of a benchmark's pool."""
+    database = open_database(settings.store)
+    _tell_where_they_go(database, contest, reference)
+    pairs = candidates.pairs_of(database, [reference.search_id], reference.collection)
+    return qrels_of(annotations.agent_labels(database, reference.recipe_id, pairs))
+
+
+def _tell_where_they_go(
+    database: Database, contest: Contest, reference: AnnotationReference
+) -> None:
+    published, logger = benchmarks.find_benchmark(database, contest.benchmark_id), get_run_logger()
+    origin = f"{AGENTS}{reference.recipe_id}"
+    if published is None or published.label_origin == origin:
+        logger.info("`cosqa publish` exports the new judgements with those of %s", contest.name)
+    else:
+        logger.warning(
+            "the labels of %s are by %s and the new judgements by %s: `cosqa publish` keeps them "
+            "apart, since a benchmark's labels have one origin",
+            contest.name, published.label_origin, origin,
+        )  # fmt: skip
