@@ -75,7 +75,7 @@ def _knock() -> None:
 
     Docker's library would leave the socket of such a try open.
     """
-    address = parse_host(os.environ.get("DOCKER_HOST") or None)
+    address = str(parse_host(os.environ.get("DOCKER_HOST") or None))
     if address.startswith("http+unix://"):
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(_ENGINE_TIMEOUT_S)

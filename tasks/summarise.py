@@ -25,7 +25,7 @@ from infra.store.corpus import StoredCollection
 from tasks.canaries import counted_so_far
 from tasks.candidates import judged_searches
 from tasks.embed import KINDS, encoder_key
-from tasks.evaluate import chosen_methods, method_key, published_benchmarks
+from tasks.evaluate import chosen_methods, method_key
 from tasks.publish import current_recipe
 from tasks.report import (
     AgentsPart,
@@ -58,10 +58,12 @@ def pieces_of_work(store: StoreSettings) -> int:
 
 
 @task(name="report", tags=["report"])
-def write_report(collections: Sequence[StoredCollection], settings: Settings) -> WrittenReport:
+def write_report(
+    collections: Sequence[StoredCollection], published: Sequence[Published], settings: Settings
+) -> WrittenReport:
     """Write the report beside the benchmarks and as an artifact."""
     database = open_database(settings.store)
-    data = gather_report(database, collections, settings)
+    data = gather_report(database, collections, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
     file.parent.mkdir(parents=True, exist_ok=True)
     partial = file.with_suffix(".partial")
@@ -73,14 +75,16 @@ def write_report(collections: Sequence[StoredCollection], settings: Settings) ->
 
 
 def gather_report(
-    database: Database, collections: Sequence[StoredCollection], settings: Settings
+    database: Database,
+    collections: Sequence[StoredCollection],
+    published: Sequence[Published],
+    settings: Settings,
 ) -> ReportData:
-    """Return everything that the report shows of these collections."""
+    """Return everything that the report shows of these collections and their exports."""
     main = next(item for item in collections if item.for_agents)
     recipe = current_recipe(database, main, settings.search)
     searches = judged_searches(database, main.name, settings.search)
     found = candidates.load_candidates(database, searches[0], main.name)
-    published = [item for held in collections for item, _ in published_benchmarks(held, settings)]
     return ReportData(
         title=f"{main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
