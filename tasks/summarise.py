@@ -8,6 +8,7 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
+from infra.files import replaced_file
 from infra.records import Candidate, Record
 from infra.settings import Settings, StoreSettings
 from infra.store import (
@@ -65,10 +66,8 @@ def write_report(
     database = open_database(settings.store)
     data = gather_report(database, collections, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
-    partial.write_text(render_html(data), encoding="utf-8")
-    partial.replace(file)
+    with replaced_file(file) as partial:
+        partial.write_text(render_html(data), encoding="utf-8")
     create_markdown_artifact(render_markdown(data), key="report", description=data.title)
     get_run_logger().info("report: %s", file)
     return WrittenReport(file=file, data=data)
