@@ -43,7 +43,7 @@ def withholds_demo(collection: StoredCollection, settings: Settings) -> bool:
 def current_recipe(
     database: Database, collection: StoredCollection, search: SearchSettings
 ) -> StoredRecipe | None:
-    """Return the recipe that last annotated a collection's candidates, None where nobody has.
+    """Return the recipe last in use on a collection's candidates, None where nobody judged any.
 
     The judges of a deepened pool count only where nobody judged the candidates themselves: a
     benchmark must not shrink to the few pairs of its pool when another model judged those.

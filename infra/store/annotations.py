@@ -17,10 +17,11 @@ _OF_SEARCHES = (
 def record_recipe(
     database: Database, recipe_id: str, body: Mapping[str, object], *, demo: bool
 ) -> None:
-    """Enter a recipe, once."""
+    """Enter a recipe, once, and note that it is in use."""
     row = {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
     with database.transaction() as tx:
         tx.insert("recipes", [row], on_conflict="ignore")
+        tx.execute("UPDATE recipes SET used_at = now() WHERE recipe_id = ?", [recipe_id])
 
 
 def load_recipe(database: Database, recipe_id: str) -> dict[str, object]:
@@ -274,13 +275,17 @@ class StoredRecipe(Record):
 
 
 def latest_recipe(database: Database, search_ids: Sequence[str]) -> StoredRecipe | None:
-    """Return the recipe that last annotated candidates of searches, None where nobody has."""
+    """Return the recipe last in use of those that annotated candidates of searches, or None.
+
+    In use is also a recipe that found nothing left to judge: who goes back to former settings wants
+    their labels.
+    """
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT recipe_id, "  # noqa: S608 - our own words
             "body->>'$.model.model' AS model, recipes.demo FROM annotations "
             f"JOIN recipes USING (recipe_id) {_OF_SEARCHES} "
-            "ORDER BY annotated_at DESC LIMIT 1",
+            "ORDER BY used_at DESC, annotated_at DESC LIMIT 1",
             [list(search_ids)],
         )
     return StoredRecipe.model_validate(rows[0]) if rows else None

@@ -107,7 +107,8 @@ CREATE TABLE recipes (
     recipe_id  VARCHAR PRIMARY KEY,      -- hash of everything that could change a label
     body       JSON NOT NULL,
     demo       BOOLEAN NOT NULL,
-    created_at TIMESTAMPTZ NOT NULL DEFAULT now()
+    created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    used_at    TIMESTAMPTZ NOT NULL DEFAULT now()  -- when a run last had these agents judge
 );
 
 CREATE TABLE annotations (

@@ -302,3 +302,26 @@ def test_a_transaction_waits_for_a_lock_that_is_given_back(database: Database) -
         pass
     with patient.transaction() as tx:
         assert tx.count("SELECT count(*) FROM meta") == 1
+
+
+def test_the_latest_recipe_is_the_one_last_in_use_of_those_that_judged(database: Database) -> None:
+    keep(database, "print", collected())
+    item = annotation("labelled", 1)
+    found = Candidate(
+        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
+    )
+    candidates.add_candidates(database, "s", [found])
+    for recipe in ("first", "second", "idle"):
+        annotations.record_recipe(database, recipe, {"model": {"model": "m"}}, demo=False)
+        if recipe != "idle":
+            mine = item.model_copy(update={"recipe_id": recipe})
+            annotations.add_annotations(database, [mine])
+
+    def latest() -> str | None:
+        held = annotations.latest_recipe(database, ["s"])
+        return held.recipe_id if held else None
+
+    assert latest() == "second"
+    annotations.record_recipe(database, "first", {"model": {"model": "m"}}, demo=False)
+    assert latest() == "first", "it was used again, though nothing was left to judge"
+    assert annotations.latest_recipe(database, ["another search"]) is None
