@@ -50,8 +50,8 @@ def compare(data: str, folder: Path, queries: int, top_k: int) -> None:
     versions = [str(folder / each / "cosqa-agents") for each in CONFIGURATIONS]
     methods = ["--method", "bm25", "--method", "tf-idf", "--metric", "NDCG@10", "--metric", "MAP"]
     run(["diff", *versions, *methods, *store, "--output", str(folder)])
-    for page in (folder / "differences").glob("*/difference.md"):
-        print(page.read_text(encoding="utf-8"))
+    pages = (folder / "differences").glob("*/difference.md")
+    print(max(pages, key=lambda page: page.stat().st_mtime_ns).read_text(encoding="utf-8"))
 
 
 def main() -> None:
