@@ -4,9 +4,10 @@ from pathlib import Path
 
 from prefect import flow
 
-from infra.settings import Settings, load_settings
+from infra.settings import Settings
 from tasks.compare_versions import Standings, WrittenDifference, compare_versions
 from tasks.contest import Contest, contestants, open_contest, rank_benchmark, stand_methods
+from tasks.preflight import checked_contest
 
 
 @flow(name="difference", flow_run_name="difference-{before.name}-{after.name}")
@@ -18,7 +19,7 @@ def difference(before: Path, after: Path, settings: Settings | None = None) -> W
         after: The second version's folder.
         settings: Which methods and metrics; read from file and environment when not given.
     """
-    settings = settings or load_settings()
+    settings = checked_contest(settings, [before, after])
     first, second = open_contest(before, settings), open_contest(after, settings)
     return compare_versions(first, second, _stand(first, settings), _stand(second, settings))
 

@@ -5,7 +5,7 @@ from prefect import flow
 from flows.naming import run_name
 from infra.settings import Settings
 from tasks.collect import stored_collections
-from tasks.evaluate import chosen_methods, evaluate_method, published_benchmarks
+from tasks.evaluate import chosen_methods, evaluate_method, exports
 from tasks.preflight import checked
 from tasks.summarise import WrittenReport, write_report
 
@@ -20,8 +20,10 @@ def evaluate(settings: Settings | None = None) -> WrittenReport:
     settings = checked(settings)
     collections = stored_collections(settings.store, settings.source)
     methods = chosen_methods(settings.evaluation, settings.search)
+    published = []
     for collection in collections:
-        for published, _ in published_benchmarks(collection, settings):
+        for export in exports(collection, settings):
             for method in methods:
-                evaluate_method(collection, published, method, settings)
-    return write_report(collections, settings)
+                evaluate_method(collection, export, method, settings)
+            published.append(export.published)
+    return write_report(collections, published, settings)

@@ -6,7 +6,10 @@ from rich.table import Table
 
 from flows.console import console
 from tasks.compare_versions import WrittenDifference
+from tasks.differences import Flip, rests_on
 from tasks.leaderboard import Leaderboard
+
+_FLIPS = 5
 
 
 def print_leaderboard(board: Leaderboard, said: str) -> None:
@@ -42,15 +45,42 @@ def print_difference(written: WrittenDifference) -> None:
         ("labelled pairs", change.pairs_added, change.pairs_removed),
     ):
         console.print(f"{what}: {len(added):,} added, {len(removed):,} removed")
-    turned = len(change.flips)
-    console.print(f"labels: {turned:,} turned, {change.kept:,} kept")
-    console.print(f"recipe: {', '.join(change.recipe) or 'the same'}")
+    turned, (first, then) = len(change.flips), change.relevant
+    undecided = len(change.now_undecided)
+    console.print(
+        f"labels: {turned:,} turned, {change.kept:,} kept, {undecided:,} now undecided; "
+        f"{first:,} relevant before, {then:,} after"
+    )
+    for flip in change.flips[:_FLIPS]:
+        _print_flip(flip)
+    if turned > _FLIPS:
+        console.print(f"  ... {turned - _FLIPS:,} more turned")
+    parts = [_changed(part, old, new) for part, (old, new) in change.recipe.items()]
+    console.print(f"recipe: {', '.join(parts) or 'the same'}", markup=False)
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("method", overflow="fold")
-    for name in ("metric", "before", "after", "shared queries", "p"):
+    for name in ("metric", "before", "after", "shared queries", "on these", "p"):
         table.add_column(name, justify="left" if name == "metric" else "right")
     for each in written.effect.methods:
-        figures = (f"{each.before:.3f}", f"{each.after:.3f}", f"{each.shared:+.3f}")
+        figures = (
+            f"{each.before:.3f}", f"{each.after:.3f}", f"{each.queries:,}", f"{each.shared:+.3f}"
+        )  # fmt: skip
         table.add_row(escape(each.method), each.metric, *figures, f"{each.p_value:.3f}")
     console.print(table)
     console.print(f"difference: {written.folder / 'difference.md'}")
+
+
+def _changed(part: str, old: object, new: object) -> str:
+    known = isinstance(old, str | int | float) and isinstance(new, str | int | float)
+    return f"{part} ({old} → {new})" if known else part
+
+
+def _print_flip(flip: Flip) -> None:
+    header = next((line for line in flip.code.splitlines() if "def " in line), flip.code_id)
+    console.print(f"  {flip.before:g} → {flip.after:g}  {flip.query}", markup=False)
+    for name, said in (
+        ("code", header.strip()),
+        ("before", rests_on(flip.evidence_before)),
+        ("after", rests_on(flip.evidence_after)),
+    ):
+        console.print(f"         {name}: {said}", markup=False)

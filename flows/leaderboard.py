@@ -7,7 +7,7 @@ from prefect import flow
 
 from flows.annotate import annotate_shards
 from infra.ray_runtime import ensure_ray
-from infra.settings import Settings, load_settings
+from infra.settings import Settings
 from tasks.annotate import plan_annotation
 from tasks.contest import (
     Run,
@@ -17,7 +17,8 @@ from tasks.contest import (
     rank_benchmark,
     write_leaderboard,
 )
-from tasks.deepen import deepen_pool, gather_judgements
+from tasks.deepen import check_deepening, deepen_pool, gather_judgements
+from tasks.preflight import checked_contest
 
 
 @flow(name="leaderboard", flow_run_name="leaderboard-{benchmark.name}")
@@ -37,8 +38,10 @@ def leaderboard(
         unjudged_to_annotate: How many results that stand high and were never judged the agents
             judge, the highest ranked first, before all is scored again.
     """
-    settings = settings or load_settings()
+    settings = checked_contest(settings, [benchmark], runs)
     contest = open_contest(benchmark, settings)
+    if unjudged_to_annotate:
+        check_deepening(contest, settings)
     ranked = [rank_benchmark(contest, method, settings) for method in contestants(settings)]
     ranked += [Run(method=file.stem, file=file) for file in runs]
     written = write_leaderboard(contest, ranked, settings)
@@ -49,5 +52,5 @@ def leaderboard(
     if plan.shards:
         ensure_ray(settings.ray)
         annotate_shards(plan, settings)
-    judged = gather_judgements(plan.reference, settings)
+    judged = gather_judgements(contest, plan.reference, settings)
     return write_leaderboard(contest, ranked, settings, judged)

@@ -48,13 +48,19 @@ def challenge(
             f"{of.everything:.3f}",
             str(of.queries),
             f"{of.coverage:.1%}",
+            f"{of.relevant_coverage:.1%}",
         )
         for language, of in scores.languages.items()
     ]
-    rows.append(("mean", f"{scores.within:.3f}", f"{scores.everything:.3f}", "", ""))
-    _print(("language", "NDCG within", "NDCG all", "queries", "annotated results found"), rows)
+    rows.append(("mean", f"{scores.within:.3f}", f"{scores.everything:.3f}", "", "", ""))
+    found = ("annotated results found", "relevant ones")
+    _print(("language", "NDCG within", "NDCG all", "queries", *found), rows)
     if scores.missing:
         console.print(f"without predictions, counted as 0: {', '.join(scores.missing)}")
+    if scores.unannotated:
+        console.print(f"without annotations, left out: {', '.join(scores.unannotated)}")
+    if scores.repeated:
+        console.print(f"repeated within a query, counted each time: {scores.repeated:,} results")
 
 
 @suite.command("score-sheet")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 _ANYWHERE = re.compile(r"([\\`*_\[\]|~$]|:(?=//))")
+_BACKTICKS = re.compile(r"`+")
 _FIRST = re.compile(r"^(?=[-+#=])|^(\d+)(?=[.)](?:\s|$))")  # would begin a list or a heading
 
 
@@ -27,3 +28,10 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, word
     lines = [[markdown_text(cell) for cell in row] for row in (header, *rows)]
     lines.insert(1, rule)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def markdown_code(text: str, language: str = "") -> str:
+    """Return text as a block of code, whatever backticks it holds."""
+    longest = max(map(len, _BACKTICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"

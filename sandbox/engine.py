@@ -19,6 +19,7 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.models.containers import Container
 from docker.models.volumes import Volume
 from docker.types import LogConfig, Ulimit
+from docker.utils import parse_host
 
 from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError, SandboxError
 from infra.settings import SandboxSettings
@@ -69,6 +70,18 @@ def _translated() -> Iterator[None]:
         raise EngineUnavailableError(f"no Docker engine answers: {error}. {_WAY_OUT}") from error
 
 
+def _knock() -> None:
+    """Raise ``OSError`` where the engine's socket on this machine does not answer.
+
+    Docker's library would leave the socket of such a try open.
+    """
+    address = str(parse_host(os.environ.get("DOCKER_HOST") or None))
+    if address.startswith("http+unix://"):
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(_ENGINE_TIMEOUT_S)
+            line.connect("/" + address.removeprefix("http+unix://").lstrip("/"))
+
+
 class Engine:
     """The Docker engine, in blocking calls: makes and removes what boxes are made of."""
 
@@ -78,6 +91,7 @@ class Engine:
         self._labels = {_LABEL: "1", _OWNER: this_owner(), NAME: self.name}
         self._networks = Networks(self._make_keeper, self._is_up, self.remove)
         with _translated():
+            _knock()
             self._client = docker.from_env(
                 timeout=_ENGINE_TIMEOUT_S, max_pool_size=settings.slots + 2
             )

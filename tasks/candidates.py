@@ -42,6 +42,14 @@ def search_identity(database: Database, collection: str, search: SearchSettings)
     return digest("search", codes, digest_of_set(keys), str(search.top_k))
 
 
+def judged_searches(database: Database, collection: str, search: SearchSettings) -> list[str]:
+    """Return the search whose candidates agents judge, and those that deepened its benchmarks."""
+    return [
+        search_identity(database, collection, search),
+        *candidates.pools_of(database, collection),
+    ]
+
+
 @stage("find-candidates", "find-candidates-{collection.name}-top-{search.top_k}")
 def _find_candidates(
     key: str,  # noqa: ARG001 - names the inputs for Prefect's cache

@@ -17,7 +17,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
-from infra.errors import SettingsError, SourceError
+from infra.errors import SourceError
 from infra.identity import digest, digest_of_set
 from infra.records import Record
 from infra.settings import Settings
@@ -48,8 +48,8 @@ from tasks.leaderboard import (
     stand,
     unjudged_results,
 )
-from tasks.methods import Ranker, components, identity
-from tasks.metrics import Variant, evaluate
+from tasks.methods import Ranker, identity
+from tasks.metrics import evaluate
 from tasks.rerank import reranker
 from tasks.retrievers import Rankings
 from tasks.sources.files import state_of
@@ -96,10 +96,7 @@ def open_contest(folder: Path, settings: Settings) -> Contest:
     Raises:
         SourceError: The folder is neither an export nor a BEIR folder.
         PublishError: The export is damaged.
-        UnknownNameError: There is no such metric.
     """
-    for name in settings.evaluation.metrics:
-        Variant.parse(name)
     folder = folder.resolve()
     benchmark, benchmark_id = _opened(folder)
     database = open_database(settings.store)
@@ -140,7 +137,6 @@ def rank_benchmark(contest: Contest, method: str, settings: Settings) -> Run:
         EncoderError: An encoder cannot be loaded.
         LanguageModelError: The model that re-ranks is out of reach or refuses.
     """
-    components(method)
     database, depth = open_database(settings.store), settings.evaluation.depth
     made_by = digest(identity(method, settings.llm), str(depth))
     key = digest("leaderboard", made_by, digest_of_set(_names(contest)))
@@ -182,7 +178,6 @@ def write_leaderboard(
         judged: Query → code → relevance that were judged since, for a table after them.
 
     Raises:
-        SettingsError: Two runs have one name.
         SourceError: A run is malformed, or belongs to another benchmark.
     """
     rankings = _rankings(runs)
@@ -213,7 +208,6 @@ def stand_methods(
     """Return the table of methods and every query's values, writing nothing.
 
     Raises:
-        SettingsError: Two runs have one name.
         SourceError: A run is malformed, or belongs to another benchmark.
     """
     return _standings(contest, _rankings(runs), settings)
@@ -239,13 +233,22 @@ def opened(contest: Contest) -> Benchmark:
 
 def _opened(folder: Path) -> tuple[Benchmark, str]:
     """Return a benchmark and its checksum."""
-    if is_export(folder):
-        return _read(folder, state_of([folder / MANIFEST]))
-    if is_beir(folder):
-        return _read(folder, state_of(beir_files(folder)))
-    raise SourceError(
-        f"{folder} is no benchmark: it has neither an export's {MANIFEST} nor BEIR's corpus.jsonl"
-    )
+    check_folder(folder)
+    files = [folder / MANIFEST] if is_export(folder) else beir_files(folder)
+    return _read(folder, state_of(files))
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is no benchmark.
+
+    Raises:
+        SourceError: It is neither an export nor a BEIR folder.
+    """
+    if not is_export(folder) and not is_beir(folder):
+        raise SourceError(
+            f"{folder} is no benchmark: it has neither an export's {MANIFEST} nor BEIR's "
+            "corpus.jsonl"
+        )
 
 
 @lru_cache(maxsize=1)
@@ -276,10 +279,6 @@ def _scores(
 
 
 def _rankings(runs: Sequence[Run]) -> dict[str, Rankings]:
-    names = [run.method for run in runs]
-    repeated = sorted(name for name in set(names) if names.count(name) > 1)
-    if repeated:
-        raise SettingsError(f"two runs are named {repeated[0]!r}: rename one of the files")
     return {run.method: read_run(run.file) for run in runs}
 
 

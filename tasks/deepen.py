@@ -3,17 +3,46 @@
 from collections.abc import Sequence
 
 from prefect import task
+from prefect.logging import get_run_logger
 
+from agents import check_model
 from infra.errors import PublishError
 from infra.identity import digest, digest_of_set
 from infra.records import Candidate
 from infra.settings import Settings
-from infra.store import annotations, benchmarks, candidates, open_database
+from infra.store import Database, annotations, benchmarks, candidates, open_database
+from infra.store.benchmarks import Published
+from tasks.annotate import recipe_identity
 from tasks.contest import Contest
 from tasks.export import qrels_of
 from tasks.leaderboard import Unjudged
 from tasks.leaderboard.pool import DEPTH
+from tasks.publish import AGENTS
 from tasks.references import AnnotationReference, SearchReference
+
+
+def check_deepening(contest: Contest, settings: Settings) -> None:
+    """See, before methods rank for hours, that the agents could judge what they leave unjudged.
+
+    Raises:
+        PublishError: See `deepen_pool`.
+        SettingsError: The language model's name or key cannot be right.
+        EngineUnavailableError: No Docker engine answers.
+        ImageMissingError: The sandbox image is not there.
+    """
+    _published(open_database(settings.store), contest, settings)
+    check_model(settings.llm)
+    recipe_identity(settings)
+
+
+def _published(database: Database, contest: Contest, settings: Settings) -> Published:
+    published = benchmarks.find_benchmark(database, contest.benchmark_id)
+    if published is None or not published.collection:
+        raise PublishError(
+            f"{contest.folder} was not published from the store in {settings.store.folder}: its "
+            "unjudged results can only be listed; give the store that it comes from with --store"
+        )
+    return published
 
 
 @task(name="deepen-pool")
@@ -29,16 +58,11 @@ def deepen_pool(
         PublishError: The benchmark was not published from this store, which lacks its texts.
     """
     database = open_database(settings.store)
-    published = benchmarks.find_benchmark(database, contest.benchmark_id)
-    if published is None or not published.collection:
-        raise PublishError(
-            f"{contest.folder} was not published from the store in {settings.store.folder}: its "
-            "unjudged results can only be listed; give the store that it comes from with --store"
-        )
+    published = _published(database, contest, settings)
     pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in unjudged)
     search_id = digest("pool", contest.benchmark_id, pairs)
     methods = sorted({method for pair in unjudged for method in pair.methods})
-    candidates.record_search(database, search_id, published.collection, methods, DEPTH)
+    candidates.record_search(database, search_id, published.collection, methods, DEPTH, pool=True)
     candidates.add_candidates(
         database,
         search_id,
@@ -63,13 +87,25 @@ def deepen_pool(
 
 @task(name="gather-judgements")
 def gather_judgements(
-    reference: AnnotationReference, settings: Settings
+    contest: Contest, reference: AnnotationReference, settings: Settings
 ) -> dict[str, dict[str, float]]:
-    """Return query → code → label of what the agents have judged of a search."""
-    labels = annotations.agent_labels(
-        open_database(settings.store),
-        reference.recipe_id,
-        reference.search_id,
-        reference.collection,
-    )
-    return qrels_of(labels)
+    """Return query → code → label of what the agents have judged of a benchmark's pool."""
+    database = open_database(settings.store)
+    _tell_where_they_go(database, contest, reference, settings)
+    pairs = candidates.pairs_of(database, [reference.search_id], reference.collection)
+    return qrels_of(annotations.agent_labels(database, reference.recipe_id, pairs))
+
+
+def _tell_where_they_go(
+    database: Database, contest: Contest, reference: AnnotationReference, settings: Settings
+) -> None:
+    published, logger = _published(database, contest, settings), get_run_logger()
+    origin = f"{AGENTS}{reference.recipe_id}"
+    if published.label_origin == origin:
+        logger.info("`cosqa publish` exports the new judgements with those of %s", contest.name)
+    else:
+        logger.warning(
+            "the labels of %s are by %s and the new judgements by %s: `cosqa publish` keeps them "
+            "apart, since a benchmark's labels have one origin",
+            contest.name, published.label_origin, origin,
+        )  # fmt: skip

@@ -12,7 +12,7 @@ from infra.store import Database, benchmarks, open_database
 from infra.store.benchmarks import Evaluation, Published
 from infra.store.corpus import StoredCollection
 from tasks.candidates import code_blocks, stored_vectors
-from tasks.export import qrels_of, write_run
+from tasks.export import Benchmark, qrels_of, write_run
 from tasks.methods import Ranker, components, identity
 from tasks.metrics import STANDARD, evaluate
 from tasks.publish import label_origins, labelled_benchmark, published_as
@@ -22,18 +22,25 @@ from tasks.stage import run_stage, stage
 from tasks.vector_files import Vectors
 
 
-def published_benchmarks(
-    collection: StoredCollection, settings: Settings
-) -> list[tuple[Published, str]]:
-    """Return the exports of a collection as it is now, each with the origin of its labels."""
+class Export:
+    """A published benchmark with its content, loaded once for all methods.
+
+    No record, since Prefect would look for futures in each of its texts.
+    """
+
+    def __init__(self, published: Published, benchmark: Benchmark) -> None:
+        self.published = published
+        self.benchmark = benchmark
+
+
+def exports(collection: StoredCollection, settings: Settings) -> Iterator[Export]:
+    """Yield the exports of a collection as it is now, one after the other."""
     database = open_database(settings.store)
-    found = []
     for origin in label_origins(collection, settings):
         benchmark = labelled_benchmark(database, collection, origin, settings)
         published = published_as(benchmark, collection, settings.publish.folder)
         if benchmarks.find_benchmark(database, published.benchmark_id) == published:
-            found.append((published, origin))
-    return found
+            yield Export(published, benchmark)
 
 
 def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:
@@ -56,10 +63,10 @@ def method_key(method: str, settings: Settings) -> str:
 
 
 def evaluate_method(
-    collection: StoredCollection, published: Published, method: str, settings: Settings
+    collection: StoredCollection, export: Export, method: str, settings: Settings
 ) -> Evaluation:
     """Rank a benchmark's codes for its queries by one method, store the run and its scores."""
-    database = open_database(settings.store)
+    database, published = open_database(settings.store), export.published
     identity = method_key(method, settings)
     holds = stored_evaluation(database, published, method, identity) is not None
     key = digest("evaluate", database.store_id, published.benchmark_id, identity)
@@ -68,7 +75,7 @@ def evaluate_method(
         holds,
         key=key,
         collection=collection,
-        published=published,
+        export=export,
         method=method,
         settings=settings,
     )
@@ -83,19 +90,19 @@ def stored_evaluation(
     return benchmarks.find_evaluation(database, published.benchmark_id, identity)
 
 
-@stage("evaluate", "evaluate-{published.name}-{method}")
+@stage("evaluate", "evaluate-{export.published.name}-{method}")
 def _evaluate_method(
     key: str,  # noqa: ARG001 - names the inputs for Prefect's cache
     collection: StoredCollection,
-    published: Published,
+    export: Export,
     method: str,
     settings: Settings,
 ) -> Evaluation:
+    benchmark, published = export.benchmark, export.published
     database, identity = open_database(settings.store), method_key(method, settings)
     if stored := stored_evaluation(database, published, method, identity):
         return stored
     started = time.monotonic()
-    benchmark = labelled_benchmark(database, collection, published.label_origin, settings)
     vectors = CollectionVectors(database, collection.name)
     ranker = Ranker(benchmark.queries, benchmark.codes, vectors, reranker(benchmark, settings))
     rankings = ranker.rank(method, settings.evaluation.depth)

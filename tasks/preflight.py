@@ -1,11 +1,18 @@
-"""What can be known to be wrong before hours of work: names, the model's key, the engine."""
+"""What can be known to be wrong before hours of work: names, files, the model's key, the engine."""
+
+from collections.abc import Sequence
+from pathlib import Path
 
 from agents import check_model
+from infra.errors import SettingsError, SourceError
 from infra.settings import Settings, load_settings
 from tasks.annotate import recipe_identity
 from tasks.collect import open_source
+from tasks.contest import check_folder, contestants
 from tasks.encoders import encoders
 from tasks.evaluate import chosen_methods
+from tasks.methods import RERANKED, components
+from tasks.metrics import Variant
 
 
 def checked(settings: Settings | None, judging: bool = False) -> Settings:
@@ -30,3 +37,46 @@ def checked(settings: Settings | None, judging: bool = False) -> Settings:
         check_model(settings.llm)
         recipe_identity(settings)
     return settings
+
+
+def checked_contest(
+    settings: Settings | None, benchmarks: Sequence[Path], runs: Sequence[Path] = ()
+) -> Settings:
+    """Return the settings, see `checked`, once they make sense for benchmarks that are folders.
+
+    Args:
+        settings: What a flow was given.
+        benchmarks: The folders.
+        runs: Rankings that were made elsewhere.
+
+    Raises:
+        UnknownNameError: There is no such method or metric.
+        SourceError: A folder is no benchmark, or a run is not there.
+        SettingsError: Two methods or runs have one name; or a method asks a language model whose
+            name or key cannot be right.
+    """
+    settings = settings or load_settings()
+    methods = contestants(settings)
+    for method in methods:
+        components(method)
+    for metric in settings.evaluation.metrics:
+        Variant.parse(metric)
+    for folder in benchmarks:
+        check_folder(folder)
+    _check_runs(methods, runs)
+    if any(method.startswith(RERANKED) for method in methods):
+        check_model(settings.llm)
+    return settings
+
+
+def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:
+    names = [*methods, *(run.stem for run in runs)]
+    repeated = sorted(name for name in set(names) if names.count(name) > 1)
+    if repeated:
+        raise SettingsError(
+            f"two runs are named {repeated[0]!r}: give each method once, and rename files whose "
+            "names stand for the same"
+        )
+    for run in runs:
+        if not run.is_file():
+            raise SourceError(f"run {run} cannot be read: there is no such file")

@@ -14,7 +14,7 @@ from infra.store import Database, annotations, benchmarks, candidates, corpus, o
 from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
-from tasks.candidates import search_identity
+from tasks.candidates import judged_searches
 from tasks.export import Benchmark, Undecided, benchmark_fingerprint, write_benchmark
 
 AGENTS = "agents:"
@@ -43,10 +43,15 @@ def withholds_demo(collection: StoredCollection, settings: Settings) -> bool:
 def current_recipe(
     database: Database, collection: StoredCollection, search: SearchSettings
 ) -> StoredRecipe | None:
-    """Return the recipe that last annotated a collection's candidates, None where nobody has."""
+    """Return the recipe last in use on a collection's candidates, None where nobody judged any.
+
+    The judges of a deepened pool count only where nobody judged the candidates themselves: a
+    benchmark must not shrink to the few pairs of its pool when another model judged those.
+    """
     if not collection.for_agents:
         return None
-    return annotations.latest_recipe(database, search_identity(database, collection.name, search))
+    own, *pools = judged_searches(database, collection.name, search)
+    return annotations.latest_recipe(database, [own]) or annotations.latest_recipe(database, pools)
 
 
 @task(name="publish", task_run_name="publish-{collection.name}-{origin}", tags=["publish"])
@@ -125,19 +130,15 @@ def _labelled_by_agents(
     database: Database, collection: StoredCollection, origin: str, settings: Settings
 ) -> Benchmark:
     recipe_id = origin.removeprefix(AGENTS)
-    search_id = search_identity(database, collection.name, settings.search)
-    found = candidates.load_candidates(database, search_id, collection.name)
-    judged = annotations.load_annotations(
-        database, recipe_id, [(item.query_id, item.code_id) for item in found]
-    )
+    searches = judged_searches(database, collection.name, settings.search)
+    pairs = candidates.pairs_of(database, searches, collection.name)
+    judged = annotations.load_annotations(database, recipe_id, pairs)
     benchmark = _benchmark(
         database,
         collection,
         name=f"{collection.name}-agents",
         origin=origin,
-        labels=annotations.agent_labels(
-            database, recipe_id, search_id, collection.name, settings.publish.grades
-        ),
+        labels=annotations.agent_labels(database, recipe_id, pairs, settings.publish.grades),
         asked={item.query_id for item in judged},
     )
     return benchmark.model_copy(

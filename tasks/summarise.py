@@ -8,6 +8,7 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
+from infra.files import replaced_file
 from infra.records import Candidate, Record
 from infra.settings import Settings, StoreSettings
 from infra.store import (
@@ -23,9 +24,9 @@ from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
 from tasks.canaries import counted_so_far
-from tasks.candidates import search_identity
+from tasks.candidates import judged_searches
 from tasks.embed import KINDS, encoder_key
-from tasks.evaluate import chosen_methods, method_key, published_benchmarks
+from tasks.evaluate import chosen_methods, method_key
 from tasks.publish import current_recipe
 from tasks.report import (
     AgentsPart,
@@ -58,29 +59,31 @@ def pieces_of_work(store: StoreSettings) -> int:
 
 
 @task(name="report", tags=["report"])
-def write_report(collections: Sequence[StoredCollection], settings: Settings) -> WrittenReport:
+def write_report(
+    collections: Sequence[StoredCollection], published: Sequence[Published], settings: Settings
+) -> WrittenReport:
     """Write the report beside the benchmarks and as an artifact."""
     database = open_database(settings.store)
-    data = gather_report(database, collections, settings)
+    data = gather_report(database, collections, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
-    partial.write_text(render_html(data), encoding="utf-8")
-    partial.replace(file)
+    with replaced_file(file) as partial:
+        partial.write_text(render_html(data), encoding="utf-8")
     create_markdown_artifact(render_markdown(data), key="report", description=data.title)
     get_run_logger().info("report: %s", file)
     return WrittenReport(file=file, data=data)
 
 
 def gather_report(
-    database: Database, collections: Sequence[StoredCollection], settings: Settings
+    database: Database,
+    collections: Sequence[StoredCollection],
+    published: Sequence[Published],
+    settings: Settings,
 ) -> ReportData:
-    """Return everything that the report shows of these collections."""
+    """Return everything that the report shows of these collections and their exports."""
     main = next(item for item in collections if item.for_agents)
     recipe = current_recipe(database, main, settings.search)
-    search_id = search_identity(database, main.name, settings.search)
-    found = candidates.load_candidates(database, search_id, main.name)
-    published = [item for held in collections for item, _ in published_benchmarks(held, settings)]
+    searches = judged_searches(database, main.name, settings.search)
+    found = candidates.load_candidates(database, searches[0], main.name)
     return ReportData(
         title=f"{main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -89,7 +92,7 @@ def gather_report(
         vectors=_vectors(database, collections, settings),
         candidates=len(found),
         similarities=_histograms(found, settings.search.encoders),
-        agents=_agents(database, search_id, recipe) if recipe else None,
+        agents=_agents(database, searches, recipe) if recipe else None,
         stages=_stages(database, collections),
         pairs=_pairs(database, main, found, recipe) if recipe else (),
         links={item.name: item.folder for item in published},
@@ -164,21 +167,21 @@ def _histograms(found: Sequence[Candidate], encoders: Sequence[str]) -> tuple[Hi
     )
 
 
-def _agents(database: Database, search_id: str, recipe: StoredRecipe) -> AgentsPart:
-    statuses = annotations.count_by(database, recipe.recipe_id, search_id, "status")
-    took = annotations.effort(database, recipe.recipe_id, search_id)
+def _agents(database: Database, searches: Sequence[str], recipe: StoredRecipe) -> AgentsPart:
+    statuses = annotations.count_by(database, recipe.recipe_id, searches, "status")
+    took = annotations.effort(database, recipe.recipe_id, searches)
     return AgentsPart(
         model=recipe.model,
         recipe_id=recipe.recipe_id,
         demo=recipe.demo,
-        queries=annotations.count_queries(database, recipe.recipe_id, search_id),
+        queries=annotations.count_queries(database, recipe.recipe_id, searches),
         pairs=sum(statuses.values()),
         statuses=statuses,
-        labels=annotations.count_by(database, recipe.recipe_id, search_id, "label"),
-        paths=annotations.count_by(database, recipe.recipe_id, search_id, "path"),
-        outcomes=annotations.count_outcomes(database, recipe.recipe_id, search_id),
+        labels=annotations.count_by(database, recipe.recipe_id, searches, "label"),
+        paths=annotations.count_by(database, recipe.recipe_id, searches, "path"),
+        outcomes=annotations.count_outcomes(database, recipe.recipe_id, searches),
         effort=Effort.model_validate(took.model_dump()),
-        grades=annotations.count_by(database, recipe.recipe_id, search_id, "grade"),
+        grades=annotations.count_by(database, recipe.recipe_id, searches, "grade"),
         canaries=_canaries(database, recipe),
     )
 

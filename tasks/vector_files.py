@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infra.errors import StoreError
+from infra.files import replaced_file
 from infra.store import Database, vectors
 
 Vectors = npt.NDArray[np.float32]
@@ -23,10 +24,8 @@ def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
     flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
     column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
     table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
-    pq.write_table(table, partial, compression="none")
-    partial.replace(file)
+    with replaced_file(file) as partial:
+        pq.write_table(table, partial, compression="none")
 
 
 def read_vectors(file: Path) -> tuple[list[str], Vectors]:

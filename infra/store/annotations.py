@@ -8,28 +8,20 @@ from infra.records import Annotation, Code, Grade, Label, Pair, Query, Record
 from infra.store.database import Database, Transaction
 
 _PAIR = ("query_id", "code_id", "recipe_id")
-
-
-class Tally(Record):
-    """How far the annotation of a search's pairs is, under one recipe."""
-
-    pairs: int
-    finished: int
-    failed: int
-
-    @property
-    def pending(self) -> int:
-        """Pairs that still have to be judged, failed ones included."""
-        return self.pairs - self.finished
+_OF_SEARCHES = (
+    "SEMI JOIN (SELECT query_id, code_id FROM candidates WHERE list_contains(?, search_id)) "
+    "USING (query_id, code_id)"
+)
 
 
 def record_recipe(
     database: Database, recipe_id: str, body: Mapping[str, object], *, demo: bool
 ) -> None:
-    """Enter a recipe, once."""
+    """Enter a recipe, once, and note that it is in use."""
     row = {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
     with database.transaction() as tx:
         tx.insert("recipes", [row], on_conflict="ignore")
+        tx.execute("UPDATE recipes SET used_at = now() WHERE recipe_id = ?", [recipe_id])
 
 
 def load_recipe(database: Database, recipe_id: str) -> dict[str, object]:
@@ -64,8 +56,7 @@ def load_pairs(database: Database, pairs: Sequence[tuple[str, str]]) -> list[Pai
     """Return the pairs whose texts the store holds, in the order of the (query, code) given."""
     wanted: dict[str, Sequence[object]] = {
         "place": list(range(len(pairs))),
-        "query_id": [query for query, _ in pairs],
-        "code_id": [code for _, code in pairs],
+        **_columns(pairs),
     }
     with database.transaction() as tx, tx.table("wanted", wanted):
         rows = tx.rows(
@@ -141,69 +132,54 @@ def _forget(tx: Transaction, annotations: Sequence[Annotation]) -> None:
 def agent_labels(
     database: Database,
     recipe_id: str,
-    search_id: str,
-    collection: str,
+    pairs: Sequence[tuple[str, str]],
     grades: Sequence[Grade] | None = None,
 ) -> list[Label]:
-    """Return the labels that a recipe gave to a search's candidates; ``grades`` None takes all."""
-    with database.transaction() as tx:
+    """Return the labels that a recipe gave to (query, code) pairs; ``grades`` None takes all."""
+    with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
         rows = tx.dicts(
             "SELECT query_id, code_id, 'agents:' || recipe_id AS origin, "
             "label::DOUBLE AS relevance, demo FROM annotations "
-            "JOIN candidates USING (query_id, code_id) "
-            "JOIN collection_queries USING (query_id) "
-            "WHERE recipe_id = ? AND search_id = ? AND collection = ? AND status = 'labelled' "
+            "SEMI JOIN wanted USING (query_id, code_id) "
+            "WHERE recipe_id = ? AND status = 'labelled' "
             "AND (? IS NULL OR list_contains(?::VARCHAR[], grade)) ORDER BY query_id, code_id",
-            [recipe_id, search_id, collection, *[None if grades is None else list(grades)] * 2],
+            [recipe_id, *[None if grades is None else list(grades)] * 2],
         )
     return [Label.model_validate(row) for row in rows]
 
 
-def undecided_pairs(
-    database: Database, recipe_id: str, search_id: str, collection: str
-) -> list[tuple[str, str, str]]:
-    """Return (query, code, reason) of a search's pairs that the agents left undecided."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT query_id, code_id, reason FROM annotations "
-            "JOIN candidates USING (query_id, code_id) "
-            "JOIN collection_queries USING (query_id) "
-            "WHERE recipe_id = ? AND search_id = ? AND collection = ? AND status = 'undecided' "
-            "ORDER BY query_id, code_id",
-            [recipe_id, search_id, collection],
-        )
-    return [(str(query), str(code), str(reason)) for query, code, reason in rows]
+def _columns(pairs: Sequence[tuple[str, str]]) -> dict[str, Sequence[object]]:
+    return {"query_id": [query for query, _ in pairs], "code_id": [code for _, code in pairs]}
 
 
 def count_by(
     database: Database,
     recipe_id: str,
-    search_id: str,
+    search_ids: Sequence[str],
     column: Literal["status", "path", "label", "grade"],
 ) -> dict[str, int]:
-    """Return value → number of a search's annotations, by one column; no value counts as "none"."""
+    """Return value → number of searches' annotations, by a column; no value counts as "none"."""
     with database.transaction() as tx:
         rows = tx.rows(
             f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
-            "FROM annotations JOIN candidates USING (query_id, code_id) "
-            "WHERE recipe_id = ? AND search_id = ? GROUP BY value ORDER BY value",
-            [recipe_id, search_id],
+            f"FROM annotations {_OF_SEARCHES} WHERE recipe_id = ? GROUP BY value ORDER BY value",
+            [list(search_ids), recipe_id],
         )
     return {str(value): int(str(number)) for value, number in rows}
 
 
-def count_queries(database: Database, recipe_id: str, search_id: str) -> int:
-    """Return for how many queries of a search there are annotations."""
+def count_queries(database: Database, recipe_id: str, search_ids: Sequence[str]) -> int:
+    """Return for how many queries of searches there are annotations."""
     with database.transaction() as tx:
         return tx.count(
-            "SELECT count(DISTINCT query_id) FROM annotations "
-            "JOIN candidates USING (query_id, code_id) WHERE recipe_id = ? AND search_id = ?",
-            [recipe_id, search_id],
+            "SELECT count(DISTINCT query_id) "  # noqa: S608 - our own words
+            f"FROM annotations {_OF_SEARCHES} WHERE recipe_id = ?",
+            [list(search_ids), recipe_id],
         )
 
 
 class Effort(Record):
-    """What the annotations of a search took; None is unknown."""
+    """What the annotations of searches took; None is unknown."""
 
     calls: int
     cached_calls: int
@@ -214,39 +190,39 @@ class Effort(Record):
     pair_seconds: float
 
 
-def effort(database: Database, recipe_id: str, search_id: str) -> Effort:
-    """Return calls, tokens, cost and time of a search's annotations.
+def effort(database: Database, recipe_id: str, search_ids: Sequence[str]) -> Effort:
+    """Return calls, tokens, cost and time of the annotations of searches.
 
     Replies that came from the store cost nothing now; the cost of all is unknown as soon as that
     of one paid call is.
     """
     with database.transaction() as tx:
         calls = tx.dicts(
-            "SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls, "
+            "SELECT count(*) AS calls, "  # noqa: S608 - our own words
+            "count(*) FILTER (cached) AS cached_calls, "
             "coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens, "
             "coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens, "
             "CASE WHEN count(*) FILTER (NOT cached AND cost_usd IS NULL) > 0 THEN NULL "
             "ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd, "
             "coalesce(sum(seconds), 0) AS model_seconds "
-            "FROM llm_calls JOIN candidates USING (query_id, code_id) "
-            "WHERE recipe_id = ? AND search_id = ?",
-            [recipe_id, search_id],
+            f"FROM llm_calls {_OF_SEARCHES} WHERE recipe_id = ?",
+            [list(search_ids), recipe_id],
         )[0]
         seconds = tx.value(
-            "SELECT coalesce(sum(seconds), 0) FROM annotations "
-            "JOIN candidates USING (query_id, code_id) WHERE recipe_id = ? AND search_id = ?",
-            [recipe_id, search_id],
+            "SELECT coalesce(sum(seconds), 0) "  # noqa: S608 - our own words
+            f"FROM annotations {_OF_SEARCHES} WHERE recipe_id = ?",
+            [list(search_ids), recipe_id],
         )
     return Effort.model_validate(calls | {"pair_seconds": seconds})
 
 
-def count_outcomes(database: Database, recipe_id: str, search_id: str) -> dict[str, int]:
-    """Return outcome → number of executions for a search's pairs."""
+def count_outcomes(database: Database, recipe_id: str, search_ids: Sequence[str]) -> dict[str, int]:
+    """Return outcome → number of executions for the pairs of searches."""
     with database.transaction() as tx:
         rows = tx.rows(
-            "SELECT outcome, count(*) FROM executions JOIN candidates USING (query_id, code_id) "
-            "WHERE recipe_id = ? AND search_id = ? GROUP BY outcome ORDER BY outcome",
-            [recipe_id, search_id],
+            f"SELECT outcome, count(*) FROM executions {_OF_SEARCHES} "  # noqa: S608 - our own words
+            "WHERE recipe_id = ? GROUP BY outcome ORDER BY outcome",
+            [list(search_ids), recipe_id],
         )
     return {str(outcome): int(str(number)) for outcome, number in rows}
 
@@ -255,9 +231,8 @@ def load_annotations(
     database: Database, recipe_id: str, pairs: Sequence[tuple[str, str]]
 ) -> list[Annotation]:
     """Return the annotations of these (query, code) pairs with all evidence, in their order."""
-    wanted = {"query_id": [q for q, _ in pairs], "code_id": [c for _, c in pairs]}
     by_pair: dict[tuple[str, str], dict[str, object]] = {}
-    with database.transaction() as tx, tx.table("wanted", wanted):
+    with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
         for row in _select(tx, "annotations", recipe_id, "annotated_at"):
             by_pair[_pair(row)] = row | {"calls": [], "executions": []}
         for row in _select(tx, "llm_calls", recipe_id, "ordinal"):
@@ -309,13 +284,18 @@ class StoredRecipe(Record):
     demo: bool
 
 
-def latest_recipe(database: Database, search_id: str) -> StoredRecipe | None:
-    """Return the recipe that annotated a search's candidates last, None where nobody has."""
+def latest_recipe(database: Database, search_ids: Sequence[str]) -> StoredRecipe | None:
+    """Return the recipe last in use of those that annotated candidates of searches, or None.
+
+    In use is also a recipe that found nothing left to judge: who goes back to former settings wants
+    their labels.
+    """
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT recipe_id, body->>'$.model.model' AS model, recipes.demo FROM annotations "
-            "JOIN recipes USING (recipe_id) JOIN candidates USING (query_id, code_id) "
-            "WHERE search_id = ? ORDER BY annotated_at DESC LIMIT 1",
-            [search_id],
+            "SELECT recipe_id, "  # noqa: S608 - our own words
+            "body->>'$.model.model' AS model, recipes.demo FROM annotations "
+            f"JOIN recipes USING (recipe_id) {_OF_SEARCHES} "
+            "ORDER BY used_at DESC, annotated_at DESC LIMIT 1",
+            [list(search_ids)],
         )
     return StoredRecipe.model_validate(rows[0]) if rows else None

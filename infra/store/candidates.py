@@ -8,9 +8,15 @@ from infra.store.database import Database
 
 
 def record_search(
-    database: Database, search_id: str, collection: str, encoders: Sequence[str], top_k: int
+    database: Database,
+    search_id: str,
+    collection: str,
+    encoders: Sequence[str],
+    top_k: int,
+    *,
+    pool: bool = False,
 ) -> None:
-    """Enter a search, once."""
+    """Enter a search, once; a ``pool`` holds what methods ranked high and nobody had judged."""
     with database.transaction() as tx:
         tx.insert(
             "searches",
@@ -20,6 +26,7 @@ def record_search(
                     "collection": collection,
                     "encoders": list(encoders),
                     "top_k": top_k,
+                    "pool": pool,
                 }
             ],
             on_conflict="ignore",
@@ -53,6 +60,34 @@ def add_candidates(database: Database, search_id: str, found: Sequence[Candidate
             ],
             on_conflict="ignore",
         )
+
+
+def pools_of(database: Database, collection: str) -> list[str]:
+    """Return the ids of the searches that deepen a collection's benchmarks, oldest first."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT search_id FROM searches WHERE collection = ? AND pool "
+            "ORDER BY created_at, search_id",
+            [collection],
+        )
+    return [str(row[0]) for row in rows]
+
+
+def pairs_of(
+    database: Database, search_ids: Sequence[str], collection: str
+) -> list[tuple[str, str]]:
+    """Return the (query, code) pairs of several searches that the collection holds, each once."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT query_id, code_id FROM candidates "
+            "JOIN (SELECT query_id, position FROM collection_queries WHERE collection = ?) "
+            "USING (query_id) "
+            "SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = ?) USING (code_id) "
+            "WHERE list_contains(?, search_id) GROUP BY ALL "
+            "ORDER BY any_value(position), min(rank), code_id",
+            [collection, collection, list(search_ids)],
+        )
+    return [(str(query), str(code)) for query, code in rows]
 
 
 def load_candidates(

@@ -19,7 +19,7 @@ import pyarrow as pa
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _SCHEMA = Path(__file__).with_name("schema.sql")
 _LOCK_MESSAGE = "Could not set lock on file"
 

@@ -83,10 +83,11 @@ CREATE TABLE vectors (
 -- candidates --------------------------------------------------------------------------------------
 
 CREATE TABLE searches (
-    search_id  VARCHAR PRIMARY KEY,      -- hash of the codes, the encoders' keys and top_k
+    search_id  VARCHAR PRIMARY KEY,      -- of codes, encoders and top_k, or of a benchmark and pairs
     collection VARCHAR NOT NULL,
     encoders   VARCHAR[] NOT NULL,
     top_k      INTEGER NOT NULL CHECK (top_k >= 1),
+    pool       BOOLEAN NOT NULL,         -- whether it deepens a benchmark: its pairs join the others
     created_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
@@ -106,7 +107,8 @@ CREATE TABLE recipes (
     recipe_id  VARCHAR PRIMARY KEY,      -- hash of everything that could change a label
     body       JSON NOT NULL,
     demo       BOOLEAN NOT NULL,
-    created_at TIMESTAMPTZ NOT NULL DEFAULT now()
+    created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    used_at    TIMESTAMPTZ NOT NULL DEFAULT now()  -- when a run last had these agents judge
 );
 
 CREATE TABLE annotations (

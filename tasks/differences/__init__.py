@@ -2,7 +2,7 @@
 
 from tasks.differences.compare import Difference, Flip, difference
 from tasks.differences.effect import Effect, MethodEffect, effect
-from tasks.differences.words import difference_markdown
+from tasks.differences.words import difference_markdown, rests_on
 
 __all__ = [
     "Difference",
@@ -12,4 +12,5 @@ __all__ = [
     "difference",
     "difference_markdown",
     "effect",
+    "rests_on",
 ]

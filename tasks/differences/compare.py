@@ -2,11 +2,19 @@
 
 from collections.abc import Mapping
 
-from infra.records import Annotation, Record
+from infra.records import Annotation, Execution, Record
 from tasks.export import Benchmark
 
 Pair = tuple[str, str]
 _LONGEST_REASON = 600
+
+
+class ProgramRun(Record):
+    """A test program, what its run came to, and the complaint of a run that did not pass."""
+
+    program: str
+    outcome: str
+    message: str
 
 
 class Evidence(Record):
@@ -17,14 +25,14 @@ class Evidence(Record):
         decided_by: The agent whose verdict it is.
         path: The way through Algorithm 1.
         reason: What the agent said.
-        outcomes: What each run of a test program came to.
+        runs: The test programs in the order in which they ran.
     """
 
     recipe_id: str = ""
     decided_by: str = ""
     path: str = ""
     reason: str = ""
-    outcomes: tuple[str, ...] = ()
+    runs: tuple[ProgramRun, ...] = ()
 
 
 class Flip(Record):
@@ -33,6 +41,7 @@ class Flip(Record):
     query_id: str
     code_id: str
     query: str
+    code: str
     before: float
     after: float
     evidence_before: Evidence
@@ -43,6 +52,9 @@ class Difference(Record):
     """What changed from one version to another; ids in ascending order.
 
     Attributes:
+        before: The first version's name and whose labels it has.
+        after: The second version's.
+        relevant: How many pairs are relevant, before and after.
         pairs_added: Labelled after and not before.
         pairs_removed: Labelled before and not after.
         now_undecided: Those removed which the agents could not decide after.
@@ -61,6 +73,7 @@ class Difference(Record):
     now_undecided: tuple[Pair, ...]
     flips: tuple[Flip, ...]
     kept: int
+    relevant: tuple[int, int]
     recipe: dict[str, tuple[object, object]]
 
 
@@ -72,8 +85,8 @@ def difference(before: Benchmark, after: Benchmark) -> Difference:
     flips = _flips(before, after, old, new)
     queries, codes = _ids(before, after, "query"), _ids(before, after, "code")
     return Difference(
-        before=before.name,
-        after=after.name,
+        before=f"{before.name}, {before.label_origin}",
+        after=f"{after.name}, {after.label_origin}",
         queries_added=_less(queries[1], queries[0]),
         queries_removed=_less(queries[0], queries[1]),
         codes_added=_less(codes[1], codes[0]),
@@ -83,12 +96,17 @@ def difference(before: Benchmark, after: Benchmark) -> Difference:
         now_undecided=tuple(pair for pair in removed if pair in undecided),
         flips=flips,
         kept=len(old.keys() & new.keys()) - len(flips),
+        relevant=(_relevant(old), _relevant(new)),
         recipe=_changed(before.recipe or {}, after.recipe or {}),
     )
 
 
 def _labels(benchmark: Benchmark) -> dict[Pair, float]:
     return {(label.query_id, label.code_id): label.relevance for label in benchmark.labels}
+
+
+def _relevant(labels: Mapping[Pair, float]) -> int:
+    return sum(relevance > 0 for relevance in labels.values())
 
 
 def _ids(before: Benchmark, after: Benchmark, kind: str) -> tuple[set[str], set[str]]:
@@ -104,13 +122,15 @@ def _less(some: set[str], others: set[str]) -> tuple[str, ...]:
 def _flips(
     before: Benchmark, after: Benchmark, old: Mapping[Pair, float], new: Mapping[Pair, float]
 ) -> tuple[Flip, ...]:
-    texts = {query.query_id: query.text for query in after.queries}
+    texts = {query.query_id: query.text for query in (*before.queries, *after.queries)}
+    codes = {code.code_id: code.text for code in (*before.codes, *after.codes)}
     first, second = _evidence(before), _evidence(after)
     return tuple(
         Flip(
             query_id=pair[0],
             code_id=pair[1],
             query=texts[pair[0]],
+            code=codes[pair[1]],
             before=old[pair],
             after=new[pair],
             evidence_before=first.get(pair, Evidence()),
@@ -131,8 +151,16 @@ def _rests_on(annotation: Annotation) -> Evidence:
         decided_by=annotation.decided_by or "",
         path=annotation.path,
         reason=annotation.reason[:_LONGEST_REASON],
-        outcomes=tuple(run.result.outcome for run in annotation.executions),
+        runs=tuple(
+            ProgramRun(program=run.program, outcome=run.result.outcome, message=_complaint(run))
+            for run in annotation.executions
+        ),
     )
+
+
+def _complaint(run: Execution) -> str:
+    kind, said = run.result.error_type, run.result.message
+    return (said if said.startswith(kind) else f"{kind}: {said}")[:_LONGEST_REASON]
 
 
 def _changed(

@@ -17,6 +17,7 @@ class MethodEffect(Record):
     """A method's mean in a metric in both versions.
 
     Attributes:
+        queries: How many both versions score.
         shared: How much the mean over the queries that both versions score has changed.
         p_value: Of that change, by a paired randomisation test.
     """
@@ -25,6 +26,7 @@ class MethodEffect(Record):
     metric: str
     before: float
     after: float
+    queries: int
     shared: float
     p_value: float
 
@@ -74,6 +76,7 @@ def _fares(
         metric=metric,
         before=before.cells[metric].mean,
         after=after.cells[metric].mean,
+        queries=len(shared),
         shared=float(differences.mean()) if shared else 0.0,
         p_value=float(randomisation_test(differences[None, :])[0]) if shared else 1.0,
     )

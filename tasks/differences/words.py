@@ -1,10 +1,13 @@
 """A difference as a page of Markdown."""
 
-from infra.markdown import markdown_table, markdown_text
+from collections.abc import Iterator, Mapping
+
+from infra.markdown import markdown_code, markdown_table, markdown_text
 from tasks.differences.compare import Difference, Evidence, Flip
 from tasks.differences.effect import Effect
 
 _SHOWN = 50
+_LINES = 12
 
 
 def difference_markdown(change: Difference, effect: Effect | None = None) -> str:
@@ -22,7 +25,8 @@ def difference_markdown(change: Difference, effect: Effect | None = None) -> str
 
 def _counts(change: Difference) -> str:
     besides = (
-        f"{change.kept} kept, {len(change.flips)} turned, {len(change.now_undecided)} now undecided"
+        f"{change.kept} kept, {len(change.flips)} turned, {len(change.now_undecided)} now "
+        f"undecided; {change.relevant[0]} relevant before, {change.relevant[1]} after"
     )
     rows = [
         ("queries", str(len(change.queries_added)), str(len(change.queries_removed)), ""),
@@ -41,30 +45,40 @@ def _recipe(change: Difference) -> str:
 
 
 def _flip(flip: Flip) -> str:
-    pair = f"**{markdown_text(flip.query)}**, {flip.query_id} {flip.code_id}"
-    lines = [
-        f"{pair}: {flip.before:g} → {flip.after:g}",
-        f"- before: {_rests_on(flip.evidence_before)}",
-        f"- after: {_rests_on(flip.evidence_after)}",
+    lines = flip.code.splitlines()
+    cut = ["..."] if len(lines) > _LINES else []
+    parts = [
+        f"### {flip.before:g} → {flip.after:g}: {markdown_text(flip.query)}",
+        markdown_code("\n".join(lines[:_LINES] + cut), "python"),
+        f"- before: {markdown_text(rests_on(flip.evidence_before))}",
+        f"- after: {markdown_text(rests_on(flip.evidence_after))}",
+        f"- query {flip.query_id}, code {flip.code_id}",
     ]
-    return "\n".join(lines)
+    return "\n\n".join((*parts[:2], "\n".join(parts[2:])))
 
 
-def _rests_on(evidence: Evidence) -> str:
+def rests_on(evidence: Evidence) -> str:
+    """Return on one line who gave a label, by which way, why, and what the programs came to."""
     if not evidence.path:
         return "no evidence in the export"
-    runs = f"; programs: {', '.join(evidence.outcomes)}" if evidence.outcomes else ""
-    said = f": {evidence.reason}" if evidence.reason else ""
-    return markdown_text(f"{evidence.decided_by}, {evidence.path}{said}{runs}")
+    return "; ".join(_parts(evidence))
+
+
+def _parts(evidence: Evidence) -> Iterator[str]:
+    way = f"{evidence.decided_by}, {evidence.path.replace('_', ' ')}"
+    yield f"{way}: {evidence.reason}" if evidence.reason else way
+    for number, run in enumerate(evidence.runs, 1):
+        came_to = f"program {number} {run.outcome.replace('_', ' ')}"
+        yield f"{came_to} ({run.message})" if run.message else came_to
 
 
 def _effect(effect: Effect) -> str:
     rows = [
         (each.method, each.metric, f"{each.before:.4f}", f"{each.after:.4f}",
-         f"{each.shared:+.4f}", f"{each.p_value:.4f}")
+         str(each.queries), f"{each.shared:+.4f}", f"{each.p_value:.4f}")
         for each in effect.methods
     ]  # fmt: skip
-    header = ("method", "metric", "before", "after", "on shared queries", "p")
+    header = ("method", "metric", "before", "after", "shared queries", "on these", "p")
     table = markdown_table(header, rows, words=2)
     if effect.order is None:
         return table
@@ -72,8 +86,10 @@ def _effect(effect: Effect) -> str:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_value(part)}" for name, part in value.items())
     return "none" if value is None else str(value)
 
 
 def _more(flips: int) -> str:
-    return f"{flips - _SHOWN} more are in flips.jsonl." if flips > _SHOWN else ""
+    return f"{flips - _SHOWN} more are in flips.jsonl, with all programs." if flips > _SHOWN else ""

@@ -5,13 +5,13 @@ are no part of the text that is searched.
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from infra.errors import PublishError
+from infra.files import replaced_file
 from infra.records import Label
 from tasks.export.benchmark import Benchmark
 
@@ -48,15 +48,9 @@ def write_run(folder: Path, method: str, rankings: Iterable[tuple[str, str, floa
     """
     if not method or method.startswith(".") or set(method) & set(" \t\n/\\"):
         raise PublishError(f"method name {method!r} cannot name a run file: use letters and dashes")
-    runs = folder / RUNS
-    runs.mkdir(exist_ok=True)
-    file = runs / f"{method}.trec"
-    partial = runs / f".{method}.{os.getpid()}.partial"
-    try:
+    file = folder / RUNS / f"{method}.trec"
+    with replaced_file(file) as partial:
         _write_lines(partial, _run_lines(method, rankings))
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
     return file
 
 

@@ -1,5 +1,6 @@
 """Reading an export back: what `tasks.export.write_benchmark` wrote, verified first."""
 
+import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -55,6 +56,7 @@ def _annotation(row: dict[str, object]) -> Annotation:
 
 
 def _execution(row: dict[str, object]) -> dict[str, object]:
-    outer = Execution.model_fields.keys() - {"result"}
+    outer = Execution.model_fields.keys() - {"result", "oracle"}
     result = {key: row[key] for key in ExecutionResult.model_fields}
-    return {key: row[key] for key in outer} | {"result": result}
+    oracle = json.loads(str(row["oracle"])) if row["oracle"] else None
+    return {key: row[key] for key in outer} | {"result": result, "oracle": oracle}

@@ -18,7 +18,8 @@ class Consistency(Record):
 
     Attributes:
         alpha: Cronbach's, with methods as subjects and groups as items; NaN where undefined.
-        variance: Variance of a method's means over the groups, averaged over the methods.
+        variance: Sample variance of a method's means over the groups, averaged over the methods;
+            see `average_variance`, which says what of this is our reading of the paper.
     """
 
     metric: str

@@ -154,10 +154,13 @@ def _table(values: npt.NDArray[Value], sizes: Positions, filler: float) -> npt.N
 
 def numbered(names: pa.Array | pa.ChunkedArray) -> tuple[list[str], Positions]:
     """Return the distinct names as they come, and each name's place among them."""
-    whole = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
-    coded = whole.dictionary_encode()
-    places = coded.indices.to_numpy(zero_copy_only=False)
-    return coded.dictionary.to_pylist(), places.astype(np.int64)
+    coded = names.dictionary_encode()
+    chunks = coded.chunks if isinstance(coded, pa.ChunkedArray) else [coded]
+    if not chunks:
+        return [], np.empty(0, np.int64)
+    places = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
+    # The chunks of a column share one dictionary; to join them first would copy all strings.
+    return chunks[-1].dictionary.to_pylist(), places.astype(np.int64)
 
 
 def _order(

@@ -73,10 +73,13 @@ def by_matches(
 def average_variance(scores: Values) -> float:
     """Return how much a metric depends on the number of matches, as the first CoSQA+ paper asks.
 
-    The variance of each method's scores over the groups of queries with 2, 3, 4 and 5 matches,
-    averaged over the methods (arXiv 2406.11589v1, research question 4): a metric that is fair to
-    queries with many matches varies little. The methods are Cronbach's subjects and the groups his
-    items.
+    Research question 4 of arXiv 2406.11589v1 compares metrics by their average variance over
+    groups of queries with 2, 3, 4 and 5 matches: one that is fair to queries with many matches
+    varies little. The arithmetic is this project's reading of that. A query is in the group of its
+    number of relevant codes; queries with 1 or more than 5 take no part; a group's score is the
+    mean over its queries; of each method's four scores the sample variance is taken (divisor 3),
+    each group weighing the same however many queries it has; and the mean over the methods is the
+    result. Cronbach's alpha beside it has the methods as subjects and the groups as items.
 
     Args:
         scores: (methods, groups) see `by_matches`.

@@ -4,10 +4,17 @@
 averaged. Figures are those of the challenge's own script: NDCG with gain 2^relevance - 1 over the
 first 300 results of a query, normalised by all annotated functions. "Within" looks at annotated
 results only, as if the others had not been returned; "all" keeps everybody's place. A query whose
-annotations are all 0 is left out.
+annotations are all 0 is left out. A result that a query gets again counts each time, so that NDCG
+can exceed 1: how often that happens is told.
 
-One thing is stricter here: a result that a query gets again counts at its first place alone, while
-the script counts it each time.
+Where the script (``relevanceeval.py`` of github/CodeSearchNet) leaves something open, this is done:
+
+- It prints a line for each language that has predictions and no mean. The mean here is the
+  paper's, over all annotated languages; one without predictions counts as 0.
+- It divides by zero for a language that nobody annotated, which is left out and named here, and
+  for one without any relevant function, which scores 0 here.
+- Of grades for one query in two spellings, ``Sort`` and ``sort``, it keeps those of one spelling.
+  They are grades for one query here, and averaged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,12 +42,14 @@ class LanguageScores(Record):
         everything: Mean NDCG over all results.
         queries: How many have a relevant annotated function.
         coverage: Share of the annotated functions that were returned.
+        relevant_coverage: Share of those with a relevance above 0 that were returned.
     """
 
     within: float
     everything: float
     queries: int
     coverage: float
+    relevant_coverage: float
 
 
 class ChallengeScores(Record):
@@ -50,10 +59,14 @@ class ChallengeScores(Record):
         languages: Language → figures, of all languages that are annotated. One without predictions
             scores 0.
         missing: Annotated languages without predictions.
+        unannotated: Languages with predictions that nobody annotated; they are not scored.
+        repeated: Predictions that a query has got before, each of which counts again.
     """
 
     languages: dict[str, LanguageScores]
     missing: tuple[str, ...]
+    unannotated: tuple[str, ...]
+    repeated: int
 
     @property
     def within(self) -> float:
@@ -132,20 +145,34 @@ def score(predictions: Predictions, relevances: Relevances) -> ChallengeScores:
             for language in sorted(relevances)
         },
         missing=tuple(sorted(relevances.keys() - predictions.keys())),
+        unannotated=tuple(sorted(predictions.keys() - relevances.keys())),
+        repeated=sum(
+            len(urls[:DEEPEST]) - len(set(urls[:DEEPEST]))
+            for by_query in predictions.values()
+            for urls in by_query.values()
+        ),
     )
 
 
 def _score_language(
     predictions: Mapping[str, list[str]], relevances: Mapping[str, Mapping[str, float]]
 ) -> LanguageScores:
-    ranked = {query: _distinct(predictions.get(query, [])) for query in relevances}
+    ranked = {query: predictions.get(query, [])[:DEEPEST] for query in relevances}
     scored = [query for query, of_query in relevances.items() if any(of_query.values())]
-    returned = sum(len(of_query.keys() & set(ranked[q])) for q, of_query in relevances.items())
+    found = {query: set(urls) for query, urls in ranked.items()}
+    returned = [
+        (relevance, url in found[query])
+        for query, of_query in relevances.items()
+        for url, relevance in of_query.items()
+    ]
     return LanguageScores(
         within=_mean(_ndcg(ranked[query], relevances[query], within=True) for query in scored),
         everything=_mean(_ndcg(ranked[query], relevances[query], within=False) for query in scored),
         queries=len(scored),
-        coverage=returned / sum(map(len, relevances.values())),
+        coverage=_mean(float(is_there) for _, is_there in returned),
+        relevant_coverage=_mean(
+            float(is_there) for relevance, is_there in returned if relevance > 0
+        ),
     )
 
 
@@ -163,10 +190,6 @@ def _dcg(relevances: list[float]) -> float:
 def _mean(values: Iterator[float]) -> float:
     gathered = list(values)
     return float(np.mean(gathered)) if gathered else 0.0
-
-
-def _distinct(urls: list[str]) -> list[str]:
-    return list(dict.fromkeys(urls[:DEEPEST]))
 
 
 def _language(row: Row, column: str) -> str:

@@ -7,8 +7,10 @@ from infra.records import (
     ExecutionResult,
     Label,
     LanguageModelCall,
+    OracleReport,
     Query,
     SourceInfo,
+    Trial,
 )
 from tasks.export import Benchmark, Undecided
 
@@ -82,7 +84,12 @@ def _evidence(demo: bool) -> Annotation:
         role="screener", attempt=1, model="m", prompt_digest="d", status="ok", reply="unclear"
     )
     result = ExecutionResult(outcome="passed", stdout="ok", tests_run=1, asserts_executed=2)
-    run = Execution(round=0, program="assert True", requirements=("numpy",), result=result)
+    oracle = OracleReport(
+        faults={"kills_mutants": "only 0 of 1"}, trials=(Trial(change="1 → 2", outcome="passed"),)
+    )
+    run = Execution(
+        round=0, program="assert True", requirements=("numpy",), result=result, oracle=oracle
+    )
     return Annotation(
         query_id=QUERIES[0].query_id,
         code_id=CODES[2].code_id,
@@ -93,6 +100,6 @@ def _evidence(demo: bool) -> Annotation:
         path="unclear_passed",
         demo=demo,
         calls=(call,),
-        executions=(run,),
+        executions=(run, run.model_copy(update={"round": 1, "oracle": None})),
         seconds=1.5,
     )

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tasks.differences import difference
+from tasks.export import read_benchmark
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script
 from tests.flows.world import World, environment
@@ -35,5 +37,20 @@ def test_unjudged_results_are_judged_once_and_scored_again(
         assert run.returncode == 0, run.stdout
         before, after = (line for line in run.stdout.splitlines() if line.startswith(" a  bm25"))
         assert (before.split()[-1], after.split()[-1]) == ("0.500", judged)
+    _a_new_version_holds_what_was_judged(world)
     page = next((world.output / "leaderboards").glob("*/leaderboard.html")).read_text()
     assert "Before and after they were judged" in page
+
+
+def _a_new_version_holds_what_was_judged(world: World) -> None:
+    old, version = world.output / "jsonl-agents", world.folder / "second"
+    published = world.run("publish", "--output", str(version))
+    assert published.returncode == 0, published.stdout
+    new = version / "jsonl-agents"
+    first, second = read_benchmark(old), read_benchmark(new)
+    assert (len(first.labels), len(second.labels)) == (2, 4)
+    assert {label.origin for label in second.labels} == {first.label_origin}
+    assert len(second.evidence) == 4, "each label keeps what it rests on"
+    change = difference(first, second)
+    assert (len(change.pairs_added), change.pairs_removed, change.kept) == (2, (), 2)
+    assert (change.flips, change.recipe) == ((), {})

@@ -79,6 +79,7 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
         ({"method": "bm26"}, UnknownNameError, "unknown retrieval method 'bm26'"),
         ({"metric": "NDCQ"}, UnknownNameError, "unknown metric 'NDCQ'"),
         ({"runs": ["a/x.trec", "b/x.trec"]}, SettingsError, "two runs are named 'x'"),
+        ({"runs": ["bm25.trec"]}, SettingsError, "two runs are named 'bm25'"),
         ({"runs": ["absent.trec"]}, SourceError, "absent.trec cannot be read"),
         ({"runs": ["stranger.trec"]}, SourceError, "'stranger' ranks none of the queries of toy"),
         ({"unjudged_to_annotate": 9}, PublishError, "was not published from the store"),
@@ -103,3 +104,5 @@ def test_what_cannot_be_done_is_said(
             settings=settings.model_copy(update={"evaluation": evaluation}),
             unjudged_to_annotate=int(str(change.get("unjudged_to_annotate", 0))),
         )
+    ranked = list((tmp_path / "out").rglob("*.trec"))
+    assert bool(ranked) == ("stranger" in message), "all else is seen before anything is ranked"

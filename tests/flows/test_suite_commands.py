@@ -30,8 +30,10 @@ def test_the_challenge_is_scored_by_language_with_its_mean(tmp_path: Path) -> No
         (tmp_path / name).write_text(content)
         options += [f"--{name}", str(tmp_path / name)]
     output = said("challenge", *options)
-    assert "java 1.000 0.631 1 100.0%" in output
+    assert "java 1.000 0.631 1 100.0% 100.0%" in output
     assert "without predictions, counted as 0: go" in output
+    assert "without annotations, left out: ruby" in output
+    assert "repeated within a query, counted each time: 1 results" in output
 
 
 def test_the_score_sheet_gives_each_method_its_line(tmp_path: Path) -> None:

@@ -178,8 +178,11 @@ async def test_installing_can_be_off() -> None:
     await sandbox.close()
 
 
-async def test_no_engine_is_its_own_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "unix:///nonexistent.sock"])
+async def test_no_engine_is_its_own_error_and_leaves_nothing_open(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", address)
     sandbox = DockerSandbox(LIMITS)
     with pytest.raises(EngineUnavailableError, match="ensure_engine"):
         await sandbox.check()

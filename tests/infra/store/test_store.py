@@ -131,6 +131,25 @@ def test_only_queries_without_candidates_are_left_to_search(database: Database) 
     assert candidates.load_candidates(database, "s", "c") == [found]
 
 
+def test_pairs_of_several_searches_come_once_and_only_while_the_collection_holds_them(
+    database: Database,
+) -> None:
+    keep(database, "print", collected(queries=2))
+    candidates.record_search(database, "s", "c", ["minilm"], 2)
+    candidates.record_search(database, "pool", "c", ["bm25"], 10, pool=True)
+    held = (QUERIES[0].query_id, CODES[1].code_id)
+    gone = (QUERIES[0].query_id, "a code that left")
+    for search, pairs in (("s", [held]), ("pool", [held, gone])):
+        found = [
+            Candidate(query_id=query, code_id=code, rank=1, similarity=1, by_encoder={})
+            for query, code in pairs
+        ]
+        candidates.add_candidates(database, search, found)
+    assert candidates.pools_of(database, "c") == ["pool"]
+    assert candidates.pairs_of(database, ["s", "pool"], "c") == [held]
+    assert candidates.pairs_of(database, ["s", "pool"], "another collection") == []
+
+
 def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotation:
     call = LanguageModelCall(
         role="screener", attempt=1, model="m", prompt_digest="d", status="ok", reply="{}",
@@ -198,13 +217,14 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
         ],
     )
     annotations.add_annotations(database, [item])
-    effort = annotations.effort(database, "r", "s")
+    effort = annotations.effort(database, "r", ["s", "t"])
     assert effort.cost_usd is None
     assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
-    labels = annotations.agent_labels(database, "r", "s", "c")
+    pairs = candidates.pairs_of(database, ["s", "t"], "c")
+    labels = annotations.agent_labels(database, "r", pairs)
     assert [(label.relevance, label.origin) for label in labels] == [(1.0, "agents:r")]
-    assert annotations.agent_labels(database, "r", "s", "c", ["void_oracle"]) == labels
-    assert annotations.agent_labels(database, "r", "s", "c", ["valid_oracle", "screened"]) == []
+    assert annotations.agent_labels(database, "r", pairs, ["void_oracle"]) == labels
+    assert annotations.agent_labels(database, "r", pairs, ["valid_oracle", "screened"]) == []
 
 
 def test_the_store_refuses_a_status_that_contradicts_its_label(database: Database) -> None:
@@ -282,3 +302,26 @@ def test_a_transaction_waits_for_a_lock_that_is_given_back(database: Database) -
         pass
     with patient.transaction() as tx:
         assert tx.count("SELECT count(*) FROM meta") == 1
+
+
+def test_the_latest_recipe_is_the_one_last_in_use_of_those_that_judged(database: Database) -> None:
+    keep(database, "print", collected())
+    item = annotation("labelled", 1)
+    found = Candidate(
+        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
+    )
+    candidates.add_candidates(database, "s", [found])
+    for recipe in ("first", "second", "idle"):
+        annotations.record_recipe(database, recipe, {"model": {"model": "m"}}, demo=False)
+        if recipe != "idle":
+            mine = item.model_copy(update={"recipe_id": recipe})
+            annotations.add_annotations(database, [mine])
+
+    def latest() -> str | None:
+        held = annotations.latest_recipe(database, ["s"])
+        return held.recipe_id if held else None
+
+    assert latest() == "second"
+    annotations.record_recipe(database, "first", {"model": {"model": "m"}}, demo=False)
+    assert latest() == "first", "it was used again, though nothing was left to judge"
+    assert annotations.latest_recipe(database, ["another search"]) is None

@@ -23,7 +23,10 @@ def test_turned_labels_have_the_evidence_of_both_versions() -> None:
         assert flip.before == 1 - flip.after
         first, second = flip.evidence_before, flip.evidence_after
         assert (first.recipe_id, second.recipe_id) == ("r1", "r2")
-        assert first.outcomes == (("passed",) if flip.before else ("assertion_failed",))
+        assert [run.outcome for run in first.runs] == [
+            "passed" if flip.before else "assertion_failed"
+        ]
+        assert flip.code.startswith("def number_")
         assert second.path == ("unclear_passed" if flip.after else "unclear_failed_assertion")
 
 
@@ -54,6 +57,21 @@ def test_added_and_removed_mirror_each_other() -> None:
 
 def test_the_page_shows_flips_as_text() -> None:
     page = difference_markdown(difference(BEFORE, AFTER))
-    assert page.count("- before: arbiter") == len(TURNED)
+    assert page.count("- before: arbiter, unclear") == len(TURNED)
+    assert page.count("program 1 ") == 2 * len(TURNED)
     assert "<script>" not in page
-    assert "| labelled pairs | 0 | 1 | 196 kept, 3 turned, 1 now undecided |" in page
+    assert "| labelled pairs | 0 | 1 | 196 kept, 3 turned, 1 now undecided; " in page
+    assert "; 67 relevant before, 68 after |" in page
+
+
+def test_code_that_holds_a_fence_cannot_break_out_of_its_block() -> None:
+    fenced = "def f():\n    return '```'"
+    renamed = [
+        version.model_copy(
+            update={
+                "codes": tuple(code.model_copy(update={"text": fenced}) for code in version.codes)
+            }
+        )
+        for version in (BEFORE, AFTER)
+    ]
+    assert f"````python\n{fenced}\n````" in difference_markdown(difference(*renamed))

@@ -1,11 +1,12 @@
 """Laws of ranked lists."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from infra.records import Code, Query
 from tasks.retrievers import retrievers
-from tasks.retrievers.rankings import rank_scores
+from tasks.retrievers.rankings import numbered, rank_scores
 
 CODES = [Code.of(f"def f{n}(items):\n    return items[{n % 5}]") for n in range(40)]
 QUERIES = [Query.of(f"f{n} items {n % 5}") for n in range(12)]
@@ -26,3 +27,12 @@ def test_blocks_of_queries_change_nothing(name: str, monkeypatch: pytest.MonkeyP
     whole = list(retrievers.get(name)().rank(QUERIES, CODES, 9).rows())
     monkeypatch.setattr("tasks.retrievers.rankings._CELLS_AT_ONCE", 5 * len(CODES))
     assert list(retrievers.get(name)().rank(QUERIES, CODES, 9).rows()) == whole
+
+
+def test_names_are_numbered_alike_in_one_piece_and_in_several() -> None:
+    names = ["b", "a", "b", "c", "a"]
+    for column in (pa.array(names), pa.chunked_array([names[:2], [], names[2:]])):
+        distinct, places = numbered(column)
+        assert [distinct[place] for place in places] == names
+        assert distinct == ["b", "a", "c"], "in the order of their first place"
+    assert numbered(pa.chunked_array([], pa.string()))[0] == []

@@ -35,6 +35,7 @@ python,convert int to string,a,u/a
 java,convert int to string,y,u/y
 java,convert int to string,f,u/f
 python,nobody answers,e,u/e
+ruby,convert int to string,z,u/z
 """
 
 
@@ -56,17 +57,18 @@ def test_figures_are_those_worked_out_by_hand(folder: Path) -> None:
     found = read_all(folder)
     best, second = 2**2.5 - 1, 2**1 - 1
     ideal = best + second / log2(3)
-    within = (second + best / log2(3)) / ideal
-    everything = (second / log2(3) + best / log2(4)) / ideal
+    within = (second + second / log2(3) + best / log2(4)) / ideal
+    everything = (second / log2(3) + second / log2(4) + best / log2(5)) / ideal
     python = found.languages["python"]
     # Of three queries one has no relevant function and one was not answered.
     assert python.queries == 2
     assert python.within == pytest.approx(within / 2)
     assert python.everything == pytest.approx(everything / 2)
     assert python.coverage == pytest.approx(3 / 5)
+    assert python.relevant_coverage == pytest.approx(2 / 3)
     assert found.languages["java"].within == pytest.approx(1.0)
     assert found.languages["java"].everything == pytest.approx(1 / log2(3))
-    assert found.missing == ("go",)
+    assert (found.missing, found.unannotated, found.repeated) == (("go",), ("ruby",), 1)
     assert found.languages["go"].within == 0.0
     assert found.within == pytest.approx((within / 2 + 1.0 + 0.0) / 3)
     assert found.everything == pytest.approx((everything / 2 + 1 / log2(3)) / 3)
@@ -75,6 +77,12 @@ def test_figures_are_those_worked_out_by_hand(folder: Path) -> None:
 def test_annotators_are_averaged(folder: Path) -> None:
     relevances = read_relevances(folder / "annotationStore.csv")
     assert relevances["python"]["convert int to string"] == {"u/a": 2.5, "u/b": 1.0, "u/c": 0.0}
+
+
+def test_a_result_that_comes_twice_counts_twice_as_with_the_challenges_own_script() -> None:
+    found = score({"go": {"q": ["u/a", "u/a"]}}, {"go": {"q": {"u/a": 1.0}}})
+    assert found.within == found.everything == pytest.approx(1 + 1 / log2(3))
+    assert found.repeated == 1
 
 
 def test_results_beyond_the_first_300_do_not_count(folder: Path) -> None:

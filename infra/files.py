@@ -1,0 +1,22 @@
+"""Files that are written whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replaced_file(file: Path) -> Iterator[Path]:
+    """Give the path of a sibling that takes the place of ``file`` when the block succeeds.
+
+    When the block fails, ``file`` stays as it was, or absent; its folder is made where it lacks.
+    Each process has a sibling of its own, so that two who write one file do not mix.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+    try:
+        yield partial
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
