@@ -8,24 +8,22 @@ gVisor's ``runsc`` or Kata for that) and a program that uses up its own limits f
 import contextlib
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import docker
 import requests
-from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 from docker.models.volumes import Volume
 from docker.types import LogConfig, Ulimit
-from docker.utils import parse_host
 
-from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError, SandboxError
+from infra.errors import BoxLostError
 from infra.settings import SandboxSettings
 from sandbox import debian, installing, payload
 from sandbox.base import InstallResult
 from sandbox.channel import Channel
+from sandbox.connection import connected, translated
 from sandbox.installing import Plan
 from sandbox.networks import COMMAND, SYSCTLS, Networks
 from sandbox.owner import is_left_over, this_owner
@@ -33,14 +31,12 @@ from sandbox.owner import is_left_over, this_owner
 _LABEL = "cosqa.sandbox"
 _OWNER = "cosqa.owner"
 NAME = "cosqa.name"
-_WAY_OUT = "Run infra/docker/ensure_engine.sh (or: make engine)."
 _NO_NAME_SERVER = "127.0.0.1"  # so that installers find what they may, and nothing else by name
 _LARGEST_WHEEL_MB = 1024
 _HOST_NAME = "box"
 _ALONE = {"network_mode": "none", "hostname": _HOST_NAME}
 _NO_LOG = LogConfig(type=LogConfig.types.NONE)
 _MEGABYTE = 2**20
-_ENGINE_TIMEOUT_S = 60
 _START_TIMEOUT_S = 30.0
 
 
@@ -55,33 +51,6 @@ class Running(NamedTuple):
         return self.channel.is_open()
 
 
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Turn Docker's errors into this project's."""
-    try:
-        yield
-    except ImageNotFound as error:
-        raise ImageMissingError(f"the sandbox image is missing: {error}. {_WAY_OUT}") from error
-    except NotFound as error:
-        raise BoxLostError(f"the box is gone: {error}") from error
-    except APIError as error:
-        raise SandboxError(f"the Docker engine refused: {error}") from error
-    except (DockerException, requests.RequestException, OSError) as error:
-        raise EngineUnavailableError(f"no Docker engine answers: {error}. {_WAY_OUT}") from error
-
-
-def _knock() -> None:
-    """Raise ``OSError`` where the engine's socket on this machine does not answer.
-
-    Docker's library would leave the socket of such a try open.
-    """
-    address = str(parse_host(os.environ.get("DOCKER_HOST") or None))
-    if address.startswith("http+unix://"):
-        with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(_ENGINE_TIMEOUT_S)
-            line.connect("/" + address.removeprefix("http+unix://").lstrip("/"))
-
-
 class Engine:
     """The Docker engine, in blocking calls: makes and removes what boxes are made of."""
 
@@ -90,11 +59,7 @@ class Engine:
         self.name = uuid.uuid4().hex
         self._labels = {_LABEL: "1", _OWNER: this_owner(), NAME: self.name}
         self._networks = Networks(self._make_keeper, self._is_up, self.remove)
-        with _translated():
-            _knock()
-            self._client = docker.from_env(
-                timeout=_ENGINE_TIMEOUT_S, max_pool_size=settings.slots + 2
-            )
+        self._client = connected(settings.slots + 2)
 
     @classmethod
     def connected(cls, settings: SandboxSettings) -> "Engine":
@@ -113,7 +78,7 @@ class Engine:
 
     def describe(self) -> str:
         """Return engine and image; see ``Sandbox.check`` for the errors."""
-        with _translated():
+        with translated():
             version = self._client.version()["Version"]
             image = self._client.images.get(self._settings.image)
         runtime = f", runtime {self._settings.runtime}" if self._settings.runtime else ""
@@ -141,14 +106,14 @@ class Engine:
     def begin(self, container: Container) -> Running:
         """Start a container's runner and wait until it is ready; where that fails, remove it."""
         try:
-            with _translated():
+            with translated():
                 channel = self._attach(container)
         except BaseException:
             self.remove(container)
             raise
         running = Running(container, channel)
         try:
-            with _translated():
+            with translated():
                 container.start()
                 channel.receive(_START_TIMEOUT_S)
         except BaseException:
@@ -175,7 +140,7 @@ class Engine:
             extra_hosts=installing.addresses(plan.hosts),
         )
         if plan.certificates is not None:
-            with _translated():
+            with translated():
                 container.put_archive(installing.PACKAGES, installing.archive_of(plan.certificates))
         return container
 
@@ -183,7 +148,7 @@ class Engine:
         """Let an installer run to its end, or to the time limit."""
         limit = self._settings.install_timeout_s
         begun = time.monotonic()
-        with _translated():
+        with translated():
             installer.start()
             try:
                 status = installer.wait(timeout=limit)["StatusCode"]
@@ -198,18 +163,18 @@ class Engine:
 
     def make_volume(self) -> Volume:
         """Make a volume for the packages of one box."""
-        with _translated():
+        with translated():
             return self._client.volumes.create(labels=self._labels)
 
     def was_out_of_memory(self, container: Container) -> bool:
         """Return whether the kernel ended the container for memory."""
-        with _translated():
+        with translated():
             container.reload()
         return bool(container.attrs["State"]["OOMKilled"])
 
     def remove(self, container: Container) -> None:
         """Kill and remove a container, whatever its state; one that is gone is fine."""
-        with _translated():
+        with translated():
             try:
                 container.remove(force=True, v=True)
             except NotFound:
@@ -222,7 +187,7 @@ class Engine:
 
     def remove_volume(self, volume: Volume) -> None:
         """Remove a volume; one that is gone is fine."""
-        with _translated(), contextlib.suppress(NotFound):
+        with translated(), contextlib.suppress(NotFound):
             volume.remove(force=True)
 
     def sweep(self) -> int:
@@ -232,7 +197,7 @@ class Engine:
     def remove_everything(self) -> int:
         """Remove every box there is, whoever made it, and the cache of wheels; return how much."""
         removed = self._remove_all(lambda _: True)
-        with _translated():
+        with translated():
             try:
                 self._client.volumes.get(installing.WHEEL_CACHE).remove(force=True)
             except NotFound:
@@ -245,7 +210,7 @@ class Engine:
 
     def _remove_all(self, is_meant: Callable[[Mapping[str, str]], bool]) -> int:
         filters: dict[str, str | list[str] | bool] = {"label": f"{_LABEL}=1"}
-        with _translated():
+        with translated():
             listed = self._client.containers.list(all=True, filters=filters, ignore_removed=True)
             containers = [one for one in listed if is_meant(one.labels)]
             volumes = [
@@ -266,7 +231,7 @@ class Engine:
     def _make_keeper(self) -> Container:
         keeper = self._create(COMMAND, sysctls=dict(SYSCTLS), log_config=_NO_LOG, **_ALONE)
         try:
-            with _translated():
+            with translated():
                 keeper.start()
         except BaseException:
             self.remove(keeper)
@@ -275,7 +240,7 @@ class Engine:
 
     def _is_up(self, container: Container) -> bool:
         try:
-            with _translated():
+            with translated():
                 container.reload()
         except BoxLostError:
             return False
@@ -285,7 +250,7 @@ class Engine:
         limits = self._settings
         largest_file = options.pop("largest_file_mb", limits.tmp_mb) * _MEGABYTE
         megabytes = f"{limits.tmp_mb}m,nr_inodes={64 * limits.tmp_mb},mode=1777"
-        with _translated():
+        with translated():
             return self._client.containers.create(
                 limits.image,
                 list(command),

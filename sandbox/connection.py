@@ -1,0 +1,58 @@
+"""The line to the Docker engine, and what its errors mean here."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import docker
+import requests
+from docker.client import DockerClient
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.utils import parse_host
+
+from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError, SandboxError
+
+_WAY_OUT = "Run infra/docker/ensure_engine.sh (or: make engine)."
+_TIMEOUT_S = 60
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn Docker's errors into this project's."""
+    try:
+        yield
+    except ImageNotFound as error:
+        raise ImageMissingError(f"the sandbox image is missing: {error}. {_WAY_OUT}") from error
+    except NotFound as error:
+        raise BoxLostError(f"the box is gone: {error}") from error
+    except APIError as error:
+        raise SandboxError(f"the Docker engine refused: {error}") from error
+    except (DockerException, requests.RequestException, OSError) as error:
+        raise EngineUnavailableError(f"no Docker engine answers: {error}. {_WAY_OUT}") from error
+
+
+def connected(connections: int) -> DockerClient:
+    """Return a client of the engine that the environment names.
+
+    Args:
+        connections: How many may be kept open.
+
+    Raises:
+        EngineUnavailableError: No engine answers.
+    """
+    with translated():
+        _knock()
+        return docker.from_env(timeout=_TIMEOUT_S, max_pool_size=connections)
+
+
+def _knock() -> None:
+    """Raise ``OSError`` where the engine's socket on this machine does not answer.
+
+    Docker's library would leave the socket of such a try open.
+    """
+    address = str(parse_host(os.environ.get("DOCKER_HOST") or None))
+    if address.startswith("http+unix://"):
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(_TIMEOUT_S)
+            line.connect("/" + address.removeprefix("http+unix://").lstrip("/"))
