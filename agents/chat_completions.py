@@ -134,11 +134,12 @@ class ChatCompletions:
             litellm_params=self._known,
             encoding=None,
         )
-        response._hidden_params["response_cost"] = self._price_of(response.usage)  # noqa: SLF001
+        response._hidden_params["response_cost"] = self._price_of(response)  # noqa: SLF001
         return response
 
-    def _price_of(self, usage: Any) -> float | None:  # noqa: ANN401
-        if not self._is_priced:
+    def _price_of(self, response: Any) -> float | None:  # noqa: ANN401
+        usage = getattr(response, "usage", None)
+        if usage is None or not self._is_priced:
             return None
         asked, said = self._litellm.cost_per_token(
             model=self._model, custom_llm_provider=self._provider, usage_object=usage
