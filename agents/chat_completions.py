@@ -14,6 +14,8 @@ import os
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx
@@ -113,7 +115,7 @@ class ChatCompletions:
     async def _post(
         self, url: str, headers: dict[str, str], body: dict[str, Any]
     ) -> httpx.Response:
-        session = self._session or self._open()
+        session = self._session or self._open(url)
         async with session.post(url, data=json.dumps(body).encode(), headers=headers) as response:
             content = await response.read()
             told = response.headers.copy()
@@ -146,11 +148,12 @@ class ChatCompletions:
         )
         return float(asked + said)
 
-    def _open(self) -> aiohttp.ClientSession:
+    def _open(self, url: str) -> aiohttp.ClientSession:
         http_handler = import_module("litellm.llms.custom_httpx.http_handler")
         connector = aiohttp.TCPConnector(limit=0, ssl=http_handler.get_ssl_configuration())
+        unlimited = aiohttp.ClientTimeout(total=None)
         self._session = aiohttp.ClientSession(
-            connector=connector, timeout=aiohttp.ClientTimeout(total=None), trust_env=True
+            connector=connector, timeout=unlimited, proxy=_proxy_for(url)
         )
         return self._session
 
@@ -160,6 +163,12 @@ class _Unheard:
 
     def post_call(self, *_: object, **__: object) -> None:
         """Log nothing: prompts and keys are nobody's business."""
+
+
+def _proxy_for(url: str) -> str | None:
+    """Return the environment's proxy; aiohttp would look for it anew, in threads, at each call."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
 
 
 def _is_priced(litellm: ModuleType, model: str, provider: str) -> bool:
