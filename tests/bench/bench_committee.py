@@ -3,10 +3,15 @@
     python -m tests.bench.bench_committee [--pairs 5000] [--in-flight 256] [--real 200]
 
 A third of the pairs is unclear: three calls one after the other, and an execution in a stub box or,
-for ``--real`` of them, in the real sandbox. The rivals are two ideals with no cost but the latency:
-all places taken at all times, calls x latency / places; and the same pairs in the same order on the
-same places, which at the end stand empty one by one. Workers are processes, as on Ray; the time in
-which they import litellm is not counted. Engine and containers are no part of the client's CPU.
+for ``--real`` of them, in the real sandbox. The rivals are ideals, of which the largest
+bounds any run:
+
+- all places taken at all times, calls x latency / places;
+- the same latencies in the same order, where at the end one place after the other stands empty;
+- the real executions alone.
+
+Workers are processes, as on Ray; the time in which they import litellm is not counted. Engine and
+containers are no part of the client's CPU.
 """
 
 import argparse
@@ -25,11 +30,11 @@ from pathlib import Path
 import psutil
 
 from agents.scaffolding import scaffolded
-from infra.records import Annotation
+from infra.records import Annotation, Pair
 from infra.settings import SandboxSettings
 from sandbox.base import Box, Sandbox
 from sandbox.registry import make_sandbox
-from tests.agents.judging import committee_for, made_up_sandbox, pairs, script
+from tests.agents.judging import PROGRAM, committee_for, made_up_sandbox, pairs, script
 from tests.fakes.llm_server import ScriptedServer
 
 LATENCY_S = 1.0
@@ -141,6 +146,23 @@ async def work(share: Share) -> Told:
     return told
 
 
+async def execute(number: int) -> float:
+    """Return the seconds that so many executions in the real sandbox take alone."""
+    sandbox = make_sandbox(SandboxSettings())
+
+    async def one(pair: Pair) -> None:
+        async with sandbox.box(scaffolded(pair.code.text)) as box:
+            await box.run(PROGRAM.format(0))
+
+    try:
+        await sandbox.check()
+        started = time.perf_counter()
+        await asyncio.gather(*map(one, pairs(number)))
+        return time.perf_counter() - started
+    finally:
+        await sandbox.close()
+
+
 def serve(number: int) -> None:
     """Answer as a model with a second of latency."""
     server = ScriptedServer(list(script(number, LATENCY_S)))
@@ -199,6 +221,7 @@ def cpu_of(started: subprocess.Popen[str]) -> float:
 
 def bench(number: int, in_flight: int, processes: int, real: int) -> None:
     """Print time, CPU and memory beside the ideals."""
+    alone = asyncio.run(execute(real)) if real else 0.0
     told, server_cpu = run(number, in_flight, processes, real)
     calls = sum(CALLS[pair % len(CALLS)] for pair in range(number))
     taken = max(worker.seconds for worker in told)
@@ -206,10 +229,12 @@ def bench(number: int, in_flight: int, processes: int, real: int) -> None:
     executed = sum(worker.executed for worker in told)
     print(f"{number} pairs, {calls} calls, {executed} executions in the real sandbox")
     print(f"{in_flight} in flight in {processes} processes on {psutil.cpu_count()} cores")
-    for ideal, name in (
-        (calls * LATENCY_S / in_flight, f"{calls} calls x {LATENCY_S:g} s / {in_flight} places"),
-        (in_order(number, in_flight), "the same latencies in the same order"),
-    ):
+    ideals = {
+        f"{calls} calls x {LATENCY_S:g} s / {in_flight} places": calls * LATENCY_S / in_flight,
+        "the same latencies in the same order": in_order(number, in_flight),
+    }
+    ideals |= {f"{executed} executions alone": alone} if real else {}
+    for name, ideal in ideals.items():
         print(f"ideal {ideal:6.1f} s, taken {taken:6.1f} s: {taken / ideal:.2f} of {name}")
     print(f"CPU a call: client {1000 * client_cpu / calls:.2f} ms, server", end=" ")
     print(f"{1000 * server_cpu / calls:.2f} ms")
