@@ -13,12 +13,14 @@ import json
 import os
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 import httpx
+
+if TYPE_CHECKING:
+    import aiohttp
 
 PROVIDERS = (
     "openai", "deepseek", "hosted_vllm", "litellm_proxy", "together_ai", "deepinfra",
@@ -36,7 +38,7 @@ class ChatCompletions:
         litellm: The module.
         model: litellm's name of the model.
         base_url: The server's address, None for the provider's own.
-        key: The key, None for the one that litellm finds.
+        key: The key, None for the one that litellm finds; ``self.key`` is what is sent.
     """
 
     def __init__(
@@ -50,14 +52,14 @@ class ChatCompletions:
             self._model, litellm.LlmProviders(self._provider)
         )
         is_openai = self._provider == "openai"  # the others' keys and addresses were just found
-        self._key = self._translator.get_api_key(key) if is_openai else found or key
+        self.key = self._translator.get_api_key(key) if is_openai else found or key
         self._base_url = self._translator.get_api_base(base_url) if is_openai else base
         self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
         self._is_priced = _is_priced(litellm, self._model, self._provider)
         self._session: aiohttp.ClientSession | None = None
 
     @staticmethod
-    def serve(litellm: ModuleType, model: str) -> bool:
+    def suits(litellm: ModuleType, model: str) -> bool:
         """Tell whether requests of such a model can go this way.
 
         Raises:
@@ -100,12 +102,12 @@ class ChatCompletions:
             headers={},
             messages=messages,
             optional_params=optional,
-            api_key=self._key,
+            api_key=self.key,
             api_base=self._base_url,
             **named,
         )
         url = self._translator.get_complete_url(
-            api_base=self._base_url, api_key=self._key, optional_params=optional, **named
+            api_base=self._base_url, api_key=self.key, optional_params=optional, **named
         )
         body = self._translator.transform_request(
             messages=messages, optional_params=optional, headers=headers, **named
@@ -148,7 +150,9 @@ class ChatCompletions:
         )
         return float(asked + said)
 
-    def _open(self, url: str) -> aiohttp.ClientSession:
+    def _open(self, url: str) -> "aiohttp.ClientSession":
+        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is really asked
+
         http_handler = import_module("litellm.llms.custom_httpx.http_handler")
         connector = aiohttp.TCPConnector(limit=0, ssl=http_handler.get_ssl_configuration())
         unlimited = aiohttp.ClientTimeout(total=None)

@@ -82,7 +82,7 @@ class Wire:
 
     async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
         litellm, model = _litellm(), self._settings.model.replace("embedded/", "openai/", 1)
-        if self._completions is None and ChatCompletions.serve(litellm, model):
+        if self._completions is None and ChatCompletions.suits(litellm, model):
             self._completions = ChatCompletions(litellm, model, self._base_url, self._key)
         if self._completions:
             return await self._completions.complete(messages, parameters)
@@ -112,8 +112,9 @@ class Wire:
 
     def _without_key(self, error: Any) -> RequestError:  # noqa: ANN401 - litellm has no types
         message = str(error)
-        if self._key:
-            message = message.replace(self._key, "***")
+        key = self._completions.key if self._completions else self._key
+        if key:
+            message = message.replace(key, "***")
         headers = getattr(error, "litellm_response_headers", None) or {}
         return RequestError(
             status=int(getattr(error, "status_code", None) or 500),

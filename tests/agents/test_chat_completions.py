@@ -9,11 +9,13 @@ import pytest
 
 from agents.chat_completions import PROVIDERS, ChatCompletions
 from agents.evidence import Evidence
-from agents.llm import _litellm
+from agents.llm import Wire, _litellm
+from agents.patience import RequestError
 from agents.screener import Screener
-from agents.structure import response_format
+from agents.structure import Dialect, response_format
 from infra.errors import ModelUnavailableError
 from infra.records import Pair
+from infra.settings import LanguageModelSettings
 from tests.agents.conftest import Bench, rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 
@@ -125,6 +127,19 @@ async def test_a_known_model_has_its_parameters_and_its_price(
     assert ours._hidden_params["response_cost"] == theirs._hidden_params["response_cost"] > 0
 
 
+async def test_a_key_of_the_environment_is_in_no_error(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"status": 401, "message": f"Incorrect API key provided: {KEY}"}
+    server = bench.serve([rule("screener", told)])
+    monkeypatch.setenv(KEYS["hosted_vllm"], KEY)
+    wire = Wire(LanguageModelSettings(model="hosted_vllm/x", base_url=server.base_url))
+    with pytest.raises(RequestError) as caught:
+        await wire.request(MESSAGES, SCHEMA, Dialect())
+    await wire.close()
+    assert "Incorrect API key provided: ***" in caught.value.message
+
+
 FAILURES: dict[str, dict[str, Any]] = {
     **{
         str(status): {"status": status, "retry_after": "7"}
@@ -205,7 +220,7 @@ async def test_a_compressed_answer_is_read(bench: Bench, pair: Pair) -> None:
 
 def test_only_known_providers_requests_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     litellm = _litellm()
-    assert not ChatCompletions.serve(litellm, "anthropic/claude-3-5-haiku-latest")
-    assert ChatCompletions.serve(litellm, "openai/gpt-4o-mini")
+    assert not ChatCompletions.suits(litellm, "anthropic/claude-3-5-haiku-latest")
+    assert ChatCompletions.suits(litellm, "openai/gpt-4o-mini")
     monkeypatch.setenv("OPENAI_ORG_ID", "an organisation, which the SDK alone would send")
-    assert not ChatCompletions.serve(litellm, "openai/gpt-4o-mini")
+    assert not ChatCompletions.suits(litellm, "openai/gpt-4o-mini")
