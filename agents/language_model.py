@@ -160,7 +160,8 @@ class LanguageModel:
         asked = sum(len(message["content"]) for message in question.messages)
         expected = asked // _CHARACTERS_A_TOKEN + self._settings.max_tokens
         ticket = self._ledger.reserve(expected)
-        await asyncio.sleep(ticket.wait_s)
+        if ticket.wait_s:
+            await asyncio.sleep(ticket.wait_s)
         try:
             raw = await self._wire.request(question.messages, question.reply_schema, dialect)
         except RequestError:

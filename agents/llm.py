@@ -1,4 +1,4 @@
-"""The wire to language models: the only file that knows litellm.
+"""The wire to language models; only this file and ``chat_completions.py`` know litellm.
 
 litellm is thin transport here: its own retries repeat what can never succeed, its cache and its
 router don't fit, its time-out is hours. What surrounds a request stands in ``language_model.py``.
@@ -14,6 +14,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from agents.chat_completions import ChatCompletions, Message
 from agents.endpoint import Endpoint
 from agents.patience import RequestError
 from agents.replies import RawReply
@@ -24,7 +25,7 @@ from infra.settings import LanguageModelSettings
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
 _LONGEST_MESSAGE = 600
 
-_wires: set["Wire"] = set()  # those that have asked and are not closed
+_wires: set["Wire"] = set()  # those that have asked through litellm's clients and are not closed
 
 
 class Wire:
@@ -40,9 +41,10 @@ class Wire:
         self._base_url = endpoint.base_url if endpoint else settings.base_url
         key = endpoint.api_key if endpoint else settings.api_key
         self._key = key.get_secret_value() if key else None
+        self._completions: ChatCompletions | None = None
 
     async def request(
-        self, messages: Sequence[dict[str, str]], schema: dict[str, Any], dialect: Dialect
+        self, messages: Sequence[Message], schema: dict[str, Any], dialect: Dialect
     ) -> RawReply:
         """Return the model's reply.
 
@@ -55,11 +57,10 @@ class Wire:
             RequestError: No reply came; without the key, whatever the provider echoed.
         """
         litellm = _litellm()
-        _wires.add(self)
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                response = await litellm.acompletion(**self._arguments(messages, schema, dialect))
+                response = await self._complete(*self._asked(messages, schema, dialect))
         except TimeoutError:
             message = f"no reply in {self._settings.timeout_s:g} s"
             raise RequestError(408, message) from None
@@ -68,7 +69,9 @@ class Wire:
         return _raw_reply(response, time.monotonic() - started)
 
     async def close(self) -> None:
-        """Close the HTTP clients, which all wires of a process share, if no other needs them."""
+        """Close the connections; litellm's own, which wires share, when no other needs them."""
+        if self._completions:
+            await self._completions.close()
         if self not in _wires:
             return
         _wires.remove(self)
@@ -77,28 +80,41 @@ class Wire:
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
-    def _arguments(
-        self, messages: Sequence[dict[str, str]], schema: dict[str, Any], dialect: Dialect
-    ) -> dict[str, Any]:
-        settings = self._settings
+    async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
+        litellm, model = _litellm(), self._settings.model.replace("embedded/", "openai/", 1)
+        if self._completions is None and ChatCompletions.suits(litellm, model):
+            self._completions = ChatCompletions(litellm, model, self._base_url, self._key)
+        if self._completions:
+            return await self._completions.complete(messages, parameters)
+        _wires.add(self)
+        return await litellm.acompletion(
+            model=model,
+            messages=messages,
+            api_base=self._base_url,
+            api_key=self._key,
+            timeout=self._settings.timeout_s,
+            max_retries=0,
+            **parameters,
+        )
+
+    def _asked(
+        self, messages: Sequence[Message], schema: dict[str, Any], dialect: Dialect
+    ) -> tuple[list[Message], dict[str, Any]]:
+        """Return messages and parameters; None is a value that some providers refuse."""
         standing = messages[0]["content"] + format_instruction(dialect.rung, schema)
-        arguments = {
-            "model": settings.model.replace("embedded/", "openai/", 1),
-            "messages": [{"role": "system", "content": standing}, *messages[1:]],
-            "api_base": self._base_url,
-            "api_key": self._key,
-            "timeout": settings.timeout_s,
-            "max_retries": 0,
-            "max_tokens": settings.max_tokens,
-            "temperature": settings.temperature if dialect.temperature else None,
+        parameters = {
+            "max_tokens": self._settings.max_tokens,
+            "temperature": self._settings.temperature if dialect.temperature else None,
             "response_format": response_format(dialect.rung, schema),
         }
-        return {name: value for name, value in arguments.items() if value is not None}
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return [{"role": "system", "content": standing}, *messages[1:]], given
 
     def _without_key(self, error: Any) -> RequestError:  # noqa: ANN401 - litellm has no types
         message = str(error)
-        if self._key:
-            message = message.replace(self._key, "***")
+        key = self._completions.key if self._completions else self._key
+        if key:
+            message = message.replace(key, "***")
         headers = getattr(error, "litellm_response_headers", None) or {}
         return RequestError(
             status=int(getattr(error, "status_code", None) or 500),

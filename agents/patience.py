@@ -30,7 +30,8 @@ class RequestError(Exception):
             return "declined"
         if _EXHAUSTED in self.message:
             return "refused"
-        return "transient" if self.status in _TRANSIENT or self.status >= 500 else "refused"
+        is_refusal = 400 <= self.status < 500  # while a 200 is a proxy's page instead of a reply
+        return "refused" if is_refusal and self.status not in _TRANSIENT else "transient"
 
 
 def wait_before(retry: int, retry_after: str | None, longest_s: float) -> float:

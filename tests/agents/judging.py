@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from agents import Committee, Endpoint, build_committee
 from infra.records import Code, Pair, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
+from sandbox.base import Sandbox
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
@@ -45,21 +46,25 @@ def script(number: int, delay_s: float) -> Iterator[dict[str, object]]:
             yield rule(role, {"reply": reply, "delay_s": delay_s}, query=query)
 
 
-def committee_for(base_url: str, folder: Path) -> Committee:
-    """Return a committee on the server, its replies kept in the folder, its boxes made up."""
+def made_up_sandbox() -> Sandbox:
+    """Return a sandbox in which nothing runs."""
+    return FakeSandbox(lambda program, installed: PASSED if "0" in program else FAILED)
+
+
+def committee_for(base_url: str, folder: Path, sandbox: Sandbox) -> Committee:
+    """Return a committee on the server, its replies kept in the folder."""
     settings = Settings(
         llm=LanguageModelSettings(model="openai/scripted"),
         annotation=AnnotationSettings(configuration="paper"),
         store=StoreSettings(folder=folder),
     )
-    sandbox = FakeSandbox(lambda program, installed: PASSED if "0" in program else FAILED)
     endpoint = Endpoint(base_url=base_url, api_key=SecretStr(KEY))
     return build_committee(settings, "recipe", sandbox, str, endpoint)
 
 
 async def judge(base_url: str, folder: Path, number: int, at_once: int) -> None:
     """Judge the pairs and print query, label and path of each."""
-    committee = committee_for(base_url, folder)
+    committee = committee_for(base_url, folder, made_up_sandbox())
     limit = asyncio.Semaphore(at_once)
 
     async def one(pair: Pair) -> None:

@@ -21,12 +21,22 @@ from infra.errors import (
 from tests.agents.conftest import CLEAR, Bench, rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 
+pytestmark = pytest.mark.usefixtures("way")
+
 Screen = Callable[[LanguageModel, Evidence], Awaitable[str]]
 
 GARBAGE = {"text": "I think it is fine."}
 TRUNCATED = {"text": json.dumps(CLEAR["reply"])[:-12]}
 NOISE = {"text": "x" * 200_000}
 EMPTY = {"text": ""}
+
+
+@pytest.fixture(params=["short", "litellm's"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of a request over the wire; an organisation's id is known to litellm's alone."""
+    monkeypatch.delenv("OPENAI_ORG_ID", raising=False)
+    if request.param != "short":
+        monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
 
 
 async def test_a_call_is_recorded_with_what_it_took(bench: Bench, screen: Screen) -> None:

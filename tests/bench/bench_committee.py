@@ -1,114 +1,265 @@
-"""How much time the committee adds to that of a model with a second of latency.
+"""How near the committee comes to the time that a model's second of latency alone would take.
 
-    python -m tests.bench.bench_committee [--pairs 1000] [--at-once 256] [--processes 2]
+    python -m tests.bench.bench_committee [--pairs 5000] [--in-flight 256] [--real 200]
 
-A third of the pairs is unclear and asks three agents. The rival is the ideal: nothing but the
-model's latency, with all places taken at all times. Workers are processes, as on Ray; their imports
-are not counted. Each prints the memory that it held after a tenth of its pairs and at its end.
+A third of the pairs is unclear: three calls one after the other, and an execution in a stub box or,
+for ``--real`` of them, in the real sandbox. The rivals are ideals, of which the largest
+bounds any run:
+
+- all places taken at all times, calls x latency / places;
+- the same latencies in the same order, where at the end one place after the other stands empty;
+- the real executions alone.
+
+Workers are processes, as on Ray; the time in which they import litellm is not counted. Engine and
+containers are no part of the client's CPU.
 """
 
 import argparse
 import asyncio
-import resource
+import heapq
+import json
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.agents.judging import script
+import psutil
+
+from agents.scaffolding import scaffolded
+from infra.records import Annotation, Pair
+from infra.settings import SandboxSettings
+from sandbox.base import Box, Sandbox
+from sandbox.registry import make_sandbox
+from tests.agents.judging import PROGRAM, committee_for, made_up_sandbox, pairs, script
 from tests.fakes.llm_server import ScriptedServer
 
 LATENCY_S = 1.0
 CALLS = (3, 1, 1)  # of every three pairs: screener, writer and arbiter, or the screener alone
+MOMENTS = (0.25, 0.5, 0.75, 1.0)  # of a worker's pairs, at which it looks at its memory
 
 
-def memory_mb() -> float:
-    """Return the most memory that this process has held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+@dataclass(frozen=True)
+class Share:
+    """What one worker has to do: every ``step``-th pair from its first on."""
+
+    base_url: str
+    folder: str
+    pairs: int
+    first: int
+    step: int
+    in_flight: int
+    real: int
 
 
-async def work(base_url: str, folder: Path, numbers: range, at_once: int) -> None:
+@dataclass(frozen=True)
+class Told:
+    """What a worker has to say."""
+
+    seconds: float
+    cpu_s: float
+    memory_mb: list[float]
+    executed: int
+
+
+class PartlyReal:
+    """A sandbox whose boxes are real for some codes and stubs for the rest."""
+
+    def __init__(self, real: frozenset[str]) -> None:
+        self._real = real
+        self._engine = make_sandbox(SandboxSettings())
+        self._stub = made_up_sandbox()
+
+    async def check(self) -> str:
+        """Return what runs the real ones."""
+        return await self._engine.check()
+
+    def box(self, code: str) -> AbstractAsyncContextManager[Box]:
+        """Return a box of either kind."""
+        return (self._engine if code in self._real else self._stub).box(code)
+
+    async def close(self) -> None:
+        """Remove the real boxes."""
+        await self._engine.close()
+
+
+class Observer:
+    """Counts what is finished and looks at the worker's memory on the way."""
+
+    def __init__(self, pairs: int) -> None:
+        self.memory_mb: list[float] = []
+        self.executed = 0
+        self._done = 0
+        self._looks = [round(pairs * moment) for moment in MOMENTS]
+
+    def note(self, made: Annotation) -> None:
+        """Enter a pair.
+
+        Raises:
+            SystemExit: It has no label, so the bench measures nothing.
+        """
+        if made.status != "labelled":
+            raise SystemExit(f"{made.status}: {made.reason}")
+        self._done += 1
+        self.executed += sum(execution.result.seconds > 0 for execution in made.executions)
+        if self._done in self._looks:
+            self.memory_mb.append(psutil.Process().memory_info().rss / 2**20)
+
+
+def real_places(number: int, real: int) -> Iterator[int]:
+    """Yield places of unclear pairs, spread evenly, whose programs run in the real sandbox."""
+    unclear = range(0, number, len(CALLS))
+    yield from (unclear[order * len(unclear) // real] for order in range(real))
+
+
+async def work(share: Share) -> Told:
     """Judge a share of the pairs, as many at once as there are places."""
-    from tests.agents.judging import committee_for, pairs  # noqa: PLC0415 - workers only
-
-    committee = committee_for(base_url, folder)
-    waiting = iter(pairs(numbers.stop)[numbers.start :: numbers.step])
-    done = 0
-    early = 0.0
-    tenth = len(numbers) // 10
+    everything = pairs(share.pairs)
+    codes = frozenset(
+        scaffolded(everything[place].code.text) for place in real_places(share.pairs, share.real)
+    )
+    sandbox: Sandbox = PartlyReal(codes) if codes else made_up_sandbox()
+    await sandbox.check()
+    committee = committee_for(share.base_url, Path(share.folder), sandbox)
+    mine = everything[share.first :: share.step]
+    observer = Observer(len(mine))
+    waiting = iter(mine)
 
     async def place() -> None:
-        nonlocal done, early
         for pair in waiting:
-            made = await committee.judge(pair)
-            if made.status != "labelled":
-                raise SystemExit(f"{made.status}: {made.reason}")
-            done += 1
-            if done == tenth:
-                early = memory_mb()
+            observer.note(await committee.judge(pair))
 
-    await committee.judge(next(waiting))  # imports litellm, once for the life of a worker
-    started = time.perf_counter()
-    await asyncio.gather(*(place() for _ in range(at_once)))
-    taken = time.perf_counter() - started
+    observer.note(await committee.judge(next(waiting)))  # imports litellm, once in a worker's life
+    started, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(place() for _ in range(share.in_flight)))
+    told = Told(
+        seconds=time.perf_counter() - started,
+        cpu_s=time.process_time() - cpu,
+        memory_mb=observer.memory_mb,
+        executed=observer.executed,
+    )
     await committee.close()
-    print(f"{taken:.2f} {early:.0f} {memory_mb():.0f}", flush=True)
+    await sandbox.close()
+    return told
 
 
-def bench(pairs: int, at_once: int, processes: int) -> None:
-    """Print the time, the ideal and their ratio."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.bench.bench_committee", "--serve", str(pairs)],
-            stdout=subprocess.PIPE, text=True,
-        ) as server,
-    ):  # fmt: skip
-        assert server.stdout is not None
-        url = server.stdout.readline().strip()
-        shares = [
-            subprocess.Popen(
-                [sys.executable, "-m", "tests.bench.bench_committee", "--work", url, folder,
-                 str(number), str(pairs), str(processes), str(at_once // processes)],
-                stdout=subprocess.PIPE, text=True,
-            )
-            for number in range(processes)
-        ]  # fmt: skip
-        said = [share.communicate()[0].split() for share in shares]
-        server.kill()
-    ideal = sum(CALLS[place % 3] for place in range(pairs)) * LATENCY_S / at_once
-    taken = max(float(words[0]) for words in said)
-    print(f"{pairs} pairs, {at_once} in flight in {processes} processes")
-    print(f"ideal {ideal:.1f} s, taken {taken:.1f} s: {taken / ideal:.2f} of the ideal")
-    for words in said:
-        print(f"memory of a worker: {words[1]} MB after a tenth, {words[2]} MB at the end")
+async def execute(number: int) -> float:
+    """Return the seconds that so many executions in the real sandbox take alone."""
+    sandbox = make_sandbox(SandboxSettings())
+
+    async def one(pair: Pair) -> None:
+        async with sandbox.box(scaffolded(pair.code.text)) as box:
+            await box.run(PROGRAM.format(0))
+
+    try:
+        await sandbox.check()
+        started = time.perf_counter()
+        await asyncio.gather(*map(one, pairs(number)))
+        return time.perf_counter() - started
+    finally:
+        await sandbox.close()
 
 
-def serve(pairs: int) -> None:
+def serve(number: int) -> None:
     """Answer as a model with a second of latency."""
-    server = ScriptedServer(list(script(pairs, LATENCY_S)))
+    server = ScriptedServer(list(script(number, LATENCY_S)))
     print(server.base_url, flush=True)
     server.serve()
+
+
+@contextmanager
+def process(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run this file as another process, stopped at the end."""
+    command = [sys.executable, "-m", "tests.bench.bench_committee", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
+def in_order(number: int, places: int) -> float:
+    """Return the seconds that the pairs' latencies take when each takes the next free place."""
+    free = [0.0] * places
+    for pair in range(number):
+        heapq.heapreplace(free, free[0] + CALLS[pair % len(CALLS)] * LATENCY_S)
+    return max(free)
+
+
+def run(number: int, in_flight: int, processes: int, real: int) -> tuple[list[Told], float]:
+    """Return what the workers have to say, and the server's CPU seconds."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        server = stack.enter_context(process("--serve", str(number)))
+        url = _said_by(server)
+        before = cpu_of(server)
+        shares = [
+            Share(url, folder, number, first, processes, in_flight // processes, real)
+            for first in range(processes)
+        ]
+        workers = [
+            stack.enter_context(process("--work", json.dumps(asdict(share)))) for share in shares
+        ]
+        told = [Told(**json.loads(_said_by(worker))) for worker in workers]
+        return told, cpu_of(server) - before
+
+
+def _said_by(started: subprocess.Popen[str]) -> str:
+    assert started.stdout is not None
+    if not (line := started.stdout.readline().strip()):
+        raise SystemExit("a process of the bench ended without a word; its error stands above")
+    return line
+
+
+def cpu_of(started: subprocess.Popen[str]) -> float:
+    """Return the CPU seconds that a process has taken."""
+    times = psutil.Process(started.pid).cpu_times()
+    return times.user + times.system
+
+
+def bench(number: int, in_flight: int, processes: int, real: int) -> None:
+    """Print time, CPU and memory beside the ideals."""
+    alone = asyncio.run(execute(real)) if real else 0.0
+    told, server_cpu = run(number, in_flight, processes, real)
+    calls = sum(CALLS[pair % len(CALLS)] for pair in range(number))
+    taken = max(worker.seconds for worker in told)
+    client_cpu = sum(worker.cpu_s for worker in told)
+    executed = sum(worker.executed for worker in told)
+    print(f"{number} pairs, {calls} calls, {executed} executions in the real sandbox")
+    print(f"{in_flight} in flight in {processes} processes on {psutil.cpu_count()} cores")
+    ideals = {
+        f"{calls} calls x {LATENCY_S:g} s / {in_flight} places": calls * LATENCY_S / in_flight,
+        "the same latencies in the same order": in_order(number, in_flight),
+    }
+    ideals |= {f"{executed} executions alone": alone} if real else {}
+    for name, ideal in ideals.items():
+        print(f"ideal {ideal:6.1f} s, taken {taken:6.1f} s: {taken / ideal:.2f} of {name}")
+    print(f"CPU a call: client {1000 * client_cpu / calls:.2f} ms, server", end=" ")
+    print(f"{1000 * server_cpu / calls:.2f} ms")
+    for worker in told:
+        memory = ", ".join(f"{held:.0f}" for held in worker.memory_mb)
+        print(f"memory of a worker after 25, 50, 75 and 100% of its pairs: {memory} MB")
 
 
 def main() -> None:
     """Read the options; ``--serve`` and ``--work`` are the processes of a bench."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--pairs", type=int, default=1_000)
-    parser.add_argument("--at-once", type=int, default=256)
+    parser.add_argument("--in-flight", type=int, default=256)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--real", type=int, default=0)
     parser.add_argument("--serve", type=int)
-    parser.add_argument("--work", nargs=6)
+    parser.add_argument("--work")
     options = parser.parse_args()
     if options.serve:
         serve(options.serve)
     elif options.work:
-        url, folder, first, last, step, at_once = options.work
-        numbers = range(int(first), int(last), int(step))
-        asyncio.run(work(url, Path(folder), numbers, int(at_once)))
+        told = asyncio.run(work(Share(**json.loads(options.work))))
+        print(json.dumps(asdict(told)), flush=True)
     else:
-        bench(options.pairs, options.at_once, options.processes)
+        bench(options.pairs, options.in_flight, options.processes, options.real)
 
 
 if __name__ == "__main__":

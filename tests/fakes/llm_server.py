@@ -14,14 +14,15 @@ A step is ``reply`` (an object, sent in the form that was asked for), ``text`` (
 """
 
 import argparse
+import asyncio
 import json
 import re
+import socket
 import sys
 import threading
-import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
 
@@ -49,28 +50,36 @@ class ScriptedServer:
         formats: Sequence[str] = FORMATS,
     ) -> None:
         self.calls: list[dict[str, Any]] = []
-        self._script = script
         self._formats = formats
         self._log = log
         self._turns: Counter[tuple[int, str, str]] = Counter()
-        self._lock = threading.Lock()
-        handler = type("Handler", (_Handler,), {"scripted": self})
-        self._http = _Server(("127.0.0.1", port), handler)
-        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        self._socket = socket.create_server(("127.0.0.1", port), backlog=1024)
+        self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+        self._listening = threading.Event()
+        self._loop: asyncio.AbstractEventLoop
+        self._end: asyncio.Event
+        self.follow(script)
+
+    def follow(self, script: Sequence[Rule]) -> None:
+        """Answer by another script from now on."""
+        rules: dict[tuple[str, str], list[tuple[int, Rule]]] = defaultdict(list)
+        for number, rule in enumerate(script):
+            rules[rule["role"], rule.get("query", "*")].append((number, rule))
+        self._rules = dict(rules)
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self.serve, daemon=True)
         self._thread.start()
+        self._listening.wait()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
+        self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join()
-        self._http.server_close()
 
     def serve(self) -> None:
-        """Answer until shut down."""
-        self._http.serve_forever(poll_interval=0.02)
+        """Answer until the end of the ``with`` block, or for ever."""
+        asyncio.run(self._serve())
 
     def count(self, role: str) -> int:
         """Return how often an agent has asked."""
@@ -86,71 +95,79 @@ class ScriptedServer:
             "format": request.get("response_format", {}).get("type", "text"),
             "messages": messages,
         }
-        with self._lock:
-            self.calls.append(call)
-            if self._log:
-                with self._log.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(call) + "\n")
-            if key != KEY:
-                return {"status": 401, "message": "Incorrect API key provided"}
-            if call["format"] not in (*self._formats, "text"):
-                return {"status": 400, "message": "response_format is not supported"}
-            return self._step(call)
+        self.calls.append(call)
+        if self._log:
+            with self._log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(call) + "\n")
+        if key != KEY:
+            return {"status": 401, "message": "Incorrect API key provided"}
+        if call["format"] not in (*self._formats, "text"):
+            return {"status": 400, "message": "response_format is not supported"}
+        return self._step(call)
 
     def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
-        for number, rule in enumerate(self._script):
-            if _fits(rule, call):
-                place = number, call["query"], call["code"]
+        role, query = call["role"], call["query"]
+        candidates = [*self._rules.get((role, query), ()), *self._rules.get((role, "*"), ())]
+        for number, rule in sorted(candidates, key=lambda candidate: candidate[0]):
+            if rule.get("code", "") in call["code"]:
+                place = number, query, call["code"]
                 turn = self._turns[place]
                 self._turns[place] += 1
                 step: Mapping[str, Any] = rule["steps"][min(turn, len(rule["steps"]) - 1)]
                 return step
-        return {"status": 404, "message": f"nothing is scripted for {call['role']}"}
+        return {"status": 404, "message": f"nothing is scripted for {role}"}
 
+    async def _serve(self) -> None:
+        self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()
+        async with await asyncio.start_server(self._converse, sock=self._socket):
+            self._listening.set()
+            await self._end.wait()
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection, one after the other."""
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                path, headers = _read_head(head)
+                body = await reader.readexactly(int(headers["content-length"]))
+                writer.write(await self._respond(path, headers, body))
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass  # the client hung up, as those do whose patience ends
+        except asyncio.CancelledError:
+            pass  # the server's end; asyncio's streams would print it as a failure
+        finally:
+            writer.close()
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Stay quiet: clients that time out hang up."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    scripted: ScriptedServer
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        key = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        step = self.scripted.answer(request, key)
-        time.sleep(step.get("delay_s", 0))
+    async def _respond(self, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+        if path != "/v1/chat/completions":
+            return _failure({"status": 404, "message": f"there is nothing at {path}"})
+        request = json.loads(body)
+        step = self.answer(request, headers.get("authorization", "").removeprefix("Bearer "))
+        await asyncio.sleep(step.get("delay_s", 0))
         if "status" in step:
-            body = {"error": {"message": step.get("message", "scripted"), "type": "scripted"}}
-            self._send(step["status"], body, step.get("retry_after"))
-        else:
-            self._send(200, _completion(request, _text(step, request)))
-
-    def _send(self, status: int, body: object, retry_after: str | None = None) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        if retry_after:
-            self.send_header("Retry-After", retry_after)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
+            return _failure(step)
+        return _http(HTTPStatus.OK, _completion(request, _text(step, request)))
 
 
-def _fits(rule: Rule, call: Mapping[str, Any]) -> bool:
-    return (
-        rule["role"] == call["role"]
-        and rule.get("query", "*") in ("*", call["query"])
-        and rule.get("code", "") in call["code"]
-    )
+def _read_head(head: bytes) -> tuple[str, dict[str, str]]:
+    """Return the path and the headers of a request."""
+    first, *lines = head.decode("latin-1").rstrip().split("\r\n")
+    named = (line.partition(":") for line in lines)
+    return first.split()[1], {name.lower(): value.strip() for name, _, value in named}
+
+
+def _failure(step: Mapping[str, Any]) -> bytes:
+    body = {"error": {"message": step.get("message", "scripted"), "type": "scripted"}}
+    return _http(step["status"], body, step.get("retry_after"))
+
+
+def _http(status: int, body: object, retry_after: str | None = None) -> bytes:
+    content = json.dumps(body).encode()
+    lines = [f"HTTP/1.1 {status} -", "Content-Type: application/json"]
+    lines += [f"Content-Length: {len(content)}"]
+    lines += [f"Retry-After: {retry_after}"] if retry_after else []
+    return "\r\n".join([*lines, "", ""]).encode() + content
 
 
 def _text(step: Mapping[str, Any], request: Mapping[str, Any]) -> str:

@@ -119,7 +119,7 @@ def test_new_queries_cost_only_their_own_pairs(world: World, model: ScriptedServ
     assert world.run("annotate").returncode == 0
     asked = len(model.calls)
     added = Case("turn a string around", CASES["clear_match"].code + "\n", ())
-    model._script = [*script(), screened("clear_match") | {"query": added.query}]
+    model.follow([*script(), screened("clear_match") | {"query": added.query}])
     world._lines(
         "queries",
         [

@@ -1,0 +1,183 @@
+"""Chat completions of providers that speak OpenAI's protocol: litellm translates, aiohttp carries.
+
+``litellm.acompletion`` takes 4 ms of CPU a call, for its loggers, its search for a price and the
+provider's SDK, so that two cores keep less than half of 256 requests of a second's latency in the
+air. Here litellm does what it alone knows: a provider's address, key, parameters, replies, errors
+and prices.
+
+To add a provider, name it in ``PROVIDERS``: a test holds its requests and replies against those
+of ``litellm.acompletion``.
+"""
+
+import json
+import os
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+
+if TYPE_CHECKING:
+    import aiohttp
+
+PROVIDERS = (
+    "openai", "deepseek", "hosted_vllm", "litellm_proxy", "together_ai", "deepinfra",
+    "fireworks_ai", "nvidia_nim", "xai",
+)  # fmt: skip
+_ONLY_OF_THE_SDK = {"OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"}
+
+Message = dict[str, str]
+
+
+class ChatCompletions:
+    """Requests to one model; raises litellm's exceptions, as ``litellm.acompletion`` does.
+
+    Args:
+        litellm: The module.
+        model: litellm's name of the model.
+        base_url: The server's address, None for the provider's own.
+        key: The key, None for the one that litellm finds; ``self.key`` is what is sent.
+    """
+
+    def __init__(
+        self, litellm: ModuleType, model: str, base_url: str | None, key: str | None
+    ) -> None:
+        self._litellm = litellm
+        self._model, self._provider, found, base = litellm.get_llm_provider(
+            model, api_base=base_url, api_key=key
+        )
+        self._translator = litellm.utils.ProviderConfigManager.get_provider_chat_config(
+            self._model, litellm.LlmProviders(self._provider)
+        )
+        is_openai = self._provider == "openai"  # the others' keys and addresses were just found
+        self.key = self._translator.get_api_key(key) if is_openai else found or key
+        self._base_url = self._translator.get_api_base(base_url) if is_openai else base
+        self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
+        self._is_priced = _is_priced(litellm, self._model, self._provider)
+        self._session: aiohttp.ClientSession | None = None
+
+    @staticmethod
+    def suits(litellm: ModuleType, model: str) -> bool:
+        """Tell whether requests of such a model can go this way.
+
+        Raises:
+            Exception: litellm knows no provider for the model; one of its own exceptions.
+        """
+        provider = litellm.get_llm_provider(model)[1]
+        return provider in PROVIDERS and not _ONLY_OF_THE_SDK & os.environ.keys()
+
+    async def complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
+        """Return the reply as litellm's ``ModelResponse``, its price among the hidden parameters.
+
+        Args:
+            messages: The conversation.
+            parameters: OpenAI's parameters; the provider may know them by other names.
+        """
+        try:
+            url, headers, body = self._request(messages, parameters)
+            return self._response(await self._post(url, headers, body), body)
+        except Exception as error:  # noqa: BLE001 - whatever it was, litellm knows what it means
+            raise self._litellm.exception_type(
+                model=self._model, original_exception=error, custom_llm_provider=self._provider
+            ) from None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session:
+            await self._session.close()
+            self._session = None
+
+    def _request(
+        self, messages: list[Message], parameters: dict[str, Any]
+    ) -> tuple[str, dict[str, str], dict[str, Any]]:
+        """Return address, headers and body."""
+        named = {"model": self._model, "litellm_params": self._known}
+        optional = self._litellm.utils.get_optional_params(
+            model=self._model, custom_llm_provider=self._provider, messages=messages, **parameters
+        )
+        extra = optional.pop("extra_body", None) or {}
+        headers = self._translator.validate_environment(
+            headers={},
+            messages=messages,
+            optional_params=optional,
+            api_key=self.key,
+            api_base=self._base_url,
+            **named,
+        )
+        url = self._translator.get_complete_url(
+            api_base=self._base_url, api_key=self.key, optional_params=optional, **named
+        )
+        body = self._translator.transform_request(
+            messages=messages, optional_params=optional, headers=headers, **named
+        )
+        return url, headers, {**body, **extra}
+
+    async def _post(
+        self, url: str, headers: dict[str, str], body: dict[str, Any]
+    ) -> httpx.Response:
+        session = self._session or self._open(url)
+        async with session.post(url, data=json.dumps(body).encode(), headers=headers) as response:
+            content = await response.read()
+            told = response.headers.copy()
+            told.popall("Content-Encoding", None)  # aiohttp has undone it
+            return httpx.Response(response.status, headers=list(told.items()), content=content)
+
+    def _response(self, raw: httpx.Response, body: dict[str, Any]) -> Any:  # noqa: ANN401
+        if raw.is_error:
+            raise self._translator.get_error_class(raw.text, raw.status_code, raw.headers)
+        response = self._translator.transform_response(
+            model=self._model,
+            raw_response=raw,
+            model_response=self._litellm.ModelResponse(),
+            logging_obj=_Unheard(),
+            request_data=body,
+            messages=body["messages"],
+            optional_params=body,
+            litellm_params=self._known,
+            encoding=None,
+        )
+        response._hidden_params["response_cost"] = self._price_of(response)  # noqa: SLF001
+        return response
+
+    def _price_of(self, response: Any) -> float | None:  # noqa: ANN401
+        usage = getattr(response, "usage", None)
+        if usage is None or not self._is_priced:
+            return None
+        asked, said = self._litellm.cost_per_token(
+            model=self._model, custom_llm_provider=self._provider, usage_object=usage
+        )
+        return float(asked + said)
+
+    def _open(self, url: str) -> "aiohttp.ClientSession":
+        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is really asked
+
+        http_handler = import_module("litellm.llms.custom_httpx.http_handler")
+        connector = aiohttp.TCPConnector(limit=0, ssl=http_handler.get_ssl_configuration())
+        unlimited = aiohttp.ClientTimeout(total=None)
+        self._session = aiohttp.ClientSession(
+            connector=connector, timeout=unlimited, proxy=_proxy_for(url)
+        )
+        return self._session
+
+
+class _Unheard:
+    """Stands where litellm wants its logger."""
+
+    def post_call(self, *_: object, **__: object) -> None:
+        """Log nothing: prompts and keys are nobody's business."""
+
+
+def _proxy_for(url: str) -> str | None:
+    """Return the environment's proxy; aiohttp would look for it anew, in threads, at each call."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
+
+
+def _is_priced(litellm: ModuleType, model: str, provider: str) -> bool:
+    try:
+        litellm.cost_per_token(model=model, custom_llm_provider=provider)
+    except Exception:  # noqa: BLE001 - litellm raises a plain one for a model it does not know
+        return False
+    return True
