@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
+from infra.store.upgrades import UPGRADES
 
 SCHEMA_VERSION = 3
 _SCHEMA = Path(__file__).with_name("schema.sql")
@@ -111,10 +112,10 @@ class Database:
 
 
 def open_database(settings: StoreSettings) -> Database:
-    """Return the store of that folder, made when there is none.
+    """Return the store of that folder, made when there is none, brought up to date if it is older.
 
     Raises:
-        StoreVersionError: The file was made by another schema version.
+        StoreVersionError: The file was made by a schema version that this program cannot read.
         StoreLockedError: Another process holds the file.
         StoreError: The folder cannot be made, or the file is no store of ours.
     """
@@ -147,6 +148,10 @@ def _checked_identity(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
             "with --store"
         )
     version, store_id = row
+    while version in UPGRADES:
+        connection.execute(UPGRADES[version])
+        version += 1
+        connection.execute("UPDATE meta SET schema_version = ?", [version])
     if version != SCHEMA_VERSION:
         raise StoreVersionError(
             f"{file} has schema version {version}, this program reads version {SCHEMA_VERSION}; "

@@ -244,6 +244,22 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
     assert benchmarks.find_evaluation(database, "x", "key-c") is None
 
 
+def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database) -> None:
+    annotations.record_recipe(database, "earlier", {"model": "m"}, demo=False)
+    candidates.record_search(database, "earlier", "c", ["minilm"], 5)
+    with database.transaction() as tx:
+        tx.execute("ALTER TABLE recipes DROP COLUMN used_at")
+        tx.execute("ALTER TABLE searches DROP COLUMN pool")
+        tx.execute("UPDATE meta SET schema_version = 2")
+    upgraded = open_database(database.settings)
+    assert upgraded.store_id == database.store_id
+    assert annotations.load_recipe(upgraded, "earlier") == {"model": "m"}
+    assert candidates.pools_of(upgraded, "c") == []
+    annotations.record_recipe(upgraded, "later", {"model": "n"}, demo=False)
+    assert annotations.load_recipe(upgraded, "later") == {"model": "n"}
+    assert open_database(database.settings) == upgraded
+
+
 def test_a_store_of_another_schema_version_is_refused_untouched(database: Database) -> None:
     with database.transaction() as tx:
         tx.execute("UPDATE meta SET schema_version = 999")
