@@ -172,7 +172,7 @@ class LlmSandbox:
             return None
         from llm_sandbox.pool import PoolConfig, create_pool_manager  # noqa: PLC0415 - optional
 
-        config = PoolConfig(max_pool_size=callers, min_pool_size=min(callers, 2))
+        config = PoolConfig(max_pool_size=callers, min_pool_size=callers)
         return create_pool_manager(backend="docker", config=config, **self._options)
 
     def session(self, pool: Any) -> Any:
