@@ -10,7 +10,6 @@ places).
 import argparse
 import importlib
 import importlib.util
-import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ from tasks.metrics import evaluate, mean
 from tasks.retrievers import Rankings
 from tasks.sources.cosqa import CosqaSource
 from tasks.vector_files import Vectors
+from tests.bench.measure import cosqa_data
 
 LEXICAL = ("bag-of-words", "tf-idf", "bm25")
 WITH_ENCODER = ("minilm", "bm25+minilm")
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--without-encoder", action="store_true")
     methods = LEXICAL if parser.parse_args().without_encoder else LEXICAL + WITH_ENCODER
     warnings.simplefilter("ignore")
-    benchmark = development_benchmark(Path(os.environ["COSQA_DATA"]))
+    benchmark = development_benchmark(cosqa_data())
     qrels: dict[str, dict[str, float]] = {}
     for label in benchmark.labels:
         qrels.setdefault(label.query_id, {})[label.code_id] = label.relevance

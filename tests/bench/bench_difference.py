@@ -18,6 +18,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.bench.measure import cosqa_data
 from tests.fakes.llm_server import KEY
 from tests.fakes.word_counter import WordCounter
 
@@ -61,6 +62,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--top-k", type=int, default=10)
     options = parser.parse_args()
+    data = cosqa_data()
     with ExitStack() as stack:
         folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         if "COSQA_LLM__MODEL" not in os.environ:
@@ -70,7 +72,7 @@ def main() -> None:
                 "COSQA_LLM__BASE_URL": model.base_url,
                 "COSQA_LLM__API_KEY": KEY,
             }
-        compare(os.environ["COSQA_DATA"], folder.resolve(), options.queries, options.top_k)
+        compare(str(data), folder.resolve(), options.queries, options.top_k)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from infra.settings import GateSettings, SandboxSettings
 from sandbox.base import Sandbox
 from sandbox.registry import make_sandbox
 from tests.agents.cosqa import Scripted, scripted_pairs
+from tests.bench.measure import cosqa_data
 from tests.bench.regressions import Behaviour, behaviour, functions
 
 GATES = GateSettings()
@@ -170,7 +171,9 @@ def main() -> None:
     """Read the options and run."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--functions", type=int, default=200)
-    asyncio.run(bench(parser.parse_args().functions))
+    options = parser.parse_args()
+    cosqa_data()
+    asyncio.run(bench(options.functions))
 
 
 if __name__ == "__main__":

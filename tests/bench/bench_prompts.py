@@ -27,6 +27,7 @@ from infra.settings import (
     StoreSettings,
 )
 from tests.agents.cosqa import Scripted, as_the_labels_say, scripted_pairs
+from tests.bench.measure import cosqa_data
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -69,6 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--configuration", default="paper")
     chosen: Configuration = parser.parse_args().configuration
+    cosqa_data()
     scripted = scripted_pairs()
     found = asyncio.run(sizes_by_role(scripted, chosen))
     table = Table(title=f"{chosen}: {len(scripted)} pairs", title_justify="left")

@@ -6,15 +6,14 @@ good test makes of mutants.
 """
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from agents.scaffolding import scaffolded
 from infra.records import Code
 from infra.settings import GateSettings
 from sandbox.base import Box
+from tests.bench.measure import cosqa_data
 
 _MARK = "behaviour:"
 SHOWN = """
@@ -77,7 +76,7 @@ class Behaviour(NamedTuple):
 
 def functions() -> Iterator[Code]:
     """Yield the functions of CoSQA's code base that are no methods, each once."""
-    file = Path(os.environ["COSQA_DATA"]) / "code_idx_map.txt"
+    file = cosqa_data() / "code_idx_map.txt"
     for text in json.loads(file.read_text("utf-8")):
         if "self" not in text and "(cls" not in text:
             yield Code.of(text)

@@ -13,7 +13,6 @@ import ast
 import asyncio
 import builtins
 import json
-import os
 import symtable
 import warnings
 from collections import Counter
@@ -28,6 +27,7 @@ from infra.settings import SandboxSettings
 from sandbox.base import Box
 from sandbox.imports import distribution_for
 from sandbox.registry import make_sandbox
+from tests.bench.measure import cosqa_data
 
 KNOWN_SHARES = {"loads as it is": "22.8%", "loads as it is or mended": "40.7%"}
 ALWAYS_THERE = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__"}
@@ -160,11 +160,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--without", nargs="*", default=["tensorflow", "torch"])
     options = parser.parse_args()
-    folder = os.environ.get("COSQA_DATA")
-    if not folder:
-        parser.error("set COSQA_DATA to the folder with cosqa-dev.json")
+    folder = cosqa_data()
     warnings.simplefilter("ignore", SyntaxWarning)  # of other people's functions
-    Console(width=110).print(asyncio.run(report(Path(folder), set(options.without))))
+    Console(width=110).print(asyncio.run(report(folder, set(options.without))))
 
 
 if __name__ == "__main__":
