@@ -7,7 +7,7 @@ Time in the system is that of memory, and depends on what else the machine does.
 
     python -m tests.bench.bench_metrics [--queries N] [--rounds N]
 
-ranx comes with ``pip install ranx``; a library that is not installed is passed over.
+ranx comes with ``pip install -e '.[rivals]'``; a library that is not installed is passed over.
 """
 
 import argparse

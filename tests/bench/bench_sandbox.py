@@ -1,6 +1,6 @@
 """How fast pairs are executed: this sandbox, ``docker run --rm`` and llm-sandbox.
 
-    pip install -e '.[bench]'
+    pip install -e '.[rivals]'
     python -m tests.bench.bench_sandbox [--pairs 8] [--rounds 3] [--callers 1 2 4 8]
 
 A pair is seven executions in a box that is then thrown away: a program, its repeat under another
@@ -181,7 +181,7 @@ def main() -> None:
     try:
         rivals = [LlmSandbox(pooled=pooled) for pooled in (False, True)[: 2 - options.skip_pool]]
     except ImportError:
-        print("llm-sandbox is not installed and left out; see the extra `bench`")
+        print("llm-sandbox is not installed and left out; see the extra `rivals`")
         rivals = []
     console = Console(width=120)
     console.print(latencies(options.times, rivals))
