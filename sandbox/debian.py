@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from sandbox.base import InstallResult
-from sandbox.installing import PACKAGES, Plan, hosts_of, proxies
+from sandbox.installing import PACKAGES, Plan, failure, hosts_of, proxies
 
 APT = "apt:"
 _ROOT = f"{PACKAGES}/.debian"
@@ -21,7 +21,6 @@ ENVIRONMENT = {
     "LD_LIBRARY_PATH": ":".join(_LIBRARIES),
     "PATH": f"/usr/local/bin:/usr/bin:/bin:{_ROOT}/usr/bin",
 }
-_MESSAGE_CHARACTERS = 1000
 _SCRIPT = f"""
 set -e
 . /etc/os-release
@@ -76,9 +75,7 @@ def plan(packages: Sequence[str], mirror: str) -> Plan:
 def outcome(status: int, output: str, seconds: float) -> InstallResult:
     """Return the result that the script's exit status and output stand for."""
     if status != 0:
-        errors = [line for line in output.splitlines() if line.startswith("E: ")]
-        message = "\n".join(errors) or output.strip() or f"apt ended with status {status}"
-        return InstallResult(ok=False, message=message[-_MESSAGE_CHARACTERS:], seconds=seconds)
+        return failure("apt", "E: ", status, output, seconds)
     archives = re.findall(r"^unpacked ([^_]+)_([^_]+)_", output, re.MULTILINE)
     installed = tuple(f"{APT}{name}=={version}" for name, version in archives)
     return InstallResult(ok=True, installed=installed, seconds=seconds)

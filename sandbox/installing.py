@@ -196,9 +196,14 @@ def archive_of(certificates: Path) -> bytes:
 def outcome(status: int, output: str, seconds: float) -> InstallResult:
     """Return the result that pip's exit status and output stand for."""
     if status != 0:
-        errors = [line for line in output.splitlines() if line.startswith("ERROR:")]
-        message = "\n".join(errors) or output.strip() or f"pip ended with status {status}"
-        return InstallResult(ok=False, message=message[-_MESSAGE_CHARACTERS:], seconds=seconds)
+        return failure("pip", "ERROR:", status, output, seconds)
     words = re.findall(r"^Successfully installed (.+)$", output, re.MULTILINE)
     installed = tuple("==".join(word.rsplit("-", 1)) for word in " ".join(words).split())
     return InstallResult(ok=True, installed=installed, seconds=seconds)
+
+
+def failure(tool: str, mark: str, status: int, output: str, seconds: float) -> InstallResult:
+    """Return the result of a tool that failed: its lines with that mark, or all that it said."""
+    errors = [line for line in output.splitlines() if line.startswith(mark)]
+    message = "\n".join(errors) or output.strip() or f"{tool} ended with status {status}"
+    return InstallResult(ok=False, message=message[-_MESSAGE_CHARACTERS:], seconds=seconds)
