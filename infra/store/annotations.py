@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from infra.records import Annotation, Code, Grade, Label, Pair, Query, Record
+from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
 
 _PAIR = ("query_id", "code_id", "recipe_id")
@@ -44,12 +45,10 @@ def recipe_ids(database: Database) -> list[str]:
 
 def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
     """Store the texts of pairs that no collection holds, so that their labels can be audited."""
-    queries = {pair.query.query_id: pair.query.text for pair in pairs}
-    codes = {pair.code.code_id: pair.code.text for pair in pairs}
+    queries = {pair.query.query_id: pair.query for pair in pairs}
+    codes = {pair.code.code_id: pair.code for pair in pairs}
     with database.transaction() as tx:
-        for table, key, texts in (("queries", "query_id", queries), ("codes", "code_id", codes)):
-            rows = [{key: name, "text": text} for name, text in texts.items()]
-            tx.insert(table, rows, on_conflict="ignore")
+        insert_texts(tx, queries.values(), codes.values())
 
 
 def load_pairs(database: Database, pairs: Sequence[tuple[str, str]]) -> list[Pair]:

@@ -1,6 +1,6 @@
 """Tables of the collect stage: collections with queries, codes and the sources' own labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from infra.records import Code, Collected, Label, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
@@ -87,12 +87,24 @@ def _insert_content(tx: Transaction, collection: str, content: Collected) -> Non
     )
 
 
-def _insert_queries(tx: Transaction, collection: str, queries: Sequence[Query]) -> None:
+def insert_texts(
+    tx: Transaction, queries: Iterable[Query] = (), codes: Iterable[Code] = ()
+) -> None:
+    """Enter the texts of queries and codes that are not there yet."""
     tx.insert(
         "queries",
         [{"query_id": query.query_id, "text": query.text} for query in queries],
         on_conflict="ignore",
     )
+    tx.insert(
+        "codes",
+        [{"code_id": code.code_id, "text": code.text} for code in codes],
+        on_conflict="ignore",
+    )
+
+
+def _insert_queries(tx: Transaction, collection: str, queries: Sequence[Query]) -> None:
+    insert_texts(tx, queries=queries)
     tx.insert(
         "collection_queries",
         [
@@ -108,11 +120,7 @@ def _insert_queries(tx: Transaction, collection: str, queries: Sequence[Query]) 
 
 
 def _insert_codes(tx: Transaction, collection: str, codes: Sequence[Code]) -> None:
-    tx.insert(
-        "codes",
-        [{"code_id": code.code_id, "text": code.text} for code in codes],
-        on_conflict="ignore",
-    )
+    insert_texts(tx, codes=codes)
     tx.insert(
         "collection_codes",
         [
