@@ -82,7 +82,8 @@ class Wire:
 
     async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
         litellm, model = _litellm(), self._settings.model.replace("embedded/", "openai/", 1)
-        if self._completions is None and ChatCompletions.suits(litellm, model):
+        is_new = self._completions is None and self not in _wires
+        if is_new and ChatCompletions.suits(litellm, model):
             self._completions = ChatCompletions(litellm, model, self._base_url, self._key)
         if self._completions:
             return await self._completions.complete(messages, parameters)
