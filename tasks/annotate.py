@@ -16,8 +16,8 @@ from prefect.futures import PrefectFuture
 from prefect.logging import get_run_logger
 
 from agents import Endpoint, build_committee, recipe_of
-from agents.configurations import PLANS
-from agents.embedded import embedded_server, find_model_file
+from agents.committee.configurations import PLANS
+from agents.llm.embedded import embedded_server, find_model_file
 from infra.errors import BudgetExhaustedError, LanguageModelError, ModelUnavailableError
 from infra.identity import digest_of
 from infra.records import Annotation, Pair, Record

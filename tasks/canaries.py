@@ -12,7 +12,7 @@ from itertools import count
 
 from prefect.artifacts import create_markdown_artifact
 
-from agents.mutants import mutants_of
+from agents.gates.mutation import mutants_of
 from infra.errors import CanaryError
 from infra.markdown import markdown_table
 from infra.records import Annotation, Code, Pair, Query, Record

@@ -7,8 +7,8 @@ stands in the store, and so does everything that was said and run for it.
 import asyncio
 from collections.abc import Iterator, Sequence
 
-from agents.recipe import ALGORITHM
-from agents.replay import replayed
+from agents.committee.recipe import ALGORITHM
+from agents.committee.replay import replayed
 from infra.errors import ReplayError
 from infra.identity import digest_of
 from infra.records import Annotation, Pair, Record

@@ -5,9 +5,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from infra.languages.python.functions import Function, functions_of
 from infra.records import Code
 from tasks.rules.testable import why_untestable
-from tasks.sources.functions import Function, functions_of
 from tasks.sources.python_files import PythonFiles, module_of, read_python
 
 UNREADABLE = "file does not parse"

@@ -1,7 +1,7 @@
 """Functions that come as texts, without a file around them."""
 
+from infra.languages.python.functions import Function, functions_of
 from infra.records import Code
-from tasks.sources.functions import Function, functions_of
 
 
 def parsed_code(text: str, origin: str, name: str = "") -> Code:

@@ -9,12 +9,12 @@ import pytest
 from pydantic import SecretStr
 
 from agents import Committee, build_committee
-from agents.endpoint import Endpoint
 from agents.evidence import Evidence
-from agents.language_model import LanguageModel
-from agents.ledger import Ledger
-from agents.replies import ReplyStore
-from agents.screener import Screener
+from agents.llm.cache import ReplyStore
+from agents.llm.client import LanguageModel
+from agents.llm.endpoint import Endpoint
+from agents.llm.rate_limit import Ledger
+from agents.roles.screener import Screener
 from infra.records import Code, Pair, Query
 from infra.settings import (
     AnnotationSettings,

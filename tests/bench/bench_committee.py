@@ -29,7 +29,7 @@ from pathlib import Path
 
 import psutil
 
-from agents.scaffolding import scaffolded
+from infra.languages.python.scaffolding import scaffolded
 from infra.records import Annotation, Pair
 from infra.settings import SandboxSettings
 from sandbox.base import Box, Sandbox

@@ -17,10 +17,10 @@ from statistics import fmean, median, quantiles
 from typing import NamedTuple
 
 from agents.evidence import Draft
-from agents.gates import Gatekeeper
-from agents.mistakes import Kind
-from agents.mutants import mutants_of
-from agents.scaffolding import scaffolded
+from agents.gates.mutation import mutants_of
+from agents.gates.validator import Gatekeeper
+from infra.languages.python.mutation_operators import Kind
+from infra.languages.python.scaffolding import scaffolded
 from infra.records import Code, OracleReport, Outcome, Pair, Query
 from infra.settings import GateSettings, SandboxSettings
 from sandbox.base import Sandbox

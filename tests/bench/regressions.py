@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from agents.scaffolding import scaffolded
+from infra.languages.python.scaffolding import scaffolded
 from infra.records import Code
 from infra.settings import GateSettings
 from sandbox.base import Box

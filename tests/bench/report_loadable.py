@@ -22,7 +22,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from agents.scaffolding import scaffolded
+from infra.languages.python.scaffolding import scaffolded
 from infra.settings import SandboxSettings
 from sandbox.base import Box
 from sandbox.imports import distribution_for

@@ -1,0 +1,165 @@
+"""Judging again from what is stored: no model is asked, nothing runs, the algorithm decides anew.
+
+Replies and runs are taken in the order in which they were made. What the agents make of them is
+derived by the same code as the first time: replies are read, programs are scrutinised, mutants are
+made and counted, labels and grades follow.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from agents.committee.factory import assembled
+from agents.evidence import Evidence
+from agents.gates.gates import Gate
+from agents.llm.prompt import Prompt
+from agents.llm.structured_output import ReplyType, read
+from infra.errors import (
+    BoxLostError,
+    ModelUnavailableError,
+    PromptDeclinedError,
+    UnreadableReplyError,
+)
+from infra.records import (
+    Annotation,
+    Execution,
+    ExecutionResult,
+    LanguageModelCall,
+    OracleReport,
+    Pair,
+    Role,
+)
+from infra.settings import Settings
+from sandbox.base import CLOCK, Box, InstallResult
+
+
+async def replayed(
+    pair: Pair,
+    annotation: Annotation,
+    settings: Settings,
+    distribution_for: Callable[[str], str],
+) -> Annotation:
+    """Return the annotation as the algorithm derives it from the stored one's evidence.
+
+    Args:
+        pair: The pair that was judged.
+        annotation: What was stored of it.
+        settings: Configuration, rounds, gates and limits of the recipe.
+        distribution_for: The distribution that provides a top-level module.
+    """
+    committee = assembled(
+        settings,
+        annotation.recipe_id,
+        RecordedSandbox(annotation.executions),
+        distribution_for,
+        RecordedModel(annotation.calls, settings.llm.max_code_characters),
+    )
+    return await committee.judge(pair)
+
+
+class RecordedModel:
+    """Says again what was said."""
+
+    def __init__(self, calls: Sequence[LanguageModelCall], code_limit: int) -> None:
+        self.code_limit = code_limit
+        self._calls = deque(calls)
+
+    async def ask(
+        self,
+        role: Role,
+        prompt: Prompt,  # noqa: ARG002 - the protocol's
+        reply_type: type[ReplyType],
+        evidence: Evidence,
+    ) -> ReplyType:
+        """Return the next reply; see ``LanguageModel.ask`` for the errors.
+
+        Raises:
+            ModelUnavailableError: No such reply is stored: the pair broke off here, or the
+                algorithm is another one.
+        """
+        while self._calls and self._calls[0].role == role:
+            call = self._calls.popleft()
+            evidence.calls.append(call)
+            if call.status == "refused":
+                raise PromptDeclinedError(call.error)
+            if call.status == "unavailable":
+                raise ModelUnavailableError(call.error)
+            try:
+                return read(call.reply, reply_type)
+            except ValueError as error:
+                problem = str(error)
+                if not (self._calls and self._calls[0].attempt > call.attempt):
+                    raise UnreadableReplyError(problem) from None
+        raise ModelUnavailableError(f"no reply of the {role} is stored")
+
+    async def close(self) -> None:
+        """Hold nothing."""
+
+
+class RecordedSandbox:
+    """Boxes in which everything happens as it happened."""
+
+    def __init__(self, executions: Sequence[Execution]) -> None:
+        self._executions = executions
+
+    async def check(self) -> str:
+        """Return what stands for engine and image."""
+        return "recorded"
+
+    def box(self, code: str) -> AbstractAsyncContextManager[Box]:  # noqa: ARG002 - the protocol's
+        """Return a box over the recorded runs."""
+        return self._box()
+
+    async def close(self) -> None:
+        """Hold nothing."""
+
+    @asynccontextmanager
+    async def _box(self) -> AsyncIterator[Box]:
+        yield RecordedBox(self._executions)
+
+
+class RecordedBox:
+    """A box that gives the recorded results, one after the other."""
+
+    def __init__(self, executions: Sequence[Execution]) -> None:
+        self._waiting = deque(executions)
+        self._last = ExecutionResult(outcome="killed")
+        self._oracle = OracleReport()
+        self._trials = 0
+
+    async def install(self, requirements: Sequence[str]) -> InstallResult:
+        """Succeed where a later run had the requirements."""
+        had = {name for execution in self._waiting for name in execution.requirements}
+        return InstallResult(ok=had.issuperset(requirements), installed=tuple(requirements))
+
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        clock: float = CLOCK,  # noqa: ARG002 - the protocol's
+        code: str | None = None,
+        timeout_s: float | None = None,  # noqa: ARG002 - the protocol's
+    ) -> ExecutionResult:
+        """Return what the program did: at first, again, or on the next mutant.
+
+        Raises:
+            BoxLostError: That run is not recorded: the box failed, or the algorithm is another one.
+        """
+        if code is not None:
+            return self._next_trial()
+        if hash_seed:
+            differs = Gate.REPEATS in self._oracle.faults
+            return ExecutionResult(outcome="killed") if differs else self._last
+        if not self._waiting or self._waiting[0].program != program:
+            raise BoxLostError("no such run is stored")
+        execution = self._waiting.popleft()
+        self._last, self._trials = execution.result, 0
+        self._oracle = execution.oracle or OracleReport()
+        return self._last
+
+    def _next_trial(self) -> ExecutionResult:
+        if self._trials >= len(self._oracle.trials):
+            raise BoxLostError("no such run against a mutant is stored")
+        self._trials += 1
+        return ExecutionResult(outcome=self._oracle.trials[self._trials - 1].outcome)

@@ -1,0 +1,1 @@
+"""Checks that a test program must pass before its result counts as evidence."""

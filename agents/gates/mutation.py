@@ -1,0 +1,173 @@
+"""Semantic mutants: the code under test with one small mistake each, made from its syntax tree.
+
+A test program that cannot tell the code from its mutants tests little. Mutants are made without
+running anything, in an order that follows from the code alone (DeMillo, Lipton and Sayward, "Hints
+on test data selection", 1978).
+"""
+
+import ast
+import warnings
+from collections.abc import Iterator
+from itertools import dropwhile, islice, takewhile, zip_longest
+from types import CodeType
+
+from infra.languages.python.mutation_operators import BLUNDERS, SLIPS, Kind, Mistakes
+from infra.records import Record
+
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+_LEFT_ALONE = {"decorator_list", "returns", "annotation", "type_comment", "ctx"}
+
+
+class Mutant(Record):
+    """The code under test with one mistake.
+
+    Attributes:
+        kind: What sort of mistake.
+        line: Where, counted from 1.
+        change: The mistake as ``before → after``, for people and for the writer of tests.
+        code: The whole mutated source.
+    """
+
+    kind: Kind
+    line: int
+    change: str
+    code: str
+
+
+def mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
+    """Return at most ``limit`` mutants, as many kinds as there are, none equal to the code.
+
+    Mutants that compile to the same instructions as the code or as an earlier mutant are left out.
+    Code that does not parse as Python 3 has none.
+    """
+    return _first(limit, takewhile(_is_slip, _different_mutants(code)))
+
+
+def crude_mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
+    """Return at most ``limit`` other mutants, whose mistakes nearly any test would notice.
+
+    They are for code that has hardly anything to get wrong, such as a single call.
+    """
+    return _first(limit, dropwhile(_is_slip, _different_mutants(code)))
+
+
+def _first(limit: int, mutants: Iterator[Mutant]) -> tuple[Mutant, ...]:
+    try:
+        return tuple(islice(mutants, limit))
+    except _UNREADABLE:
+        return ()
+
+
+def _is_slip(mutant: Mutant) -> bool:
+    return mutant.kind in SLIPS
+
+
+def _different_mutants(code: str) -> Iterator[Mutant]:
+    """Yield mutants, slips before blunders, each made only when it is asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the code under test, which is not ours to mend
+        tree = ast.parse(code)
+    seen = {_instructions(ast.unparse(tree)), None}
+    for mistakes in (SLIPS, BLUNDERS):
+        for mutant in _mutants(tree, mistakes):
+            instructions = _instructions(mutant.code)
+            if instructions not in seen:
+                seen.add(instructions)
+                yield mutant
+
+
+def _mutants(tree: ast.Module, mistakes: Mistakes) -> Iterator[Mutant]:
+    """Yield mutants with the given mistakes, kind after kind in turn."""
+    made: dict[Kind, list[tuple[_Place, ast.AST]]] = {kind: [] for kind in mistakes}
+    for place in _places(tree):
+        for kind, replacements in mistakes.items():
+            made[kind] += ((place, replacement) for replacement in replacements(place.node))
+    for turn in zip_longest(*made.values()):
+        for kind, mistake in zip(made, turn, strict=True):
+            if mistake is not None:
+                place, replacement = mistake
+                yield place.mutant(tree, kind, replacement)
+
+
+class _Place:
+    """A node and where it hangs, so that it can be replaced for a moment."""
+
+    def __init__(self, parent: ast.AST, field: str, index: int | None) -> None:
+        self._parent = parent
+        self._field = field
+        self._index = index
+        self.node = self._get()
+
+    def mutant(self, tree: ast.Module, kind: Kind, replacement: ast.AST) -> Mutant:
+        before = _shown(self.node)
+        self._set(ast.copy_location(replacement, self.node))
+        try:
+            code = ast.unparse(tree)
+        finally:
+            self._set(self.node)
+        placed = self.node.iter if isinstance(self.node, ast.comprehension) else self.node
+        line = getattr(placed, "lineno", 0)
+        return Mutant(kind=kind, line=line, change=f"{before} → {_shown(replacement)}", code=code)
+
+    def _get(self) -> ast.AST:
+        value = getattr(self._parent, self._field)
+        node: ast.AST = value if self._index is None else value[self._index]
+        return node
+
+    def _set(self, node: ast.AST) -> None:
+        if self._index is None:
+            setattr(self._parent, self._field, node)
+        else:
+            getattr(self._parent, self._field)[self._index] = node
+
+
+def _places(parent: ast.AST, *, inside: bool = False) -> Iterator[_Place]:
+    """Yield the places of all statements and expressions inside functions, in reading order."""
+    for field, value in ast.iter_fields(parent):
+        if field in _LEFT_ALONE:
+            continue
+        nodes = enumerate(value) if isinstance(value, list) else [(None, value)]
+        for index, node in nodes:
+            if not isinstance(node, ast.stmt | ast.expr | ast.comprehension):
+                if isinstance(node, ast.AST):
+                    yield from _places(node, inside=inside)
+                continue
+            is_docstring = field == "body" and index == 0 and _is_text(node)
+            if inside and not is_docstring:
+                yield _Place(parent, field, index)
+            if not is_docstring:
+                within = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                yield from _places(node, inside=within)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _shown(node: ast.AST, longest: int = 80) -> str:
+    if isinstance(node, ast.comprehension):
+        return ast.unparse(node).strip()  # no statement, so it has no line of its own
+    line = ast.unparse(ast.fix_missing_locations(node)).split("\n", 1)[0]
+    return line if len(line) <= longest else f"{line[:longest]}…"
+
+
+def _instructions(source: str) -> object | None:
+    """Return what tells one compiled source from another, None when it does not compile."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return _essence(compile(source, "target.py", "exec", dont_inherit=True))
+        except _UNREADABLE:
+            return None
+
+
+def _essence(code: CodeType) -> object:
+    constants = tuple(
+        _essence(value) if isinstance(value, CodeType) else (type(value), repr(value))
+        for value in code.co_consts
+    )
+    return code.co_code, constants, code.co_names, code.co_varnames

@@ -1,0 +1,192 @@
+"""What a test program's text gives away before it is run: the gates that need no box."""
+
+import ast
+import warnings
+from collections.abc import Iterator
+from itertools import chain
+
+from agents.gates.gates import Gate
+from infra.languages.python.assertions import assertions_in, is_weak
+from infra.languages.python.imports import DottedNames
+from infra.languages.python.scaffolding import DUMMY
+
+_TARGET = "target"
+_BROAD = {"AssertionError", "Exception", "BaseException"}
+_PATCHES = {"unittest.mock.patch", "unittest.mock.patch.object", "setattr", "delattr"}
+_CHANCE = ("random.", "numpy.random.")
+_OUTSIDE = (
+    "time.time", "time.monotonic", "time.perf_counter", "time.localtime", "time.gmtime",
+    "time.ctime", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
+    "datetime.date.today", "secrets.", "uuid.uuid1", "uuid.uuid4", "os.urandom", "os.getpid",
+    "socket.", "requests.", "urllib.request.", "http.client.",
+)  # fmt: skip
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def faults_of(program: str, code: str) -> dict[Gate, str]:
+    """Return the gates that a program fails by its text alone, with what is wrong.
+
+    Args:
+        program: The test program.
+        code: The code under test, which the program imports as ``target``.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a program that is not ours to mend
+            tree = ast.parse(program)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return {Gate.READABLE: f"the program is no Python 3.11: {error}"}
+    names = DottedNames(tree)
+    found = {
+        Gate.LEAVES_TARGET_ALONE: _meddling(tree, names, names_defined_by(code)),
+        Gate.LETS_ASSERTIONS_FAIL: _swallowing(tree),
+        Gate.DEMANDS_VALUES: _weakness(tree),
+        Gate.NEEDS_NOTHING_OUTSIDE: _dependence(tree, names),
+    }
+    return {gate: fault for gate, fault in found.items() if fault}
+
+
+def names_defined_by(code: str) -> frozenset[str]:
+    """Return the names that the code under test binds at its top level; none if it is no Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            body = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    return frozenset(name for statement in body for name in _bound_by(statement))
+
+
+def _bound_by(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, Function | ast.ClassDef):
+        yield statement.name
+    elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def _imported_by(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        yield from (alias.asname or alias.name for alias in statement.names)
+
+
+def _meddling(tree: ast.Module, names: DottedNames, own: frozenset[str]) -> str:
+    """Say what of the target the program defines anew, replaces or never imports."""
+    for statement in _outside_classes(tree):
+        if not _comes_from_target(statement, names):
+            bound = chain(_bound_by(statement), _imported_by(statement))
+            for name in own.intersection(bound):
+                return f"line {statement.lineno} defines {name}, which is the code under test"
+    places = (_TARGET, f"{_TARGET}.{DUMMY}")
+    replaced = {f"{place}.{name}" for place in places for name in own}
+    replaced.add(f"sys.modules['{_TARGET}']")
+    for node in ast.walk(tree):
+        if changed := replaced.intersection(_changed_by(node, names)):
+            return f"line {getattr(node, 'lineno', 0)} replaces {min(changed)}"
+    return "" if _imports_target(tree) else "the program does not import the code from target"
+
+
+def _outside_classes(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield all statements but those of classes: a stand-in may have methods of any name."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        if not isinstance(child, ast.ClassDef):
+            yield from _outside_classes(child)
+
+
+def _comes_from_target(statement: ast.stmt, names: DottedNames) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return statement.module == _TARGET
+    value = getattr(statement, "value", None)
+    return value is not None and names.of(value).startswith(f"{_TARGET}.")
+
+
+def _changed_by(node: ast.AST, names: DottedNames) -> Iterator[str]:
+    """Yield the dotted names that a statement assigns or a call patches."""
+    if isinstance(node, ast.Assign | ast.Delete):
+        for target in node.targets:
+            dotted = isinstance(target, ast.Attribute)
+            yield names.of(target) if dotted else ast.unparse(target)
+    elif isinstance(node, ast.Call) and names.of(node.func) in _PATCHES:
+        words = [
+            part.value if isinstance(part, ast.Constant) else names.of(part)
+            for part in node.args[:2]
+        ]
+        yield ".".join(str(word) for word in words)
+        yield from (str(word) for word in words[:1])
+
+
+def _imports_target(tree: ast.Module) -> bool:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == _TARGET:
+            return True
+        if isinstance(node, ast.Import) and any(alias.name == _TARGET for alias in node.names):
+            return True
+    return False
+
+
+def _swallowing(tree: ast.Module) -> str:
+    """Say where a failing assertion would be caught."""
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, Function)}
+    for node in ast.walk(tree):
+        if _catches_assertions(node) and any(_asserts(part, defined) for part in node.body):  # type: ignore[attr-defined]
+            return f"line {node.lineno} catches the failure of an assertion"  # type: ignore[attr-defined]
+    return ""
+
+
+def _catches_assertions(node: ast.AST) -> bool:
+    if isinstance(node, ast.Try):
+        return any(_is_broad(handler.type) and not _raises(handler) for handler in node.handlers)
+    if not isinstance(node, ast.With):
+        return False
+    return any(
+        isinstance(call := item.context_expr, ast.Call)
+        and ast.unparse(call.func).endswith("suppress")
+        and any(_is_broad(argument) for argument in call.args)
+        for item in node.items
+    )
+
+
+def _is_broad(caught: ast.expr | None) -> bool:
+    if isinstance(caught, ast.Tuple):
+        return any(_is_broad(part) for part in caught.elts)
+    return caught is None or ast.unparse(caught) in _BROAD
+
+
+def _raises(handler: ast.ExceptHandler) -> bool:
+    return any(isinstance(node, ast.Raise | ast.Assert) for node in ast.walk(handler))
+
+
+def _asserts(statement: ast.AST, defined: set[str]) -> bool:
+    """Tell a statement that holds an assertion, or calls a function of the program's own."""
+    if any(True for _ in assertions_in(statement)):
+        return True
+    called = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
+    return any(isinstance(function, ast.Name) and function.id in defined for function in called)
+
+
+def _weakness(tree: ast.Module) -> str:
+    assertions = list(assertions_in(tree))
+    if not assertions:
+        return "the program asserts nothing"
+    if all(is_weak(assertion) for assertion in assertions):
+        return (
+            "every assertion is a tautology or asks only for a type or for anything but None: "
+            f"{ast.unparse(assertions[0])[:100]}"
+        )
+    return ""
+
+
+def _dependence(tree: ast.Module, names: DottedNames) -> str:
+    """Say which clock, network or chance the program asks."""
+    called = {
+        (node.lineno, names.of(node.func)) for node in ast.walk(tree) if isinstance(node, ast.Call)
+    }
+    seeded = any(name.endswith((".seed", ".Random", ".default_rng")) for _, name in called)
+    outside = _OUTSIDE if seeded else (*_OUTSIDE, *_CHANCE)
+    for line, name in sorted(called):
+        if any(name == place or name.startswith(place) for place in outside):
+            return f"line {line} depends on {name}, which gives another answer on another run"
+    return ""

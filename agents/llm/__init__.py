@@ -1,0 +1,1 @@
+"""The language-model client: transports, structured output, retries, cache, rate limit."""

@@ -1,0 +1,178 @@
+"""The wire to language models; only this file and ``chat_completions.py`` know litellm.
+
+litellm is thin transport here: its own retries repeat what can never succeed, its cache and its
+router don't fit, its time-out is hours. What surrounds a request stands in ``language_model.py``.
+"""
+
+import asyncio
+import logging
+import os
+import time
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from agents.llm.cache import RawReply
+from agents.llm.endpoint import Endpoint
+from agents.llm.openai_transport import ChatCompletions, Message
+from agents.llm.retry import RequestError
+from agents.llm.structured_output import Dialect, format_instruction, response_format
+from infra.errors import SettingsError
+from infra.settings import LanguageModelSettings
+
+_LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
+_LONGEST_MESSAGE = 600
+
+_wires: set["Wire"] = set()  # those that have asked through litellm's clients and are not closed
+
+
+class Wire:
+    """Requests to one model, each tried once.
+
+    Args:
+        settings: Which model, with which sampling and time-out.
+        endpoint: Overrides the settings' address and key.
+    """
+
+    def __init__(self, settings: LanguageModelSettings, endpoint: Endpoint | None = None) -> None:
+        self._settings = settings
+        self._base_url = endpoint.base_url if endpoint else settings.base_url
+        key = endpoint.api_key if endpoint else settings.api_key
+        self._key = key.get_secret_value() if key else None
+        self._completions: ChatCompletions | None = None
+
+    async def request(
+        self, messages: Sequence[Message], schema: dict[str, Any], dialect: Dialect
+    ) -> RawReply:
+        """Return the model's reply.
+
+        Args:
+            messages: The standing text first.
+            schema: JSON schema of the reply, conveyed as the dialect allows.
+            dialect: What the provider is believed to understand.
+
+        Raises:
+            RequestError: No reply came; without the key, whatever the provider echoed.
+        """
+        litellm = _litellm()
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(self._settings.timeout_s):
+                response = await self._complete(*self._asked(messages, schema, dialect))
+        except TimeoutError:
+            message = f"no reply in {self._settings.timeout_s:g} s"
+            raise RequestError(408, message) from None
+        except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
+            raise self._without_key(error) from None  # its chain may hold request headers
+        return _raw_reply(response, time.monotonic() - started)
+
+    async def close(self) -> None:
+        """Close the connections; litellm's own, which wires share, when no other needs them."""
+        if self._completions:
+            await self._completions.close()
+        if self not in _wires:
+            return
+        _wires.remove(self)
+        if not _wires:
+            litellm = _litellm()
+            await litellm.close_litellm_async_clients()
+            litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
+
+    async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
+        litellm, model = _litellm(), self._settings.model.replace("embedded/", "openai/", 1)
+        is_new = self._completions is None and self not in _wires
+        if is_new and ChatCompletions.suits(litellm, model):
+            self._completions = ChatCompletions(litellm, model, self._base_url, self._key)
+        if self._completions:
+            return await self._completions.complete(messages, parameters)
+        _wires.add(self)
+        return await litellm.acompletion(
+            model=model,
+            messages=messages,
+            api_base=self._base_url,
+            api_key=self._key,
+            timeout=self._settings.timeout_s,
+            max_retries=0,
+            **parameters,
+        )
+
+    def _asked(
+        self, messages: Sequence[Message], schema: dict[str, Any], dialect: Dialect
+    ) -> tuple[list[Message], dict[str, Any]]:
+        """Return messages and parameters; None is a value that some providers refuse."""
+        standing = messages[0]["content"] + format_instruction(dialect.rung, schema)
+        parameters = {
+            "max_tokens": self._settings.max_tokens,
+            "temperature": self._settings.temperature if dialect.temperature else None,
+            "response_format": response_format(dialect.rung, schema),
+        }
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return [{"role": "system", "content": standing}, *messages[1:]], given
+
+    def _without_key(self, error: Any) -> RequestError:  # noqa: ANN401 - litellm has no types
+        message = str(error)
+        key = self._completions.key if self._completions else self._key
+        if key:
+            message = message.replace(key, "***")
+        headers = getattr(error, "litellm_response_headers", None) or {}
+        return RequestError(
+            status=int(getattr(error, "status_code", None) or 500),
+            message=message[:_LONGEST_MESSAGE],
+            kind=type(error).__name__,
+            retry_after=headers.get("retry-after"),
+        )
+
+
+def check_model(settings: LanguageModelSettings) -> None:
+    """See that litellm can make requests of such a model, without making one.
+
+    Raises:
+        SettingsError: No provider has a model of that name, or its key is nowhere to be found.
+    """
+    if settings.is_demo or (settings.api_key and settings.base_url):
+        return
+    litellm = _litellm()
+    try:
+        litellm.get_llm_provider(settings.model, api_base=settings.base_url)
+    except tuple(litellm.LITELLM_EXCEPTION_TYPES):
+        raise SettingsError(
+            f"llm.model {settings.model}: no provider is known for it; litellm's names are "
+            "provider/model, such as openai/gpt-4o-mini, anthropic/claude-3-5-haiku-latest or "
+            "ollama/qwen2.5-coder"
+        ) from None
+    missing = litellm.validate_environment(settings.model)["missing_keys"]
+    if missing and not (settings.api_key or settings.base_url):
+        raise SettingsError(
+            f"llm.model {settings.model} needs a key: set COSQA_LLM__API_KEY, or "
+            f"{' and '.join(missing)} as the provider's own documentation says"
+        )
+
+
+def _raw_reply(response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - litellm has no types
+    usage = getattr(response, "usage", None)
+    text = response.choices[0].message.content if response.choices else None
+    return RawReply(
+        text=(text or "")[:_LONGEST_REPLY],
+        prompt_tokens=getattr(usage, "prompt_tokens", None),
+        completion_tokens=getattr(usage, "completion_tokens", None),
+        cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
+        seconds=seconds,
+    )
+
+
+@cache
+def _litellm() -> ModuleType:
+    """Import litellm: seconds and 155 MB, so only where a model is really asked."""
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices at import
+    os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import litellm  # noqa: PLC0415
+
+        litellm.ModelResponse()  # builds its lazy types here, where their warnings are ignored
+    litellm.suppress_debug_info = True
+    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+    module: ModuleType = litellm
+    return module

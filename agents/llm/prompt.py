@@ -1,0 +1,55 @@
+"""Prompts: the agents' texts, and strangers' data fenced so that it stays data."""
+
+from functools import cache
+from importlib.resources import files
+from itertools import count
+from string import Template
+
+from infra.identity import digest
+from infra.records import Pair, Record, Role
+
+
+class Prompt(Record):
+    """What a model is asked: the agent's standing text and the matter at hand."""
+
+    system: str
+    user: str
+
+    def messages(self) -> list[dict[str, str]]:
+        """Return the two messages in the form that chat models take."""
+        return [
+            {"role": "system", "content": self.system},
+            {"role": "user", "content": self.user},
+        ]
+
+
+@cache
+def system_text(role: Role) -> str:
+    """Return an agent's standing text: its file in `agents.roles` around the shared guideline."""
+    folder = files("agents.roles")
+    guideline = (folder / "guideline.txt").read_text("utf-8").strip()
+    return Template((folder / f"{role}.txt").read_text("utf-8")).substitute(guideline=guideline)
+
+
+def fence(name: str, content: str) -> str:
+    """Return content between marks that it does not contain, so that it cannot close its fence.
+
+    The marks look random but follow from the content: the same text is fenced alike on every run.
+    """
+    marks = (digest("fence", content, str(number))[:8] for number in count())
+    mark = next(mark for mark in marks if mark not in content)
+    return f"<<<{name} {mark}\n{content}\n{mark}>>>"
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return text of at most ``limit`` characters and, where it was longer, a line saying so."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}\n[{len(text) - limit} more characters are not shown]"
+
+
+def question_of(pair: Pair, code_limit: int) -> str:
+    """Return the query and the code, each inside its fence."""
+    return "\n".join(
+        (fence("query", pair.query.text), fence("code", shorten(pair.code.text, code_limit)))
+    )

@@ -1,0 +1,1 @@
+"""Programming languages: what the rest of the project asks about source code."""

@@ -1,0 +1,1 @@
+"""Python source code by its syntax tree; nothing is imported and nothing runs."""

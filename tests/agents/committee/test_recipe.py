@@ -1,0 +1,86 @@
+import json
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from agents import prompt_versions, recipe_of
+from agents.committee.configurations import PLANS
+from infra.identity import digest_of
+from infra.settings import (
+    EMBEDDED_MODEL,
+    AnnotationSettings,
+    GateSettings,
+    LanguageModelSettings,
+    SandboxSettings,
+    Settings,
+)
+
+
+def identity(box: str = "engine 1, image 2", **sections: Any) -> str:
+    return digest_of(recipe_of(Settings(**sections), box))
+
+
+def test_a_recipe_is_plain_json() -> None:
+    recipe = recipe_of(Settings(), "box")
+    assert json.loads(json.dumps(recipe)) == recipe
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"llm": LanguageModelSettings(model="openai/x")},
+        {"llm": LanguageModelSettings(temperature=0.7)},
+        {"llm": LanguageModelSettings(max_tokens=50)},
+        {"llm": LanguageModelSettings(max_code_characters=300)},
+        {"annotation": AnnotationSettings(max_try_time=4)},
+        {"annotation": AnnotationSettings(configuration="executor")},
+        {"annotation": AnnotationSettings(configuration="paper")},
+        {"gates": GateSettings(mutants=3)},
+        {"sandbox": SandboxSettings(memory_mb=256)},
+        {"sandbox": SandboxSettings(timeout_s=3)},
+        {"sandbox": SandboxSettings(runtime="runsc")},
+        {"box": "engine 1, image 3"},
+    ],
+)
+def test_what_could_change_a_label_changes_the_recipe(sections: dict[str, Any]) -> None:
+    assert identity(**sections) != identity()
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"llm": LanguageModelSettings(api_key=SecretStr("k"), base_url="http://elsewhere")},
+        {"llm": LanguageModelSettings(timeout_s=5, max_retries=1, requests_per_minute=7)},
+        {"annotation": AnnotationSettings(limit=3, shard_size=2, concurrency=9)},
+        {"sandbox": SandboxSettings(slots=1)},
+    ],
+)
+def test_what_cannot_change_a_label_leaves_the_recipe_alone(sections: dict[str, Any]) -> None:
+    assert identity(**sections) == identity()
+
+
+def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
+    roles = sorted({role for plan in PLANS.values() for role in plan.roles})
+    versions = prompt_versions(roles)
+    assert sorted(versions) == roles
+    assert len(set(versions.values())) == len(roles) == 7
+
+
+def test_the_embedded_model_is_named_by_its_file() -> None:
+    assert Settings().llm.model == EMBEDDED_MODEL
+    assert str(recipe_of(Settings(), "box")["model_file"]).startswith("b179c9523d")
+
+
+def test_gates_leave_the_recipe_alone_where_they_are_not_used() -> None:
+    paper = AnnotationSettings(configuration="paper")
+    strict = GateSettings(least_score=0.9)
+    assert identity(annotation=paper) == identity(annotation=paper, gates=strict)
+
+
+def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
+    single = AnnotationSettings(configuration="single")
+    limits = SandboxSettings(memory_mb=256)
+    assert identity("box 1", annotation=single) == identity(
+        "box 2", annotation=single, sandbox=limits
+    )

@@ -1,0 +1,122 @@
+"""The law of replay: what is stored gives the stored labels, with no model and no engine."""
+
+from typing import Any
+
+import pytest
+
+from agents.committee.replay import replayed
+from infra.records import Annotation, ExecutionResult, Pair
+from infra.settings import AnnotationSettings, Configuration, LanguageModelSettings, Settings
+from tests.agents.committee.test_configurations import (
+    ANSWERS,
+    BETTER,
+    BLIND,
+    FALLS_SHORT,
+    GOOD,
+    HOLLOW,
+    IMAGINED,
+    JUDGED,
+    UNCLEAR,
+    written,
+    written_blind,
+)
+from tests.agents.conftest import Bench, rule
+from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, lacks, raised
+
+MENDED = {"diagnosis": "d", "action": "add_import", "content": "import math"}
+INSTALLED = {"diagnosis": "d", "action": "install", "content": "missing"}
+FIXES = rule("fixer", {"reply": INSTALLED}, {"text": "no idea"}, {"reply": MENDED})
+DERIVED = {"status", "label", "decided_by", "path", "grade", "judgements", "agreeing"}
+
+
+def names(module: str) -> str:
+    return {"yaml": "PyYAML"}.get(module, module)
+
+
+async def again(pair: Pair, annotation: Annotation, configuration: Configuration) -> Annotation:
+    settings = Settings(
+        llm=LanguageModelSettings(model="openai/scripted"),
+        annotation=AnnotationSettings(configuration=configuration),
+    )
+    return await replayed(pair, annotation, settings, names)
+
+
+def as_the_program_says(program: str, installed: frozenset[str]) -> ExecutionResult:
+    if "PyYAML" not in installed:
+        return lacks("yaml")
+    return PASSED if "math" in program else raised()
+
+
+ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
+    "clear": ("paper", [rule("screener", {"reply": {"reason": "r", "verdict": "clear_match"}})],
+              FakeSandbox(lambda program, installed: PASSED)),
+    "read": ("single", [JUDGED], FakeSandbox(lambda program, installed: PASSED)),
+    "imagined": ("simulated", [UNCLEAR, written(GOOD), IMAGINED, FALLS_SHORT],
+                 FakeSandbox(lambda program, installed: PASSED)),
+    "mended": ("paper", [UNCLEAR, written(GOOD), FIXES, ANSWERS],
+               FakeSandbox(as_the_program_says, ["PyYAML"])),
+    "valid": ("gated", [UNCLEAR, written(GOOD), ANSWERS],
+              FakeSandbox(lambda program, installed: PASSED)),
+    "written twice": ("gated", [UNCLEAR, written(HOLLOW, BETTER), FALLS_SHORT],
+                      FakeSandbox(lambda program, installed: PASSED)),
+    "survived by mutants": ("gated", [UNCLEAR, written(GOOD), ANSWERS],
+                            FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)),
+    "failed and confirmed": ("gated", [UNCLEAR, written(GOOD), written_blind(), FALLS_SHORT],
+                             FakeSandbox(lambda program, installed: FAILED)),
+    "failed and not confirmed": (
+        "gated", [UNCLEAR, written(GOOD), written_blind(), ANSWERS],
+        FakeSandbox(lambda program, installed: PASSED if program == BLIND else FAILED)),
+    "unreadable": ("paper", [UNCLEAR, rule("writer", {"text": "no"})],
+                   FakeSandbox(lambda program, installed: PASSED)),
+    "declined": ("paper", [rule("screener", {"status": 413})],
+                 FakeSandbox(lambda program, installed: PASSED)),
+    "no model": ("paper", [UNCLEAR, written(GOOD), rule("arbiter", {"status": 500})],
+                 FakeSandbox(lambda program, installed: PASSED)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("road", ROADS)
+async def test_every_road_leads_to_the_same_label_again(
+    bench: Bench, pair: Pair, road: str
+) -> None:
+    configuration, script, sandbox = ROADS[road]
+    server = bench.serve(script)
+    committee = bench.committee(sandbox, configuration=configuration, max_retries=0)
+    made = await committee.judge(pair)
+    asked, boxes = len(server.calls), sandbox.made
+    derived = await again(pair, made, configuration)
+    assert derived.model_dump(include=DERIVED) == made.model_dump(include=DERIVED)
+    assert [call.reply for call in derived.calls] == [call.reply for call in made.calls]
+    assert [run.program for run in derived.executions] == [run.program for run in made.executions]
+    assert (len(server.calls), sandbox.made) == (asked, boxes), "nobody was asked"
+
+
+async def test_a_run_that_differed_under_another_hash_seed_differs_again(
+    bench: Bench, pair: Pair
+) -> None:
+    results = iter([PASSED, raised(), PASSED, raised()])
+    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: next(results))
+    made = await bench.committee(sandbox, configuration="gated").judge(pair)
+    derived = await again(pair, made, "gated")
+    assert (made.grade, derived.grade) == ("void_oracle", "void_oracle")
+
+
+async def test_a_stored_reply_that_was_changed_gives_another_label(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: PASSED)
+    made = await bench.committee(sandbox).judge(pair)
+    *others, last = made.calls
+    forged = last.model_copy(update={"reply": last.reply.replace("answers", "does_not_answer")})
+    derived = await again(pair, made.model_copy(update={"calls": (*others, forged)}), "paper")
+    assert (made.label, derived.label) == (1, 0)
+
+
+async def test_another_algorithm_than_the_stored_one_is_noticed(bench: Bench, pair: Pair) -> None:
+    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: PASSED)
+    made = await bench.committee(sandbox).judge(pair)
+    derived = await again(pair, made, "simulated")
+    assert (derived.status, derived.reason) == ("failed", "no reply of the simulator is stored")

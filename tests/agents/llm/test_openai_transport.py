@@ -1,0 +1,226 @@
+"""The law of the short way: it sends, reads and fails as ``litellm.acompletion`` does."""
+
+import gzip
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from agents.evidence import Evidence
+from agents.llm.litellm_transport import Wire, _litellm
+from agents.llm.openai_transport import PROVIDERS, ChatCompletions
+from agents.llm.retry import RequestError
+from agents.llm.structured_output import Dialect, response_format
+from agents.roles.screener import Screener
+from infra.errors import ModelUnavailableError
+from infra.records import Pair
+from infra.settings import LanguageModelSettings
+from tests.agents.conftest import Bench, rule
+from tests.fakes.llm_server import KEY, ScriptedServer
+
+MESSAGES = [
+    {"role": "system", "content": "Role: screener\nJudge."},
+    {"role": "user", "content": "?"},
+]
+SCHEMA = {
+    "type": "object",
+    "properties": {"verdict": {"type": "string"}},
+    "required": ["verdict"],
+    "additionalProperties": False,
+}
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "json_schema": {"temperature": 0.0, "response_format": response_format("json_schema", SCHEMA)},
+    "json_object": {"temperature": 0.5, "response_format": response_format("json_object", SCHEMA)},
+    "text": {},
+}
+ANSWER = {"text": '<think>A "{}" or not?</think>{"verdict": "yes"}'}
+KEYS = {
+    "openai": "OPENAI_API_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "hosted_vllm": "HOSTED_VLLM_API_KEY",
+    "litellm_proxy": "LITELLM_PROXY_API_KEY",
+    "together_ai": "TOGETHERAI_API_KEY",
+    "deepinfra": "DEEPINFRA_API_KEY",
+    "fireworks_ai": "FIREWORKS_AI_API_KEY",
+    "nvidia_nim": "NVIDIA_NIM_API_KEY",
+    "xai": "XAI_API_KEY",
+}
+
+
+class Recorder(ScriptedServer):
+    """A scripted server that keeps each request with the key that came along."""
+
+    def answer(self, request: dict[str, Any], key: str) -> Mapping[str, Any]:
+        self.requests = [*getattr(self, "requests", []), ({"stream": False} | request, key)]
+        return super().answer(request, key)
+
+
+async def both_ways(
+    server: Recorder, model: str, key: str | None, parameters: dict[str, Any]
+) -> tuple[Any, Any]:
+    """Return what came of the same request by litellm's way and by the short one."""
+    litellm = _litellm()
+    short = ChatCompletions(litellm, model, server.base_url, key)
+    found: list[Any] = []
+    sendings = (
+        lambda: litellm.acompletion(
+            model=model, messages=list(MESSAGES), api_base=server.base_url, api_key=key,
+            timeout=10.0, max_retries=0, **parameters,
+        ),
+        lambda: short.complete(list(MESSAGES), parameters),
+    )  # fmt: skip
+    for send in sendings:
+        try:
+            found.append(await send())
+        except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
+            found.append(error)
+    await short.close()
+    await litellm.close_litellm_async_clients()
+    litellm.in_memory_llm_clients_cache.flush_cache()
+    return found[0], found[1]
+
+
+@pytest.fixture
+def recorder(bench: Bench) -> Recorder:
+    server = bench.serve([rule("screener", ANSWER)], kind=Recorder)
+    assert isinstance(server, Recorder)
+    return server
+
+
+@pytest.mark.parametrize("rung", PARAMETERS)
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_the_same_goes_over_the_wire_and_the_same_is_read(
+    recorder: Recorder, provider: str, rung: str
+) -> None:
+    asked = {"max_tokens": 77, **PARAMETERS[rung]}
+    theirs, ours = await both_ways(recorder, f"{provider}/some-model", KEY, asked)
+    first, second = recorder.requests
+    assert second == first
+    assert second[0]["messages"] == MESSAGES
+    assert ours.choices[0].message.content == theirs.choices[0].message.content
+    assert (ours.usage.prompt_tokens, ours.usage.completion_tokens) == (
+        theirs.usage.prompt_tokens,
+        theirs.usage.completion_tokens,
+    )
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_the_key_is_found_where_litellm_finds_it(
+    recorder: Recorder, provider: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in KEYS.values():
+        monkeypatch.setenv(name, "another provider's")
+    monkeypatch.setenv(KEYS[provider], KEY)
+    await both_ways(recorder, f"{provider}/some-model", None, {})
+    assert [key for _, key in recorder.requests] == [KEY, KEY]
+
+
+@pytest.mark.parametrize(
+    "model", ["openai/gpt-4o-mini", "openai/o3-mini", "deepseek/deepseek-chat"]
+)
+async def test_a_known_model_has_its_parameters_and_its_price(
+    recorder: Recorder, model: str
+) -> None:
+    theirs, ours = await both_ways(recorder, model, KEY, {"max_tokens": 77})
+    assert recorder.requests[0] == recorder.requests[1]
+    assert ours._hidden_params["response_cost"] == theirs._hidden_params["response_cost"] > 0
+
+
+async def test_a_key_of_the_environment_is_in_no_error(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"status": 401, "message": f"Incorrect API key provided: {KEY}"}
+    server = bench.serve([rule("screener", told)])
+    monkeypatch.setenv(KEYS["hosted_vllm"], KEY)
+    wire = Wire(LanguageModelSettings(model="hosted_vllm/x", base_url=server.base_url))
+    with pytest.raises(RequestError) as caught:
+        await wire.request(MESSAGES, SCHEMA, Dialect())
+    await wire.close()
+    assert "Incorrect API key provided: ***" in caught.value.message
+
+
+FAILURES: dict[str, dict[str, Any]] = {
+    **{
+        str(status): {"status": status, "retry_after": "7"}
+        for status in (400, 401, 403, 404, 408, 413, 422, 429, 500, 502, 503, 529)
+    },
+    "too long": {"status": 400, "message": "This model's maximum context length is 100 tokens"},
+    "policy": {"status": 400, "message": "violates content_policy_violation: safety system"},
+    "no quota": {"status": 429, "message": "insufficient_quota"},
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+async def test_a_failure_is_the_same_failure(recorder: Recorder, failure: str) -> None:
+    recorder.follow([rule("screener", FAILURES[failure])])
+    theirs, ours = await both_ways(recorder, "openai/some-model", KEY, {})
+    assert type(ours) is type(theirs)
+    assert ours.status_code == theirs.status_code
+    assert _retry_after(ours) == _retry_after(theirs) == FAILURES[failure].get("retry_after")
+
+
+def _retry_after(error: Any) -> Any:
+    return (error.litellm_response_headers or {}).get("retry-after")
+
+
+def broken(bench: Bench, answer: bytes) -> None:
+    """Serve one and the same answer, whatever is asked."""
+
+    class Broken(ScriptedServer):
+        async def _respond(self, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+            return answer
+
+    bench.serve([], kind=Broken)
+
+
+NO_COMPLETIONS = {
+    "a page": b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n<html>hi</html>",
+    "an empty object": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+    "nothing": b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n",
+    "no HTTP": b"what?\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("answer", NO_COMPLETIONS)
+async def test_an_answer_that_is_no_completion_may_be_asked_for_again(
+    bench: Bench, pair: Pair, answer: str
+) -> None:
+    broken(bench, NO_COMPLETIONS[answer])
+    with pytest.raises(ModelUnavailableError):
+        await Screener(bench.model(max_retries=1)).screen(pair, Evidence())
+
+
+def completion(*, compressed: bool = False) -> bytes:
+    """Return an answer of a server that counts no tokens."""
+    reply = json.dumps({"reason": "r", "verdict": "clear_match"})
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": reply},
+        "finish_reason": "stop",
+    }
+    content = json.dumps({"choices": [choice]}).encode()
+    content = gzip.compress(content) if compressed else content
+    encoding = "Content-Encoding: gzip\r\n" if compressed else ""
+    return f"HTTP/1.1 200 OK\r\n{encoding}Content-Length: {len(content)}\r\n\r\n".encode() + content
+
+
+async def test_what_a_server_does_not_count_is_unknown(bench: Bench, pair: Pair) -> None:
+    broken(bench, completion())
+    evidence = Evidence()
+    await Screener(bench.model(model="openai/gpt-4o-mini")).screen(pair, evidence)
+    (call,) = evidence.calls
+    assert (call.prompt_tokens, call.completion_tokens, call.cost_usd) == (None, None, None)
+
+
+async def test_a_compressed_answer_is_read(bench: Bench, pair: Pair) -> None:
+    broken(bench, completion(compressed=True))
+    assert (await Screener(bench.model()).screen(pair, Evidence())).verdict == "clear_match"
+
+
+def test_only_known_providers_requests_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    litellm = _litellm()
+    assert not ChatCompletions.suits(litellm, "anthropic/claude-3-5-haiku-latest")
+    assert ChatCompletions.suits(litellm, "openai/gpt-4o-mini")
+    monkeypatch.setenv("OPENAI_ORG_ID", "an organisation, which the SDK alone would send")
+    assert not ChatCompletions.suits(litellm, "openai/gpt-4o-mini")

@@ -1,0 +1,156 @@
+import multiprocessing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from agents.evidence import Evidence
+from agents.llm.client import LanguageModel
+from agents.llm.rate_limit import Ledger
+from infra.errors import BudgetExhaustedError
+from infra.records import Pair
+from infra.settings import LanguageModelSettings
+from tests.agents.conftest import CLEAR, Bench, rule
+from tests.fakes.sandbox import PASSED, FakeSandbox
+
+Clock = Callable[[float], None]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands still until it is set."""
+    now = [1_000_000.0]
+    monkeypatch.setattr("agents.llm.rate_limit.time.time", lambda: now[0])
+
+    def pass_by(seconds: float) -> None:
+        now[0] += seconds
+
+    return pass_by
+
+
+def ledger(folder: Path, **settings: Any) -> Ledger:
+    return Ledger(folder, LanguageModelSettings(**{"model": "openai/x", **settings}))
+
+
+def test_requests_are_spaced_evenly(tmp_path: Path, clock: Clock) -> None:
+    book = ledger(tmp_path, requests_per_minute=120)
+    assert [book.reserve(10).wait_s for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
+    clock(60)
+    assert book.reserve(10).wait_s == 0
+
+
+def test_tokens_are_spaced_by_what_requests_take(tmp_path: Path, clock: Clock) -> None:
+    book = ledger(tmp_path, tokens_per_minute=6_000)
+    first = book.reserve(1_000)
+    assert (first.wait_s, book.reserve(100).wait_s) == pytest.approx((0, 10.0))
+    book.settle(first, 400, 0.0)
+    assert book.reserve(9_000).wait_s == pytest.approx(5.0)
+    assert book.reserve(9_000).wait_s == pytest.approx(9.0), "paced by what requests usually take"
+
+
+def test_without_limits_nobody_waits(tmp_path: Path, clock: Clock) -> None:
+    book = ledger(tmp_path)
+    assert [book.reserve(10**6).wait_s for _ in range(3)] == [0, 0, 0]
+
+
+def test_what_is_reserved_counts_as_spent_until_it_is_settled(tmp_path: Path) -> None:
+    book = ledger(tmp_path)
+    ticket = book.reserve(500)
+    assert ledger(tmp_path).spent() == (500, 0.0)
+    book.settle(ticket, 120, 0.02)
+    assert ledger(tmp_path).spent() == (120, 0.02)
+    book.settle(book.reserve(500), 0, 0.0)
+    tokens, usd = ledger(tmp_path).spent()
+    assert (tokens, round(usd, 9)) == (120, 0.02)
+
+
+@pytest.mark.parametrize(
+    "other", [{"model": "openai/y"}, {"base_url": "http://y"}, {"api_key": SecretStr("y")}]
+)
+def test_each_model_server_and_key_has_a_ledger_of_its_own(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
+    ledger(tmp_path).reserve(500)
+    assert ledger(tmp_path, **other).spent() == (0, 0.0)
+
+
+def test_no_key_is_written_down(tmp_path: Path) -> None:
+    ledger(tmp_path, api_key=SecretStr("sk-secret")).reserve(5)
+    (file,) = tmp_path.iterdir()
+    assert "secret" not in file.name
+    assert b"secret" not in file.read_bytes()
+
+
+def test_a_budget_of_tokens_is_never_exceeded(tmp_path: Path) -> None:
+    book = ledger(tmp_path, budget_tokens=1_000)
+    book.settle(book.reserve(600), 600, 0.0)
+    with pytest.raises(BudgetExhaustedError, match="600 of COSQA_LLM__BUDGET_TOKENS=1,000"):
+        book.reserve(401)
+    assert book.reserve(400).wait_s == 0
+    assert ledger(tmp_path, budget_tokens=2_000).reserve(900).wait_s == 0, "a higher one goes on"
+
+
+def test_a_budget_of_money_reserves_what_the_dearest_request_took(tmp_path: Path) -> None:
+    book = ledger(tmp_path, budget_usd=1.0)
+    book.settle(book.reserve(1), 1, 0.4)
+    book.settle(book.reserve(1), 1, 0.3)
+    with pytest.raises(BudgetExhaustedError, match="COSQA_LLM__BUDGET_USD=1"):
+        book.reserve(1)
+
+
+def test_a_budget_of_money_stops_a_model_whose_price_is_unknown(tmp_path: Path) -> None:
+    book = ledger(tmp_path, budget_usd=1.0)
+    book.settle(book.reserve(1), 1, None)
+    with pytest.raises(BudgetExhaustedError, match=r"price of openai/x is unknown.*BUDGET_TOKENS"):
+        book.reserve(1)
+
+
+def _reserve_often(folder: Path) -> None:
+    book = ledger(folder)
+    for _ in range(200):
+        book.settle(book.reserve(7), 3, 0.5)
+
+
+def test_processes_that_share_a_ledger_lose_no_entry(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_reserve_often, args=(tmp_path,)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert ledger(tmp_path).spent() == (1_800, 300.0)
+
+
+async def test_a_reply_from_the_store_costs_no_budget(
+    bench: Bench, pair: Pair, screen: Callable[[LanguageModel, Evidence], Any]
+) -> None:
+    bench.serve([rule("screener", CLEAR)])
+    assert await screen(bench.model(), Evidence()) == "clear_match"
+    poor = bench.model(budget_tokens=1)
+    assert await screen(poor, Evidence()) == "clear_match"
+
+
+async def test_a_spent_budget_stops_the_committee_and_a_higher_one_lets_it_go_on(
+    bench: Bench, pair: Pair
+) -> None:
+    server = bench.serve([rule("screener", CLEAR)])
+    sandbox = FakeSandbox(lambda program, installed: PASSED)
+    with pytest.raises(BudgetExhaustedError, match="run the same command again"):
+        await bench.committee(sandbox, budget_tokens=100).judge(pair)
+    assert server.calls == []
+    annotation = await bench.committee(sandbox, budget_tokens=100_000).judge(pair)
+    assert annotation.status == "labelled"
+
+
+async def test_a_request_that_brought_no_reply_is_not_spent(
+    bench: Bench, pair: Pair, screen: Callable[[LanguageModel, Evidence], Any]
+) -> None:
+    bench.serve([rule("screener", {"status": 500}, CLEAR)])
+    await screen(bench.model(), Evidence())
+    settings = LanguageModelSettings(model="openai/scripted")
+    tokens, _ = Ledger(bench.folder / "ledgers", settings).spent()
+    asked = sum(len(m["content"].split()) for m in bench.server.calls[-1]["messages"])
+    assert asked < tokens < asked + 20

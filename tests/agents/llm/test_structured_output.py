@@ -1,0 +1,120 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.llm.structured_output import (
+    Dialect,
+    Rung,
+    format_instruction,
+    read,
+    response_format,
+    schema_of,
+)
+from agents.roles.fixer import Repair
+from agents.roles.screener import Screening
+from agents.roles.writer import Composition
+
+GOOD = {"reason": "it sorts", "verdict": "unclear"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(GOOD),
+        f"Here you are:\n```json\n{json.dumps(GOOD, indent=2)}\n```\nAnything else?",
+        f'{{"note": 1}} {json.dumps(GOOD)}',
+        "=== reason ===\nit sorts\n=== verdict ===\nunclear",
+        "Sure.\n\n=== reason ===\nit sorts\n\n===verdict===\nunclear\n",
+        '{"reason": "it\nsorts", "verdict": "unclear"}'.replace("\n", " "),
+    ],
+)
+def test_a_reply_is_found_in_whatever_surrounds_it(text: str) -> None:
+    assert read(text, Screening) == Screening.model_validate(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "no JSON object with the fields reason, verdict"),
+        ("I cannot help with that.", "no JSON object"),
+        ('{"reason": "it so', "no JSON object"),
+        ('{"reason": "it sorts"}', "no JSON object"),
+        ('{"reason": "it sorts", "verdict": "maybe"}', "verdict"),
+        ('{"reason": 3, "verdict": "unclear"}', "reason"),
+        ('{"reason": "a", "verdict": "unclear", "label": 1}', "label"),
+        ("[1, 2]", "no JSON object"),
+        ("{" * 100_000, "no JSON object"),
+        ("x" * 200_000, "no JSON object"),
+    ],
+)
+def test_what_is_no_reply_is_told_with_its_reason(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        read(text, Screening)
+
+
+@given(st.text(), st.sampled_from(["install", "add_import", "give_up"]))
+def test_any_reply_survives_the_way_through_json(content: str, action: str) -> None:
+    said = {"diagnosis": content, "action": action, "content": content}
+    if "\ud800" <= max(content, default="") <= "\udfff":
+        return
+    assert read(json.dumps(said), Repair).content == content
+
+
+def test_a_program_in_plain_text_loses_its_code_block() -> None:
+    text = "=== reading ===\nr\n=== program ===\n```python\nassert 1 == 1\n```"
+    assert read(text, Composition).program == "assert 1 == 1"
+
+
+@pytest.mark.parametrize(
+    ("complaints", "rung", "temperature"),
+    [
+        ([], "json_schema", True),
+        (["'response_format' is not supported"], "json_object", True),
+        (["This response_format type is unavailable", "no json_object here"], "text", True),
+        (["'temperature' does not support 0.0 with this model"], "json_schema", False),
+        (["temperature", "response format"], "json_object", False),
+    ],
+)
+def test_a_dialect_gives_up_what_the_provider_complains_of(
+    complaints: list[str], rung: Rung, temperature: bool
+) -> None:
+    dialect: Dialect | None = Dialect()
+    for complaint in complaints:
+        assert dialect is not None
+        dialect = dialect.without(complaint)
+    assert dialect == Dialect(rung, temperature)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "complaint"),
+    [
+        (Dialect(), "model `gpt-x` does not exist"),
+        (Dialect("text"), "response_format is not supported"),
+        (Dialect("text", temperature=False), "temperature"),
+    ],
+)
+def test_no_dialect_mends_other_complaints(dialect: Dialect, complaint: str) -> None:
+    assert dialect.without(complaint) is None
+
+
+def test_the_schema_is_closed_and_bounded_only_when_asked() -> None:
+    free: dict[str, Any] = schema_of(Screening, None)
+    assert free["required"] == ["reason", "verdict"]
+    assert free["additionalProperties"] is False
+    assert free["properties"]["reason"] == {"type": "string"}
+    bounded = schema_of(Screening, 80)["properties"]
+    assert bounded["reason"]["maxLength"] == 80
+    assert "maxLength" not in bounded["verdict"]
+
+
+def test_what_the_request_cannot_carry_stands_in_the_prompt() -> None:
+    schema = schema_of(Screening, None)
+    assert format_instruction("json_schema", schema) == ""
+    assert json.dumps(schema) in format_instruction("json_object", schema)
+    assert "=== verdict ===\n(clear_match | clear_non_match | unclear)" in format_instruction(
+        "text", schema
+    )
+    assert response_format("text", schema) is None

@@ -1,0 +1,121 @@
+from typing import Any
+
+import pytest
+
+from agents.evidence import Draft, Evidence
+from agents.roles.fixer import Fixer
+from infra.records import ExecutionResult, Pair
+from tests.agents.conftest import Bench, rule
+from tests.fakes.sandbox import PASSED, FakeBox, lacks, raised
+
+DRAFT = Draft(reading="r", program="import yaml")
+
+
+def repair(action: str, content: str = "") -> dict[str, Any]:
+    return rule("fixer", {"reply": {"diagnosis": "d", "action": action, "content": content}})
+
+
+def box(*installable: str) -> FakeBox:
+    return FakeBox(lambda program, installed: PASSED, frozenset(installable))
+
+
+async def mend(
+    bench: Bench, pair: Pair, draft: Draft, result: ExecutionResult, place: FakeBox
+) -> Draft | None:
+    fixer = Fixer(bench.model(), {"yaml": "PyYAML", "target": "target"}.__getitem__)
+    return await fixer.mend(pair, draft, result, place, Evidence())
+
+
+async def test_a_failed_installation_is_told_to_the_model_and_not_tried_again(
+    bench: Bench, pair: Pair
+) -> None:
+    server = bench.serve([repair("replace_program", "import target")])
+    mended = await mend(bench, pair, DRAFT, lacks("yaml"), box())
+    assert mended is not None
+    assert mended.program == "import target"
+    assert mended.attempts == ("install PyYAML: no such distribution",)
+    assert mended.attempts[0] in server.calls[0]["messages"][1]["content"]
+    again = await mend(bench, pair, mended, lacks("yaml"), box("PyYAML"))
+    assert again is not None
+    assert again.requirements == ()
+
+
+async def test_the_target_is_never_installed(bench: Bench, pair: Pair) -> None:
+    bench.serve([repair("give_up")])
+    place = box("target")
+    assert await mend(bench, pair, DRAFT, lacks("target"), place) is None
+    assert place.installed == frozenset()
+
+
+@pytest.mark.parametrize("name", ["numpy", "PyYAML==6.0.1", "a.b_c-d"])
+async def test_a_proposed_distribution_is_installed(bench: Bench, pair: Pair, name: str) -> None:
+    bench.serve([repair("install", f" {name}\n")])
+    mended = await mend(bench, pair, DRAFT, raised(), box(name))
+    assert mended is not None
+    assert mended.requirements == (name,)
+
+
+@pytest.mark.parametrize(
+    "name", ["--index-url=http://evil", "-r /etc/passwd", "git+https://x/y", "a b", "../x", "", "."]
+)
+async def test_only_names_of_distributions_reach_the_installer(
+    bench: Bench, pair: Pair, name: str
+) -> None:
+    bench.serve([repair("install", name)])
+    place = box(name, name.strip())
+    mended = await mend(bench, pair, DRAFT, raised(), place)
+    assert mended is not None
+    assert mended.runs_like(DRAFT)
+    assert "not the name of a distribution" in mended.attempts[0]
+    assert place.installed == frozenset()
+
+
+@pytest.mark.parametrize(
+    "lines", ["import os\nos.remove('x')", "def f(): ...", "", "import", "x = 1", "\x00"]
+)
+async def test_only_imports_are_added_as_imports(bench: Bench, pair: Pair, lines: str) -> None:
+    bench.serve([repair("add_import", lines)])
+    mended = await mend(bench, pair, DRAFT, raised(), box())
+    assert mended is not None
+    assert mended.program == DRAFT.program
+    assert "not import statements alone" in mended.attempts[0]
+
+
+SOUND = Draft(reading="r", program="from target import backwards\nassert backwards('ab') == 'ba'")
+
+
+@pytest.mark.parametrize(
+    ("program", "problem"),
+    [
+        (SOUND.program.replace("'ba'", "'ab'"), "changes what the assertions demand"),
+        ("from target import backwards", "changes what the assertions demand"),
+        (f"{SOUND.program}\nassert True", "changes what the assertions demand"),
+        (f"def backwards(text): return 'ba'\n{SOUND.program}", "defines backwards"),
+        ("assert backwards('ab') == 'ba'", "does not import the code"),
+        ("from target import (", "no Python"),
+    ],
+)
+async def test_a_repair_touches_neither_the_target_nor_the_demands(
+    bench: Bench, pair: Pair, program: str, problem: str
+) -> None:
+    bench.serve([repair("replace_program", program)])
+    mended = await mend(bench, pair, SOUND, raised(), box())
+    assert mended is not None
+    assert mended.program == SOUND.program
+    assert problem in mended.attempts[0]
+
+
+async def test_the_surroundings_of_the_assertions_may_be_repaired(bench: Bench, pair: Pair) -> None:
+    better = f"import sys\nif sys:\n    {SOUND.program.replace(chr(10), chr(10) + '    ')}"
+    bench.serve([repair("replace_program", better)])
+    mended = await mend(bench, pair, SOUND, raised(), box())
+    assert mended is not None
+    assert mended.program == better
+
+
+async def test_a_program_that_is_no_python_may_be_replaced_by_any(bench: Bench, pair: Pair) -> None:
+    broken = Draft(reading="r", program="assert backwards('ab' == 'ba'")
+    bench.serve([repair("replace_program", SOUND.program)])
+    mended = await mend(bench, pair, broken, raised("SyntaxError"), box())
+    assert mended is not None
+    assert mended.program == SOUND.program
