@@ -1,6 +1,6 @@
 """The sandbox's contract: what callers may rely on, whatever the backend.
 
-``sandbox/self_check.py`` is the same contract in executable form.
+``sandbox/contract/self_check.py`` is the same contract in executable form.
 """
 
 from collections.abc import Sequence

@@ -23,8 +23,8 @@ from infra.identity import digest_of
 from infra.records import Annotation, Pair, Record
 from infra.settings import LanguageModelSettings, Settings
 from infra.store import annotations, benchmarks, candidates, corpus, open_database
-from sandbox.imports import distribution_for
-from sandbox.registry import make_sandbox
+from sandbox.backends import make_sandbox
+from sandbox.packages.resolve import distribution_for
 from tasks.canaries import Canary, CanaryWatch, judged_so_far, mixed_in, next_canaries
 from tasks.embed import cut
 from tasks.progress import Progress, progress

@@ -14,7 +14,7 @@ from infra.identity import digest_of
 from infra.records import Annotation, Pair, Record
 from infra.settings import Settings
 from infra.store import Database, annotations
-from sandbox.imports import distribution_for
+from sandbox.packages.resolve import distribution_for
 
 _AT_ONCE = 1_000
 _SHOWN = 5

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from infra.errors import SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
+from sandbox.backends import make_sandbox
 from sandbox.base import CLOCK, Cleanable, Sandbox
-from sandbox.registry import make_sandbox
-from sandbox.self_check import Finding, self_check
+from sandbox.contract.self_check import Finding, self_check
 
 
 @asynccontextmanager

@@ -8,8 +8,8 @@ import pytest
 
 from infra.errors import SandboxError
 from infra.settings import SandboxSettings
+from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
-from sandbox.registry import make_sandbox
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ PULL_TIMEOUT_S=20
 START_TIMEOUT_S=60
 PID_FILE=/var/run/cosqa-dockerd.pid
 LOG_FILE=/var/log/cosqa-dockerd.log
-HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+IMAGE_FILES=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../sandbox/image" && pwd)
 
 say() { printf 'sandbox engine: %s\n' "$*"; }
 fail() { printf 'sandbox engine: %s\n' "$@" >&2; exit 1; }
@@ -104,8 +104,8 @@ build_image() (
     fetch_wheels "$context"
     say "building $IMAGE on $1"
     words=$(docker build --quiet --network none --build-arg "BASE=$1" --tag "$IMAGE" \
-        --file "$HERE/Dockerfile" "$context" 2>&1) \
-        || fail "the image $IMAGE could not be built from $HERE/Dockerfile:" "$words"
+        --file "$IMAGE_FILES/Dockerfile" "$context" 2>&1) \
+        || fail "the image $IMAGE could not be built from $IMAGE_FILES/Dockerfile:" "$words"
     docker image prune --force --filter label=cosqa.stage=packages >/dev/null
 )
 
@@ -115,12 +115,12 @@ fetch_wheels() {
     for platform in manylinux_2_28 manylinux_2_17 manylinux2014 manylinux_2_12 manylinux2010 manylinux1; do
         options+=(--platform "${platform}_$(uname -m)")
     done
-    say "fetching the wheels of $HERE/packages.txt"
+    say "fetching the wheels of $IMAGE_FILES/packages.txt"
     if "$PYTHON" -m pip download --quiet --disable-pip-version-check --only-binary :all: --no-deps \
         --python-version 3.11 --implementation cp --abi cp311 --abi abi3 --abi none \
         "${options[@]}" --platform any --dest "$context/wheels" \
-        --requirement "$HERE/packages.txt" >"$context/log" 2>&1; then
-        cp "$HERE/packages.txt" "$context/installable.txt"
+        --requirement "$IMAGE_FILES/packages.txt" >"$context/log" 2>&1; then
+        cp "$IMAGE_FILES/packages.txt" "$context/installable.txt"
     else
         say "no wheels ($(tail -n 1 "$context/log")): the image has no packages beside Python's own"
         : >"$context/installable.txt"

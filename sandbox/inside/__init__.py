@@ -1,6 +1,6 @@
-"""What runs inside a box: standard library only, handed in as source by ``sandbox/payload.py``.
+"""What runs inside a box: standard library only, sent as source by the Docker backend's ``boot``.
 
 ``runner`` is the first process. For each job it forks a child; ``child`` prepares it (``counting``
-instruments the code, ``filter`` narrows what it may ask of the kernel) and starts the guard, which
-alone can report; ``stage`` is what the program can see of all this.
+instruments the code, ``seccomp`` limits its system calls) and starts the guard, which alone can
+report; ``play`` is what the program can see of all this.
 """

@@ -28,8 +28,7 @@ from functools import partial
 from types import CodeType, FrameType
 
 from sandbox.inside.clock import set_clock
-from sandbox.inside.filter import narrow
-from sandbox.inside.stage import (
+from sandbox.inside.play import (
     PROGRAM,
     Importer,
     action,
@@ -37,6 +36,7 @@ from sandbox.inside.stage import (
     play,
     watchman,
 )
+from sandbox.inside.seccomp import narrow
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import ast
 import os
 from types import CodeType
 
-from sandbox.inside.stage import PROGRAM, TARGET
+from sandbox.inside.play import PROGRAM, TARGET
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ import psutil
 from infra.languages.python.scaffolding import scaffolded
 from infra.records import Annotation, Pair
 from infra.settings import SandboxSettings
+from sandbox.backends import make_sandbox
 from sandbox.base import Box, Sandbox
-from sandbox.registry import make_sandbox
 from tests.agents.judging import PROGRAM, committee_for, made_up_sandbox, pairs, script
 from tests.fakes.llm_server import ScriptedServer
 

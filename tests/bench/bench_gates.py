@@ -23,8 +23,8 @@ from infra.languages.python.mutation_operators import Kind
 from infra.languages.python.scaffolding import scaffolded
 from infra.records import Code, OracleReport, Outcome, Pair, Query
 from infra.settings import GateSettings, SandboxSettings
+from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
-from sandbox.registry import make_sandbox
 from tests.agents.cosqa import Scripted, scripted_pairs
 from tests.bench.measure import cosqa_data
 from tests.bench.regressions import Behaviour, behaviour, functions

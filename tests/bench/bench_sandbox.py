@@ -23,9 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 from infra.settings import SandboxSettings
+from sandbox.backends import make_sandbox
+from sandbox.backends.docker.engine import Engine
 from sandbox.base import CLOCK
-from sandbox.engine import Engine
-from sandbox.registry import make_sandbox
 from tests.bench.rivals import CODE, EXECUTIONS, PROGRAM, DockerRun, LlmSandbox, Ours, Rival, script
 
 Result = TypeVar("Result")

@@ -24,9 +24,9 @@ from rich.table import Table
 
 from infra.languages.python.scaffolding import scaffolded
 from infra.settings import SandboxSettings
+from sandbox.backends import make_sandbox
 from sandbox.base import Box
-from sandbox.imports import distribution_for
-from sandbox.registry import make_sandbox
+from sandbox.packages.resolve import distribution_for
 from tests.bench.measure import cosqa_data
 
 KNOWN_SHARES = {"loads as it is": "22.8%", "loads as it is or mended": "40.7%"}

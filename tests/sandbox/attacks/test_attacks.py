@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
-from sandbox.registry import make_sandbox
 from tests.sandbox.attacks.expected import PROGRAMS, TARGETS, is_allowed
 from tests.sandbox.conftest import CODE, LIMITS
 

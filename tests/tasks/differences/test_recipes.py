@@ -14,7 +14,7 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from sandbox.registry import backends
+from sandbox.backends import backends
 from tasks.annotators import judged
 from tasks.differences import difference
 from tasks.export import Benchmark, read_benchmark, write_benchmark

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandbox.imports import distribution_for
-from sandbox.installing import command, environment, index_hosts, malformed, outcome
+from sandbox.packages.pip import command, environment, index_hosts, malformed, outcome
+from sandbox.packages.resolve import distribution_for
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import pytest
 import pytest_asyncio
 
 from infra.errors import ImageMissingError, SandboxError
+from sandbox.backends.docker.backend import DockerSandbox
 from sandbox.base import Sandbox
-from sandbox.docker_backend import DockerSandbox
 from tests.sandbox.conftest import CODE, LIMITS
 from tests.sandbox.own_engine import Line, OwnEngine, own_engine, whats_missing
 
@@ -156,8 +156,8 @@ async def test_a_program_whose_line_is_cut_runs_again(line: Line) -> None:
 WORKER = """
 import asyncio, json, sys
 from infra.settings import SandboxSettings
-from sandbox.docker_backend import DockerSandbox
-from sandbox.owner import this_owner
+from sandbox.backends.docker.backend import DockerSandbox
+from sandbox.backends.docker.process_owner import this_owner
 
 async def main():
     sandbox = DockerSandbox(SandboxSettings.model_validate_json(sys.argv[1]))

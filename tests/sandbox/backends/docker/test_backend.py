@@ -11,11 +11,11 @@ from docker.errors import APIError
 from docker.models.containers import Container
 
 from infra.errors import EngineUnavailableError, ImageMissingError, SandboxError
+from sandbox.backends.docker.backend import DockerSandbox
+from sandbox.backends.docker.engine import NAME
+from sandbox.backends.docker.networks import COMMAND
+from sandbox.backends.docker.process_owner import this_owner
 from sandbox.base import Box, Sandbox
-from sandbox.docker_backend import DockerSandbox
-from sandbox.engine import NAME
-from sandbox.networks import COMMAND
-from sandbox.owner import this_owner
 from tests.sandbox.conftest import CODE, LIMITS
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]

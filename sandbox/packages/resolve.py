@@ -2,8 +2,8 @@
 
 import sys
 
-from sandbox.debian import APT
 from sandbox.inside.python2 import MODULES
+from sandbox.packages.apt import APT
 
 _DISTRIBUTIONS = {
     "Crypto": "pycryptodome",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from sandbox.base import InstallResult
-from sandbox.installing import PACKAGES, Plan, failure, hosts_of, proxies
+from sandbox.packages.pip import PACKAGES, Plan, failure, hosts_of, proxies
 
 APT = "apt:"
 _ROOT = f"{PACKAGES}/.debian"

@@ -6,8 +6,8 @@ the host, and a remote engine needs nothing else.
 
 from pathlib import Path
 
-_INSIDE = Path(__file__).parent / "inside"
-_CHILD_MODULES = ("python2", "filter", "clock", "stage", "child")
+_INSIDE = Path(__file__).parents[2] / "inside"
+_CHILD_MODULES = ("python2", "seccomp", "clock", "play", "child")
 _MODULES = (*_CHILD_MODULES, "counting", "streams", "runner")
 
 # A child that needs an interpreter of its own gets the code that the runner has compiled. Names are

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from infra.records import ExecutionResult
 from sandbox.base import CLOCK, Box, Sandbox
-from sandbox.behaviours import BEHAVIOURS, Behaviour
+from sandbox.contract.behaviours import BEHAVIOURS, Behaviour
 
 _OTHER_CLOCK = CLOCK - 400 * 86_400
 

@@ -8,10 +8,10 @@ import pytest_asyncio
 from docker.models.containers import Container
 
 from infra.settings import SandboxSettings
+from sandbox.backends.docker.backend import DockerSandbox
 from sandbox.base import Sandbox
-from sandbox.docker_backend import DockerSandbox
+from tests.sandbox.backends.docker.test_backend import containers, keeps_a_network
 from tests.sandbox.conftest import CODE, LIMITS
-from tests.sandbox.test_docker_backend import containers, keeps_a_network
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
 

@@ -14,12 +14,12 @@ from docker.models.volumes import Volume
 from infra.errors import BoxLostError, SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
-from sandbox import debian, installing
+from sandbox.backends import backends
+from sandbox.backends.docker.engine import Engine, Running
+from sandbox.backends.docker.pool import Pool
 from sandbox.base import CLOCK, Box, InstallResult
-from sandbox.engine import Engine, Running
-from sandbox.installing import Plan
-from sandbox.pool import Pool
-from sandbox.registry import backends
+from sandbox.packages import apt, pip
+from sandbox.packages.pip import Plan
 
 _log = logging.getLogger(__name__)
 
@@ -48,17 +48,17 @@ class DockerBox:
         """Install distributions; see ``Box.install``."""
         if not self._settings.allow_install:
             return InstallResult(ok=False, message="installing is off (sandbox.allow_install)")
-        packages, distributions = debian.split(requirements)
-        if unfit := installing.malformed(distributions):
+        packages, distributions = apt.split(requirements)
+        if unfit := pip.malformed(distributions):
             return InstallResult(ok=False, message=f"not a requirement: {', '.join(unfit)}")
         if strange := sorted({*packages} - {*self._settings.apt_packages}):
             message = f"not among sandbox.apt_packages: {', '.join(strange)}"
             return InstallResult(ok=False, message=message)
         plans = []
         if packages:
-            plans.append(debian.plan(packages, self._settings.apt_mirror))
+            plans.append(apt.plan(packages, self._settings.apt_mirror))
         if distributions:
-            plans.append(installing.plan(distributions, self._settings.index_hosts))
+            plans.append(pip.plan(distributions, self._settings.index_hosts))
         results = [await self._install(plan) for plan in plans]
         return InstallResult(
             ok=all(result.ok for result in results),

@@ -21,13 +21,14 @@ from docker.types import LogConfig, Ulimit
 
 from infra.errors import BoxLostError
 from infra.settings import SandboxSettings
-from sandbox import debian, installing, payload
+from sandbox.backends.docker import boot
+from sandbox.backends.docker.channel import Channel
+from sandbox.backends.docker.connection import connected, translated
+from sandbox.backends.docker.networks import COMMAND, SYSCTLS, Networks
+from sandbox.backends.docker.process_owner import is_left_over, this_owner
 from sandbox.base import InstallResult
-from sandbox.channel import Channel
-from sandbox.connection import connected, translated
-from sandbox.installing import Plan
-from sandbox.networks import COMMAND, SYSCTLS, Networks
-from sandbox.owner import is_left_over, this_owner
+from sandbox.packages import apt, pip
+from sandbox.packages.pip import Plan
 
 _LABEL = "cosqa.sandbox"
 _OWNER = "cosqa.owner"
@@ -92,11 +93,11 @@ class Engine:
 
     def create(self, packages: Volume | None) -> Container:
         """Make a container for a runner; errors as in ``Sandbox.check``."""
-        mounts = {packages.name: {"bind": installing.PACKAGES, "mode": "ro"}} if packages else {}
+        mounts = {packages.name: {"bind": pip.PACKAGES, "mode": "ro"}} if packages else {}
         make = partial(
             self._create,
-            payload.command(),
-            environment={"PYTHONHASHSEED": "0", **(debian.ENVIRONMENT if packages else {})},
+            boot.command(),
+            environment={"PYTHONHASHSEED": "0", **(apt.ENVIRONMENT if packages else {})},
             volumes=mounts,
             stdin_open=True,
             log_config=_NO_LOG,
@@ -133,7 +134,7 @@ class Engine:
 
     def make_installer(self, packages: Volume, plan: Plan) -> Container:
         """Make a container that will install, with a network and the volume writable."""
-        volumes = {str(packages.name): installing.PACKAGES, **plan.caches}
+        volumes = {str(packages.name): pip.PACKAGES, **plan.caches}
         container = self._create(
             plan.command,
             volumes={name: {"bind": folder, "mode": "rw"} for name, folder in volumes.items()},
@@ -141,11 +142,11 @@ class Engine:
             environment=plan.environment,
             largest_file_mb=_LARGEST_WHEEL_MB,
             dns=[_NO_NAME_SERVER],
-            extra_hosts=installing.addresses(plan.hosts),
+            extra_hosts=pip.addresses(plan.hosts),
         )
         if plan.certificates is not None:
             with translated():
-                container.put_archive(installing.PACKAGES, installing.archive_of(plan.certificates))
+                container.put_archive(pip.PACKAGES, pip.archive_of(plan.certificates))
         return container
 
     def install(self, installer: Container, plan: Plan) -> InstallResult:
@@ -203,7 +204,7 @@ class Engine:
         removed = self._remove_all(lambda _: True)
         with translated():
             try:
-                self._client.volumes.get(installing.WHEEL_CACHE).remove(force=True)
+                self._client.volumes.get(pip.WHEEL_CACHE).remove(force=True)
             except NotFound:
                 return removed
         return removed + 1

@@ -3,9 +3,9 @@
 import pytest
 
 from infra.settings import SandboxSettings
-from sandbox import debian
 from sandbox.base import Box
-from sandbox.imports import _DEBIAN_PACKAGES, distribution_for
+from sandbox.packages import apt
+from sandbox.packages.resolve import _DEBIAN_PACKAGES, distribution_for
 
 USES_THE_LIBRARY = """
 import ctypes
@@ -25,7 +25,7 @@ raise ImportError("libGL.so.1: cannot open shared object file: No such file or d
 
 
 def test_debian_packages_are_told_from_distributions() -> None:
-    assert debian.split(["numpy", "apt:libgl1", "apt"]) == (["libgl1"], ["numpy", "apt"])
+    assert apt.split(["numpy", "apt:libgl1", "apt"]) == (["libgl1"], ["numpy", "apt"])
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_an_installing_container_knows_the_mirror_and_nobody_else(
 ) -> None:
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    assert debian.plan(["libgl1"], "http://mirror.example:80/debian").hosts == ["mirror.example"]
+    assert apt.plan(["libgl1"], "http://mirror.example:80/debian").hosts == ["mirror.example"]
 
 
 def test_what_was_unpacked_is_read_from_the_scripts_words() -> None:
     output = "noise\nunpacked libdrm2_2.4.114-1+b1_amd64.deb\nunpacked libz3-4_4.8_amd64.deb\n"
-    result = debian.outcome(0, output, 1.0)
+    result = apt.outcome(0, output, 1.0)
     assert (result.ok, result.installed) == (
         True,
         ("apt:libdrm2==2.4.114-1+b1", "apt:libz3-4==4.8"),
@@ -58,7 +58,7 @@ def test_what_was_unpacked_is_read_from_the_scripts_words() -> None:
 
 
 def test_a_failure_gives_apts_reason() -> None:
-    result = debian.outcome(100, "Get:1\nE: Unable to locate package libx\n", 1.0)
+    result = apt.outcome(100, "Get:1\nE: Unable to locate package libx\n", 1.0)
     assert (result.ok, result.message) == (False, "E: Unable to locate package libx")
 
 

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from infra.errors import EngineUnavailableError
-from sandbox.pool import Pool
+from sandbox.backends.docker.pool import Pool
 
 
 class Maker:

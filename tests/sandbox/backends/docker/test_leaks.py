@@ -16,11 +16,11 @@ import docker
 import pytest
 
 from infra.settings import SandboxSettings
+from sandbox.backends.docker.backend import DockerSandbox
+from sandbox.backends.docker.engine import NAME
 from sandbox.base import Sandbox
-from sandbox.docker_backend import DockerSandbox
-from sandbox.engine import NAME
+from tests.sandbox.backends.docker.test_backend import containers
 from tests.sandbox.conftest import CODE, LIMITS
-from tests.sandbox.test_docker_backend import containers
 
 pytestmark = [
     pytest.mark.docker,

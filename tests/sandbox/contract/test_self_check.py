@@ -7,8 +7,8 @@ import pytest
 
 from infra.records import ExecutionResult
 from sandbox.base import CLOCK, Box, InstallResult, Sandbox
-from sandbox.behaviours import BEHAVIOURS, Behaviour
-from sandbox.self_check import Finding, self_check
+from sandbox.contract.behaviours import BEHAVIOURS, Behaviour
+from sandbox.contract.self_check import Finding, self_check
 
 
 @pytest.mark.docker

@@ -1,0 +1,1 @@
+"""The contract of a sandbox as behaviours that every backend must show."""
