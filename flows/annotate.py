@@ -5,7 +5,7 @@ from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
 from flows.naming import run_name
-from infra.ray_runtime import box_resources, ensure_ray
+from infra.ray import box_resources, ensure_ray
 from infra.settings import Settings
 from tasks.annotate import (
     AnnotationPlan,

@@ -15,7 +15,7 @@ from flows.options import settings_from
 from flows.suite_commands import suite
 from infra.errors import CosqaError
 from infra.settings import Settings, load_settings
-from infra.settings_reference import settings_reference
+from infra.settings.reference import settings_reference
 
 app = typer.Typer(
     name="cosqa",

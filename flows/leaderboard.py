@@ -6,7 +6,7 @@ from pathlib import Path
 from prefect import flow
 
 from flows.annotate import annotate_shards
-from infra.ray_runtime import ensure_ray
+from infra.ray import ensure_ray
 from infra.settings import Settings
 from tasks.annotate import plan_annotation
 from tasks.contest import (

@@ -9,10 +9,10 @@ from infra.identity import digest, digest_of_set
 from infra.settings import SearchSettings, StoreSettings
 from infra.store import Database, benchmarks, candidates, corpus, open_database, vectors
 from infra.store.corpus import StoredCollection
+from infra.store.vector_files import StoredVectors, Vectors
 from tasks.embed import cut, encoder_key
 from tasks.references import SearchReference
 from tasks.stage import run_stage, stage
-from tasks.vector_files import StoredVectors, Vectors
 
 QUERIES_AT_ONCE = 2048
 CODES_AT_ONCE = 65_536

@@ -7,15 +7,15 @@ from typing import TypeVar
 from prefect.logging import get_run_logger
 
 from infra.identity import digest, digest_of_set
-from infra.ray_runtime import ensure_ray
+from infra.ray import ensure_ray
 from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, open_database, vectors
 from infra.store.corpus import StoredCollection
+from infra.store.vector_files import Vectors, write_vectors
 from tasks.encoders import Kind, encoders
 from tasks.progress import progress
 from tasks.stage import run_stage, stage
-from tasks.vector_files import Vectors, write_vectors
 
 T = TypeVar("T")
 PLURAL: dict[Kind, str] = {"query": "queries", "code": "codes"}

@@ -11,6 +11,7 @@ from infra.settings import EvaluationSettings, SearchSettings, Settings
 from infra.store import Database, benchmarks, open_database
 from infra.store.benchmarks import Evaluation, Published
 from infra.store.corpus import StoredCollection
+from infra.store.vector_files import Vectors
 from tasks.candidates import code_blocks, stored_vectors
 from tasks.export import Benchmark, qrels_of, write_run
 from tasks.methods import Ranker, components, identity
@@ -19,7 +20,6 @@ from tasks.publish import label_origins, labelled_benchmark, published_as
 from tasks.rerank import reranker
 from tasks.retrievers import retrievers
 from tasks.stage import run_stage, stage
-from tasks.vector_files import Vectors
 
 
 class Export:

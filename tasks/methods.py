@@ -11,10 +11,10 @@ from infra.errors import UnknownNameError
 from infra.identity import digest
 from infra.records import Code, Query
 from infra.settings import LanguageModelSettings
+from infra.store.vector_files import Vectors
 from tasks.encoders import encoders
 from tasks.retrievers import Rankings, retrievers
 from tasks.retrievers.fusion import fuse
-from tasks.vector_files import Vectors
 
 RERANKED = "llm:"
 _FUSED = "+"

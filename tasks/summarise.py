@@ -8,7 +8,7 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
-from infra.files import replaced_file
+from infra.atomic import replaced_file
 from infra.records import Candidate, Record
 from infra.settings import Settings, StoreSettings
 from infra.store import (

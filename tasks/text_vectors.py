@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from infra.identity import digest, normalise_code, normalise_query
 from infra.settings import Settings
 from infra.store import Database, vectors
+from infra.store.vector_files import Vectors, load_vectors
 from tasks.candidates import CODES_AT_ONCE
 from tasks.embed import Part, cut, embed_items, encoder_key
 from tasks.encoders import Kind
 from tasks.export import Benchmark
-from tasks.vector_files import Vectors, load_vectors
 
 
 class TextVectors:

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
-from infra.store.upgrades import UPGRADES
+from infra.store.migrations import UPGRADES
 
 SCHEMA_VERSION = 3
 _SCHEMA = Path(__file__).with_name("schema.sql")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from infra.atomic import replaced_file
 from infra.errors import PublishError
-from infra.files import replaced_file
 from infra.records import Label
 from tasks.export.benchmark import Benchmark
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from infra.settings import SourceSettings
+from infra.store.vector_files import Vectors
 from tasks.encoders import Kind, encoders
 from tasks.export import Benchmark, benchmark_fingerprint
 from tasks.interchange.mteb_task import ReplayedRun, mteb_task
@@ -31,7 +32,6 @@ from tasks.methods import Ranker
 from tasks.metrics import evaluate, mean
 from tasks.retrievers import Rankings
 from tasks.sources.cosqa import CosqaSource
-from tasks.vector_files import Vectors
 from tests.bench.measure import cosqa_data
 
 LEXICAL = ("bag-of-words", "tf-idf", "bm25")

@@ -9,11 +9,11 @@ import pytest
 from infra.errors import ModelRefusedError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
+from infra.store.vector_files import Vectors
 from tasks.encoders import encoders
 from tasks.methods import Ranker, components, identity
 from tasks.rerank import reranker
 from tasks.retrievers.fusion import fuse
-from tasks.vector_files import Vectors
 from tests.agents.conftest import QUICK, rule
 from tests.fakes.benchmarks import people_benchmark
 from tests.fakes.llm_server import KEY, ScriptedServer

@@ -8,11 +8,11 @@ import pytest
 from infra.records import Code, Label, Query, SourceInfo
 from infra.settings import Settings, StoreSettings
 from infra.store import Database, open_database, vectors
+from infra.store.vector_files import write_vectors
 from tasks.embed import encoder_key
 from tasks.encoders import Kind, encoders
 from tasks.export import Benchmark
 from tasks.text_vectors import TextVectors
-from tasks.vector_files import write_vectors
 
 ENCODER = encoders.names()[0]
 TEXTS = ["def f(x):\n    return x", "def g(x):\n    return x + 1"]

@@ -9,7 +9,7 @@ from infra.errors import StoreError
 from infra.records import Code, Collected, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, corpus, open_database, vectors
-from tasks.vector_files import StoredVectors, read_vectors, write_vectors
+from infra.store.vector_files import StoredVectors, read_vectors, write_vectors
 
 CODES = tuple(Code.of(f"def f{n}(x):\n    return x + {n}") for n in range(6))
 IDS = [code.code_id for code in CODES]

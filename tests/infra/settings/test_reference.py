@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.settings import Settings, load_settings
-from infra.settings_reference import settings_reference
+from infra.settings.reference import settings_reference
 
 
 def test_what_is_printed_gives_the_same_settings_when_read(

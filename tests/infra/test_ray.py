@@ -3,7 +3,7 @@
 import pytest
 import ray
 
-from infra.ray_runtime import box_resources
+from infra.ray import box_resources
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.files import replaced_file
+from infra.atomic import replaced_file
 
 
 def test_a_file_appears_with_its_folder_once_it_is_whole(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from infra.atomic import replaced_file
 from infra.errors import StoreError
-from infra.files import replaced_file
 from infra.store import Database, vectors
 
 Vectors = npt.NDArray[np.float32]
