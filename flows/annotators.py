@@ -48,7 +48,7 @@ def compare(
 ) -> None:
     """Score every configuration of the agents, people, and chance against known labels."""
     from tasks.annotators import compare_annotators  # noqa: PLC0415 - takes seconds to import
-    from tasks.truth import read_truth  # noqa: PLC0415
+    from tasks.benchmarks.labelled_pairs import read_truth  # noqa: PLC0415
 
     chosen = _chosen(configuration or [])
     settings = load_settings({"store": {"folder": store}})

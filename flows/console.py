@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from infra.errors import CosqaError
-from tasks.report import BenchmarkScores
+from tasks.reports.run import BenchmarkScores
 from tasks.summarise import WrittenReport
 
 console = Console(highlight=False, soft_wrap=True)

@@ -6,8 +6,8 @@ from rich.table import Table
 
 from flows.console import console
 from tasks.compare_versions import WrittenDifference
-from tasks.differences import Flip, rests_on
-from tasks.leaderboard import Leaderboard
+from tasks.reports.diff import Flip, rests_on
+from tasks.reports.leaderboard import Leaderboard
 
 _FLIPS = 5
 

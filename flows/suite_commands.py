@@ -88,7 +88,7 @@ def agreement(
     highest: Highest = 1,
 ) -> None:
     """Say how far annotators agree: Krippendorff's alpha, and Cohen's kappa of every two."""
-    from tasks.suites import annotation_sheets  # noqa: PLC0415 - see `challenge`
+    from tasks.benchmarks import annotation_sheets  # noqa: PLC0415 - see `challenge`
 
     found = annotation_sheets.agreement(annotation_sheets.read_sheets(sheets, highest))
     console.print(

@@ -14,9 +14,9 @@ from agents.evidence import Standing, standing_of
 from infra.records import Annotation, Execution, LanguageModelCall, Record
 from infra.settings import Configuration, Settings
 from infra.store import Database, annotations, open_database
-from tasks.agreement import Agreement, agreement
 from tasks.annotate import judge_all, recipe_identity, served_model
-from tasks.truth import TruePair
+from tasks.benchmarks.labelled_pairs import TruePair
+from tasks.statistics.annotator_scores import Agreement, agreement
 
 
 class AnnotatorScore(Record):

@@ -91,7 +91,7 @@ def _search(
     queries: Sequence[str],
     search: SearchSettings,
 ) -> None:
-    from tasks.retrievers.exact import top_candidates  # noqa: PLC0415 - brings FAISS along
+    from tasks.ranking.dense import top_candidates  # noqa: PLC0415 - brings FAISS along
 
     query_vectors = {
         name: stored_vectors(database, collection, name, "query").load(queries)

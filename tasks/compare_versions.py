@@ -8,8 +8,8 @@ from prefect.cache_policies import NO_CACHE
 
 from infra.records import Record
 from tasks.contest import Contest, opened
-from tasks.differences import Difference, Effect, difference, difference_markdown, effect
-from tasks.leaderboard import Leaderboard, MethodScores
+from tasks.reports.diff import Difference, Effect, difference, difference_markdown, effect
+from tasks.reports.leaderboard import Leaderboard, MethodScores
 
 Standings = tuple[Leaderboard, list[MethodScores]]
 

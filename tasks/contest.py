@@ -23,8 +23,7 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import benchmarks, open_database
 from infra.store.benchmarks import Evaluation, Published
-from tasks.evaluate import chosen_methods
-from tasks.export import (
+from tasks.benchmarks import (
     Benchmark,
     benchmark_fingerprint,
     is_export,
@@ -32,10 +31,14 @@ from tasks.export import (
     read_benchmark,
     write_run,
 )
-from tasks.export.manifest import MANIFEST, read_manifest
-from tasks.interchange.beir import beir_files, is_beir, read_beir
-from tasks.interchange.trec import read_run
-from tasks.leaderboard import (
+from tasks.benchmarks.beir import beir_files, is_beir, read_beir
+from tasks.benchmarks.manifest import MANIFEST, read_manifest
+from tasks.benchmarks.trec import read_run
+from tasks.evaluate import chosen_methods
+from tasks.files.text import state_of
+from tasks.metrics import evaluate
+from tasks.ranking.methods import Ranker, identity
+from tasks.reports.leaderboard import (
     METRICS,
     RECALL_DEPTHS,
     Leaderboard,
@@ -48,11 +51,8 @@ from tasks.leaderboard import (
     stand,
     unjudged_results,
 )
-from tasks.methods import Ranker, identity
-from tasks.metrics import evaluate
 from tasks.rerank import reranker
 from tasks.retrievers import Rankings
-from tasks.sources.files import state_of
 from tasks.text_vectors import TextVectors
 
 

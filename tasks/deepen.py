@@ -13,12 +13,12 @@ from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, candidates, open_database
 from infra.store.benchmarks import Published
 from tasks.annotate import recipe_identity
+from tasks.benchmarks import qrels_of
 from tasks.contest import Contest
-from tasks.export import qrels_of
-from tasks.leaderboard import Unjudged
-from tasks.leaderboard.pool import DEPTH
 from tasks.publish import AGENTS
 from tasks.references import AnnotationReference, SearchReference
+from tasks.reports.leaderboard import Unjudged
+from tasks.reports.leaderboard.pooling import DEPTH
 
 
 def check_deepening(contest: Contest, settings: Settings) -> None:

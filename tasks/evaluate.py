@@ -12,11 +12,11 @@ from infra.store import Database, benchmarks, open_database
 from infra.store.benchmarks import Evaluation, Published
 from infra.store.corpus import StoredCollection
 from infra.store.vector_files import Vectors
+from tasks.benchmarks import Benchmark, qrels_of, write_run
 from tasks.candidates import code_blocks, stored_vectors
-from tasks.export import Benchmark, qrels_of, write_run
-from tasks.methods import Ranker, components, identity
 from tasks.metrics import STANDARD, evaluate
 from tasks.publish import label_origins, labelled_benchmark, published_as
+from tasks.ranking.methods import Ranker, components, identity
 from tasks.rerank import reranker
 from tasks.retrievers import retrievers
 from tasks.stage import run_stage, stage

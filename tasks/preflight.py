@@ -11,8 +11,8 @@ from tasks.collect import open_source
 from tasks.contest import check_folder, contestants
 from tasks.encoders import encoders
 from tasks.evaluate import chosen_methods
-from tasks.methods import RERANKED, components
 from tasks.metrics import Variant
+from tasks.ranking.methods import RERANKED, components
 
 
 def checked(settings: Settings | None, judging: bool = False) -> Settings:

@@ -14,8 +14,8 @@ from infra.store import Database, annotations, benchmarks, candidates, corpus, o
 from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
+from tasks.benchmarks import Benchmark, Undecided, benchmark_fingerprint, write_benchmark
 from tasks.candidates import judged_searches
-from tasks.export import Benchmark, Undecided, benchmark_fingerprint, write_benchmark
 
 AGENTS = "agents:"
 

@@ -19,9 +19,9 @@ from infra.errors import LanguageModelError, PromptDeclinedError, UnreadableRepl
 from infra.records import Code, Query
 from infra.settings import Settings
 from tasks.annotate import served_model
-from tasks.export import Benchmark
-from tasks.methods import Rerank
-from tasks.retrievers.rankings import NOTHING, Rankings
+from tasks.benchmarks import Benchmark
+from tasks.benchmarks.runs import NOTHING, Rankings
+from tasks.ranking.methods import Rerank
 
 WINDOW = 10  # results that the model sees at once
 

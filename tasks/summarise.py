@@ -28,7 +28,7 @@ from tasks.candidates import judged_searches
 from tasks.embed import KINDS, encoder_key
 from tasks.evaluate import chosen_methods, method_key
 from tasks.publish import current_recipe
-from tasks.report import (
+from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
     Canaries,

@@ -9,10 +9,10 @@ from infra.identity import digest, normalise_code, normalise_query
 from infra.settings import Settings
 from infra.store import Database, vectors
 from infra.store.vector_files import Vectors, load_vectors
+from tasks.benchmarks import Benchmark
 from tasks.candidates import CODES_AT_ONCE
 from tasks.embed import Part, cut, embed_items, encoder_key
 from tasks.encoders import Kind
-from tasks.export import Benchmark
 
 
 class TextVectors:

@@ -1,6 +1,6 @@
 """Encoders: texts in, unit vectors out.
 
-To add one, write a file with a subclass of `tasks.encoders.transformer.TransformerEncoder` (or
+To add one, write a file with a subclass of `tasks.encoders._transformer.TransformerEncoder` (or
 anything that has ``spec`` and ``encode``) and decorate it with ``@encoders.register("name")``.
 `tests/tasks/encoders` judges it from then on. The class carries its specification, so that its
 identity can be had without loading a checkpoint.

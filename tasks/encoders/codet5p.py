@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tasks.encoders import EncoderSpec, encoders
-from tasks.encoders.transformer import TransformerEncoder
+from tasks.encoders._transformer import TransformerEncoder
 
 if TYPE_CHECKING:
     import torch

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tasks.encoders import EncoderSpec, encoders
-from tasks.encoders.transformer import TransformerEncoder
+from tasks.encoders._transformer import TransformerEncoder
 
 
 @encoders.register("minilm")

@@ -25,8 +25,9 @@ import numpy as np
 
 from infra.errors import UnknownNameError
 from infra.registry import Registry
-from tasks.metrics.lists import JudgedLists, Judgements, Qrels, Values
-from tasks.retrievers.rankings import Rankings
+from tasks.benchmarks.qrels import Judgements, Qrels, Values
+from tasks.benchmarks.runs import Rankings
+from tasks.metrics._lists import JudgedLists
 
 __all__ = [
     "STANDARD",

@@ -2,7 +2,7 @@
 
 To add a method, write a file with a class that has ``rank`` and decorate it with
 ``@retrievers.register("name")``; `tests/tasks/retrievers` judges it from then on. Every encoder
-is a method too, by `tasks.retrievers.exact`.
+is a method too, by `tasks.ranking.dense`.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from infra.records import Code, Query
 from infra.registry import Registry
-from tasks.retrievers.rankings import Rankings
+from tasks.benchmarks.runs import Rankings
 
 __all__ = ["Rankings", "Retriever", "retrievers"]
 

@@ -7,9 +7,9 @@ import numpy as np
 from scipy import sparse
 
 from infra.records import Code, Query
+from tasks.benchmarks.runs import Rankings, rank_in_blocks
 from tasks.retrievers import retrievers
-from tasks.retrievers.rankings import Rankings, rank_in_blocks
-from tasks.retrievers.tokens import words
+from tasks.retrievers._tokens import words
 
 
 @retrievers.register("bag-of-words")

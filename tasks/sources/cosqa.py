@@ -19,11 +19,11 @@ from infra.errors import SourceError
 from infra.identity import digest
 from infra.records import Code, Collected, Label, Query, SourceInfo
 from infra.settings import SourceSettings
+from tasks.corpus.merging import Merged
+from tasks.corpus.parsed_code import parsed_code
+from tasks.files.json_lines import checked, refuse_half_characters
+from tasks.files.text import folder_of, read_text, refuse, state_of
 from tasks.sources import sources
-from tasks.sources.files import folder_of, read_text, refuse, state_of
-from tasks.sources.json_lines import checked, refuse_half_characters
-from tasks.sources.merging import Merged
-from tasks.sources.parsed_code import parsed_code
 
 _RULES = "1"  # to be raised when the same files are to give other records
 _FILES = "code_idx_map.txt, cosqa-retrieval-*.json and cosqa-*.json"

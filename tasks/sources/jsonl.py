@@ -15,11 +15,11 @@ from infra.errors import SourceError
 from infra.identity import digest
 from infra.records import Code, Collected, Label, Query, SourceInfo
 from infra.settings import SourceSettings
+from tasks.corpus.merging import Merged
+from tasks.corpus.parsed_code import parsed_code
+from tasks.files.json_lines import Row, read_lines, read_queries, refuse_repeated
+from tasks.files.text import folder_of, refuse, state_of
 from tasks.sources import sources
-from tasks.sources.files import folder_of, refuse, state_of
-from tasks.sources.json_lines import Row, read_lines, read_queries, refuse_repeated
-from tasks.sources.merging import Merged
-from tasks.sources.parsed_code import parsed_code
 
 LABELS = "people:jsonl"
 

@@ -11,14 +11,14 @@ from infra.errors import SettingsError
 from infra.identity import digest, digest_of
 from infra.records import Code, Collected
 from infra.settings import SourceSettings
-from tasks.rules.duplicates import EXACT, NEAR, exact_duplicates, near_duplicates
+from tasks.corpus.documentation_pairs import documentation_pairs
+from tasks.corpus.functions import Found, find_functions
+from tasks.corpus.merging import Merged
+from tasks.corpus.python_files import PythonFiles, folder, installed, standard_library
+from tasks.files.json_lines import read_queries
+from tasks.files.text import state_of
+from tasks.filters.duplicates import EXACT, NEAR, exact_duplicates, near_duplicates
 from tasks.sources import sources
-from tasks.sources.documentation_pairs import documentation_pairs
-from tasks.sources.files import state_of
-from tasks.sources.found import Found, find_functions
-from tasks.sources.json_lines import read_queries
-from tasks.sources.merging import Merged
-from tasks.sources.python_files import PythonFiles, folder, installed, standard_library
 
 STANDARD_LIBRARY_QUERIES = Path(__file__).with_name("stdlib_queries.jsonl")
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from infra.errors import SourceError
 from infra.records import Record
-from tasks.suites.rows import Row, read_rows
+from tasks.files.csv_rows import Row, read_rows
 
 LANGUAGES = ("go", "java", "javascript", "php", "python", "ruby")
 DEEPEST = 300

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from infra.errors import SourceError
 from infra.records import Record
-from tasks.sources.files import read_text
-from tasks.suites.rows import Row, read_header, read_rows
+from tasks.files.csv_rows import Row, read_header, read_rows
+from tasks.files.text import read_text
 
 DEEPEST = 50
 _NUMBER, _QUESTION, _RANK, _NOT_FOUND = "No.", "StackOverflow ID", " FRank", "NF"

@@ -17,10 +17,12 @@ from pathlib import Path
 
 from infra.settings import SourceSettings
 from infra.store.vector_files import Vectors
+from tasks.benchmarks import Benchmark, benchmark_fingerprint
+from tasks.benchmarks.mteb import ReplayedRun, mteb_task
 from tasks.encoders import Kind, encoders
-from tasks.export import Benchmark, benchmark_fingerprint
-from tasks.interchange.mteb_task import ReplayedRun, mteb_task
-from tasks.leaderboard import (
+from tasks.metrics import evaluate, mean
+from tasks.ranking.methods import Ranker
+from tasks.reports.leaderboard import (
     METRICS,
     RECALL_DEPTHS,
     MethodScores,
@@ -28,8 +30,6 @@ from tasks.leaderboard import (
     leaderboard_markdown,
     stand,
 )
-from tasks.methods import Ranker
-from tasks.metrics import evaluate, mean
 from tasks.retrievers import Rankings
 from tasks.sources.cosqa import CosqaSource
 from tests.bench.measure import cosqa_data

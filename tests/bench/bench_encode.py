@@ -14,7 +14,7 @@ import torch
 
 from infra.settings import SourceSettings
 from tasks.encoders import Vectors, encoders
-from tasks.encoders.transformer import TransformerEncoder
+from tasks.encoders._transformer import TransformerEncoder
 from tasks.sources.python_source import PythonSource
 from tests.bench.measure import medians, print_table
 

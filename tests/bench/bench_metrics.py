@@ -33,7 +33,7 @@ Means = dict[str, float]
 
 def ours(run: Path, qrels: Path, names: tuple[str, ...] = COMMON) -> Means:
     """Score by this project."""
-    from tasks.interchange.trec import read_qrels, read_run  # noqa: PLC0415 - each in its process
+    from tasks.benchmarks.trec import read_qrels, read_run  # noqa: PLC0415 - each in its process
     from tasks.metrics import evaluate, mean  # noqa: PLC0415
 
     scores = evaluate(read_run(run), read_qrels(qrels), names)

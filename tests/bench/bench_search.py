@@ -14,7 +14,7 @@ import numpy as np
 
 from infra.records import Candidate
 from tasks.candidates import CODES_AT_ONCE
-from tasks.retrievers.exact import Vectors, top_candidates
+from tasks.ranking.dense import Vectors, top_candidates
 from tests.bench.measure import medians, print_table
 
 TOP, DIMENSION = 20, 384

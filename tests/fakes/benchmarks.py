@@ -12,7 +12,7 @@ from infra.records import (
     SourceInfo,
     Trial,
 )
-from tasks.export import Benchmark, Undecided
+from tasks.benchmarks import Benchmark, Undecided
 
 QUERIES = (
     Query.of("python check if string is valid ip address", "queries.jsonl:1"),

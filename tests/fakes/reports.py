@@ -7,7 +7,7 @@ from infra.records import (
     LanguageModelCall,
     SourceInfo,
 )
-from tasks.report import (
+from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
     Canaries,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.differences import difference
-from tasks.export import read_benchmark
+from tasks.benchmarks import read_benchmark
+from tasks.reports.diff import difference
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script
 from tests.flows.world import World, environment

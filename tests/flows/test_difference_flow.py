@@ -7,9 +7,9 @@ import pytest
 
 from flows.difference import difference as compare_folders
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
-from tasks.differences import difference
-from tasks.export import read_benchmark, write_benchmark
-from tests.tasks.differences.cases import AFTER, BEFORE
+from tasks.benchmarks import read_benchmark, write_benchmark
+from tasks.reports.diff import difference
+from tests.tasks.reports.diff.cases import AFTER, BEFORE
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -9,8 +9,8 @@ from flows.leaderboard import leaderboard
 from infra.errors import PublishError, SettingsError, SourceError, UnknownNameError
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
 from infra.store import open_database
-from tasks.export import benchmark_fingerprint, write_benchmark
-from tests.tasks.leaderboard.cases import benchmark
+from tasks.benchmarks import benchmark_fingerprint, write_benchmark
+from tests.tasks.reports.leaderboard.cases import benchmark
 
 METHODS = ("bm25", "bag-of-words", "bm25+tf-idf")
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from flows.suite_commands import suite
 from infra.errors import SourceError
-from tests.tasks.suites.test_annotation_sheets import FIRST, SECOND, sheets
+from tests.tasks.benchmarks.test_annotation_sheets import FIRST, SECOND, sheets
 from tests.tasks.suites.test_codesearchnet import ANNOTATIONS, PREDICTIONS, QUERIES
 from tests.tasks.suites.test_neural_code_search import SHEET
 

@@ -12,7 +12,7 @@ from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import LanguageModelSettings, SandboxSettings, Settings, StoreSettings
 from sandbox.backends import backends
 from tasks.annotators import compare_annotators, score_of, score_of_chance, scores_of_people
-from tasks.truth import TruePair
+from tasks.benchmarks.labelled_pairs import TruePair
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox

@@ -9,9 +9,9 @@ from infra.records import Code, Label, Query, SourceInfo
 from infra.settings import Settings, StoreSettings
 from infra.store import Database, open_database, vectors
 from infra.store.vector_files import write_vectors
+from tasks.benchmarks import Benchmark
 from tasks.embed import encoder_key
 from tasks.encoders import Kind, encoders
-from tasks.export import Benchmark
 from tasks.text_vectors import TextVectors
 
 ENCODER = encoders.names()[0]

@@ -8,7 +8,7 @@ import torch
 
 from infra.errors import EncoderError
 from tasks.encoders import Encoder, encoders
-from tasks.encoders.transformer import TransformerEncoder
+from tasks.encoders._transformer import TransformerEncoder
 from tests.fakes.checkpoints import make_checkpoint
 
 TEXTS = ["def add(a, b): return a + b", "read", "sort the list " * 400, "x", "read a json file"]

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infra.errors import UnknownNameError
+from tasks.benchmarks.runs import NOTHING, Rankings, rank_rows, rank_scores, rankings_of
 from tasks.metrics import STANDARD, Variant, evaluate, metrics
-from tasks.retrievers.rankings import NOTHING, Rankings, rank_rows, rank_scores, rankings_of
 from tests.tasks.metrics.cases import CODES, Qrels, Run, as_run, random_case
 
 QUICK = settings(deadline=None, max_examples=60)

@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from infra.records import Code, Query
+from tasks.ranking.dense import rank_vectors, top_candidates
 from tasks.retrievers import retrievers
-from tasks.retrievers.exact import rank_vectors, top_candidates
-from tasks.retrievers.tokens import words
+from tasks.retrievers._tokens import words
 
 Vectors = npt.NDArray[np.float32]
 

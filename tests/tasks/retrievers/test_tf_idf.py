@@ -6,8 +6,8 @@ from math import log, sqrt
 import pytest
 
 from infra.records import Code, Query
+from tasks.retrievers._tokens import words
 from tasks.retrievers.tf_idf import TfIdf
-from tasks.retrievers.tokens import words
 
 TEXTS = ["read json file", "read file file file", "sortList(items)", "read_items"]
 

@@ -10,8 +10,8 @@ import pytest
 from infra.errors import SettingsError, SourceError
 from infra.records import Code, Collected, Query
 from infra.settings import SourceSettings
+from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
 from tasks.sources.cosqa import CosqaSource
-from tasks.sources.merging import CONFLICT, REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
 from tests.tasks.sources.examples import DOUBLE, HALVE, cosqa, cosqa_row
 
 RETRIEVAL, PAIRS, BASE = "cosqa-retrieval-dev-1.json", "cosqa-dev.json", "code_idx_map.txt"

@@ -7,8 +7,8 @@ import pytest
 from infra.errors import SettingsError, SourceError
 from infra.records import Code, Collected, Label, Query
 from infra.settings import SourceSettings
+from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_QUERY
 from tasks.sources.jsonl import JsonLinesSource
-from tasks.sources.merging import CONFLICT, REPEATED_CODE, REPEATED_QUERY
 from tests.tasks.sources.examples import DOUBLE, HALVE, jsonl, write_lines
 
 

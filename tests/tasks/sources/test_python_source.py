@@ -11,9 +11,9 @@ from infra.errors import SettingsError, SourceError
 from infra.languages.python.functions import functions_of
 from infra.records import Collected
 from infra.settings import SourceSettings
-from tasks.rules import documentation, duplicates, testable
-from tasks.sources.documentation_pairs import AMBIGUOUS, NOT_DRAWN
-from tasks.sources.found import UNREADABLE
+from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
+from tasks.corpus.functions import UNREADABLE
+from tasks.filters import documentation, duplicates, testable
 from tasks.sources.python_source import STANDARD_LIBRARY_QUERIES, PythonSource
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, python_source, write_lines
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.languages.python.functions import Function, functions_of, parse
-from tasks.sources.python_files import read_python
+from tasks.corpus.python_files import read_python
 
 # Modules of the standard library with the hard cases: strings over several lines in methods,
 # decorators, encodings, form feeds, functions under conditions.

@@ -1,0 +1,28 @@
+"""A benchmark as data and as files.
+
+``benchmark``, ``qrels`` and ``runs`` are the data: queries, codes, labels; relevance judgements;
+rankings. ``writer`` and ``reader`` handle an exported folder (Parquet ``tables``, ``manifest`` with
+checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other evaluation
+tools; ``labelled_pairs`` and ``annotation_sheets`` read what people have labelled.
+"""
+
+from tasks.benchmarks.benchmark import Benchmark, Undecided, benchmark_fingerprint, qrels_of
+from tasks.benchmarks.manifest import ExportedFile, Manifest, read_manifest, verify_export
+from tasks.benchmarks.reader import is_export, read_benchmark
+from tasks.benchmarks.trec import write_run
+from tasks.benchmarks.writer import write_benchmark
+
+__all__ = [
+    "Benchmark",
+    "ExportedFile",
+    "Manifest",
+    "Undecided",
+    "benchmark_fingerprint",
+    "is_export",
+    "qrels_of",
+    "read_benchmark",
+    "read_manifest",
+    "verify_export",
+    "write_benchmark",
+    "write_run",
+]

@@ -1,0 +1,142 @@
+"""BEIR's folders (Thakur et al. 2021, arXiv 2104.08663), read as benchmarks.
+
+``corpus.jsonl`` and ``queries.jsonl`` have an ``_id`` and a ``text`` on each line, the corpus maybe
+a ``title``, which BEIR's own tools put before the text; ``qrels/<split>.tsv`` has a header and then
+query, code and score. The ids stay as the folder gives them.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from infra.errors import SourceError
+from infra.records import Code, Label, Query, SourceInfo
+from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.qrels import Judgements
+from tasks.benchmarks.trec import _write_lines, judgements_of
+from tasks.files.columns import NAME, NUMBER, read_columns
+from tasks.files.json_lines import read_lines
+
+_TYPES = {"query": NAME, "code": NAME, "relevance": NUMBER}
+_QRELS = tuple(_TYPES)
+
+
+class _Document(BaseModel):
+    """A line of a corpus or of queries; keys of other tools are passed over."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    identity: str = Field(alias="_id", min_length=1)
+    title: str = ""
+    text: str
+
+
+def is_beir(folder: Path) -> bool:
+    """Return whether a folder has BEIR's corpus."""
+    return (folder / "corpus.jsonl").is_file()
+
+
+def beir_files(folder: Path, split: str = "test") -> list[Path]:
+    """Return the files that `read_beir` reads."""
+    return [
+        folder / "corpus.jsonl",
+        folder / "queries.jsonl",
+        folder / "qrels" / f"{split}.tsv",
+    ]
+
+
+def read_beir(folder: Path, split: str = "test") -> Benchmark:
+    """Return a BEIR folder as a benchmark, with the queries that the split judges.
+
+    Args:
+        folder: With ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
+        split: Whose judgements are taken.
+
+    Raises:
+        SourceError: A file is missing or a line malformed, an id stands twice, or a judgement is
+            about something that the folder does not hold.
+    """
+    corpus, asked, file = beir_files(folder, split)
+    codes = {code.code_id: code for code in _codes(corpus)}
+    queries = {query.query_id: query for query in _queries(asked)}
+    judgements = read_beir_qrels(file)
+    _refuse_strangers(file, "query", set(judgements.query_ids) - queries.keys())
+    _refuse_strangers(file, "code", set(judgements.code_ids) - codes.keys())
+    origin = f"beir:{split}"
+    return Benchmark(
+        name=re.sub(r"[^A-Za-z0-9._-]", "-", folder.resolve().name).lstrip("._-") or "beir",
+        label_origin=origin,
+        queries=tuple(queries[query] for query in sorted(judgements.query_ids)),
+        codes=tuple(codes.values()),
+        labels=tuple(_labels(judgements, origin)),
+        sources=(SourceInfo(name="beir", licence="unknown", revision=split, location=str(folder)),),
+    )
+
+
+def read_beir_qrels(file: Path) -> Judgements:
+    """Return the judgements of a ``qrels/<split>.tsv``.
+
+    Raises:
+        SourceError: The file is missing, a line is malformed, or a pair is judged twice.
+    """
+    return judgements_of(file, read_columns(file, _QRELS, _TYPES, skip=1))
+
+
+def _codes(file: Path) -> Iterator[Code]:
+    for document in _distinct(file):
+        text = f"{document.title} {document.text}".strip() if document.title else document.text
+        yield Code(code_id=document.identity, text=text or " ", origin=file.name)
+
+
+def _queries(file: Path) -> Iterator[Query]:
+    for document in _distinct(file):
+        yield Query(query_id=document.identity, text=document.text or " ", origin=file.name)
+
+
+def _distinct(file: Path) -> Iterator[_Document]:
+    seen = set()
+    for place, document in read_lines(file, _Document):
+        if document.identity in seen:
+            raise SourceError(f"{place}: id {document.identity!r} stands twice: keep one")
+        seen.add(document.identity)
+        yield document
+
+
+def _labels(judgements: Judgements, origin: str) -> Iterable[Label]:
+    pairs = zip(judgements.rows.tolist(), judgements.columns.tolist(), strict=True)
+    for (row, column), relevance in zip(pairs, judgements.relevance.tolist(), strict=True):
+        query, code = judgements.query_ids[row], judgements.code_ids[column]
+        yield Label(query_id=query, code_id=code, origin=origin, relevance=relevance)
+
+
+def _refuse_strangers(file: Path, kind: str, strangers: set[str]) -> None:
+    if strangers:
+        raise SourceError(
+            f"{file}: {len(strangers)} judged ids of kind {kind} are not in the folder, "
+            f"{min(strangers)!r} among them: take the judgements that belong to it"
+        )
+
+
+def write_beir(benchmark: Benchmark, folder: Path) -> None:
+    """Write ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``, sorted by id."""
+    (folder / "qrels").mkdir(parents=True)
+    codes = sorted(benchmark.codes, key=lambda code: code.code_id)
+    corpus = ({"_id": code.code_id, "title": "", "text": code.text} for code in codes)
+    _write_lines(folder / "corpus.jsonl", map(_json_line, corpus))
+    queries = sorted(benchmark.queries, key=lambda query: query.query_id)
+    asked = ({"_id": query.query_id, "text": query.text} for query in queries)
+    _write_lines(folder / "queries.jsonl", map(_json_line, asked))
+    labels = sorted(benchmark.labels, key=lambda label: (label.query_id, label.code_id))
+    header = "query-id\tcorpus-id\tscore"
+    _write_lines(folder / "qrels" / "test.tsv", [header, *map(_judgement, labels)])
+
+
+def _judgement(label: Label) -> str:
+    return f"{label.query_id}\t{label.code_id}\t{label.relevance:.12g}"
+
+
+def _json_line(row: Mapping[str, str]) -> str:
+    return json.dumps(row, ensure_ascii=False)

@@ -1,0 +1,71 @@
+"""The dataset card: Hugging Face's front matter, then what a person should know."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from infra.markdown import markdown_table, markdown_text
+from tasks.benchmarks.manifest import Manifest
+
+CARD = "README.md"
+
+# Identifiers that Hugging Face lists, by the lower-case name that a source gives its licence.
+_LISTED_LICENCES = frozenset(
+    {
+        *("apache-2.0", "mit", "isc", "unlicense", "bsd-2-clause", "bsd-3-clause", "c-uda"),
+        *("cc-by-4.0", "cc-by-sa-4.0", "cc0-1.0", "odc-by", "gpl-3.0", "lgpl-3.0", "mpl-2.0"),
+    }
+)
+
+
+def write_card(manifest: Manifest, folder: Path) -> None:
+    """Write the card of an export whose tables are already in the folder."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=False,  # noqa: S701 - Markdown: the filter below escapes
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["md"] = markdown_text
+    licence, licence_name = _licence(manifest)
+    text = environment.get_template("card.md.jinja").render(
+        manifest=manifest,
+        tables=sorted(file.stem for file in folder.glob("*.parquet")),
+        licence=licence,
+        licence_name=licence_name,
+        counts=_figures("what", manifest.counts),
+        dropped=_figures("rule", manifest.dropped),
+        sources=_sources(manifest),
+        recipe=_indented(manifest.recipe),
+    )
+    (folder / CARD).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _licence(manifest: Manifest) -> tuple[str, str]:
+    names = sorted({source.licence for source in manifest.sources})
+    listed = names[0].lower().replace(" ", "-") if len(names) == 1 else ""
+    return (listed if listed in _LISTED_LICENCES else "other"), "; ".join(names)
+
+
+def _figures(name: str, numbers: Mapping[str, int]) -> str:
+    rows = [(key.replace("_", " "), f"{number:,}") for key, number in numbers.items()]
+    return markdown_table((name, "items"), rows) if rows else ""
+
+
+def _sources(manifest: Manifest) -> str:
+    header = ("source", "licence", "revision", "location")
+    rows = [
+        (source.name, source.licence, source.revision, source.location)
+        for source in manifest.sources
+    ]
+    return markdown_table(header, rows, words=4)
+
+
+def _indented(recipe: Mapping[str, object] | None) -> str:
+    # An indented block cannot be closed from within, as a fence can.
+    text = json.dumps(recipe, indent=2, sort_keys=True, ensure_ascii=False)
+    return "\n".join(f"    {line}" for line in text.split("\n"))

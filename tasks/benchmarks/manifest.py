@@ -1,0 +1,126 @@
+"""The manifest of an export: what it holds, where it comes from, and every file's checksum."""
+
+import hashlib
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from infra.errors import PublishError
+from infra.records import Record, SourceInfo
+from tasks.benchmarks.benchmark import FORMAT_VERSION, Benchmark, benchmark_fingerprint
+
+MANIFEST = "manifest.json"
+
+
+class ExportedFile(Record):
+    """A file of an export: its path inside the folder, its bytes and their SHA-256."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+class Manifest(Record):
+    """What an export says of itself.
+
+    Attributes:
+        format_version: Version of the export's layout.
+        fingerprint: See `benchmark_fingerprint`.
+        counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
+            code, pairs left undecided, and pairs that could not be judged.
+        dropped: Rule → items of the sources that it kept out.
+        undecided_listed: Whether ``undecided.parquet`` is there.
+        files: All files but the manifest itself and what evaluation adds under ``runs/``.
+    """
+
+    format_version: int
+    name: str
+    label_origin: str
+    demo: bool
+    fingerprint: str
+    counts: dict[str, int]
+    dropped: dict[str, int]
+    sources: tuple[SourceInfo, ...]
+    recipe: dict[str, object] | None
+    undecided_listed: bool
+    files: tuple[ExportedFile, ...]
+
+
+def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
+    """Return the manifest of a benchmark whose files are not written yet."""
+    relevant = [label for label in benchmark.labels if label.relevance > 0]
+    return Manifest(
+        format_version=FORMAT_VERSION,
+        name=benchmark.name,
+        label_origin=benchmark.label_origin,
+        demo=benchmark.demo,
+        fingerprint=benchmark_fingerprint(benchmark),
+        counts={
+            "queries": len(benchmark.queries),
+            "codes": len(benchmark.codes),
+            "labels": len(benchmark.labels),
+            "relevant": len(relevant),
+            "queries_with_relevant": len({label.query_id for label in relevant}),
+            "undecided": len(benchmark.undecided),
+            "failed": benchmark.failed,
+        },
+        dropped=dict(sorted(benchmark.dropped.items())),
+        sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
+        recipe=benchmark.recipe,
+        undecided_listed=undecided_listed,
+        files=(),
+    )
+
+
+def write_manifest(manifest: Manifest, folder: Path) -> Manifest:
+    """Write the manifest with the checksums of all files in the folder, and return it."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    manifest = manifest.model_copy(update={"files": tuple(_entry(path, folder) for path in paths)})
+    text = manifest.model_dump_json(indent=2) + "\n"
+    (folder / MANIFEST).write_text(text, encoding="utf-8", newline="\n")
+    return manifest
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return an export's manifest, without looking at the files that it lists.
+
+    Raises:
+        PublishError: The folder is no export, or one of another format version.
+    """
+    file = folder / MANIFEST
+    try:
+        manifest = Manifest.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        raise PublishError(f"{folder} is no exported benchmark: it has no {MANIFEST}") from None
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"]
+        raise PublishError(f"{file} is not a manifest ({problem}): publish again") from None
+    if manifest.format_version != FORMAT_VERSION:
+        raise PublishError(
+            f"{folder} has export format {manifest.format_version} where this program reads "
+            f"{FORMAT_VERSION}: publish again"
+        )
+    return manifest
+
+
+def verify_export(folder: Path) -> Manifest:
+    """Return an export's manifest after comparing every file with its checksum.
+
+    Raises:
+        PublishError: As `read_manifest`, or a file is missing or changed.
+    """
+    manifest = read_manifest(folder)
+    for expected in manifest.files:
+        path = folder / expected.path
+        if not path.is_file():
+            raise PublishError(f"{folder} has lost {expected.path}: publish again")
+        if _entry(path, folder) != expected:
+            raise PublishError(f"{path} was changed since it was exported: publish again")
+    return manifest
+
+
+def _entry(path: Path, folder: Path) -> ExportedFile:
+    with path.open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    relative = path.relative_to(folder).as_posix()
+    return ExportedFile(path=relative, size=path.stat().st_size, sha256=checksum)

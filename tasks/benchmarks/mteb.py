@@ -1,0 +1,111 @@
+"""An exported benchmark as a task of MTEB (Muennighoff et al. 2023), run by ``mteb`` itself.
+
+``mteb`` is no dependency of the pipeline: ``pip install 'cosqa-plus[interchange]'`` brings it. Then
+``mteb.evaluate(model, mteb_task(benchmark))`` scores any of its models, CoIR's among them, on a
+benchmark that is on no hub, and `ReplayedRun` lets it score rankings that were made elsewhere.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from infra.errors import PublishError
+from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.runs import Rankings
+
+if TYPE_CHECKING:
+    from mteb import AbsTask
+    from mteb.models import ModelMeta
+
+_SPLIT, _SUBSET = "test", "default"
+
+
+def mteb_task(benchmark: Benchmark) -> "AbsTask":
+    """Return a benchmark as a retrieval task.
+
+    Queries without a relevant code are left out, as everywhere here; mteb would count them as 0.
+
+    Raises:
+        PublishError: A relevance has a fraction, which mteb cannot take.
+    """
+    from mteb.abstasks.retrieval import AbsTaskRetrieval  # noqa: PLC0415 - an optional extra
+    from mteb.abstasks.task_metadata import TaskMetadata  # noqa: PLC0415
+
+    class LocalBenchmark(AbsTaskRetrieval):  # type: ignore[misc]
+        """A benchmark that lies here and not on a hub."""
+
+        metadata = TaskMetadata(
+            name=benchmark.name,
+            description=f"Code search, labelled by {benchmark.label_origin}.",
+            dataset={"path": benchmark.name, "revision": benchmark.label_origin},
+            type="Retrieval",
+            category="t2t",
+            modalities=["text"],
+            eval_splits=[_SPLIT],
+            eval_langs=["eng-Latn", "python-Code"],
+            main_score="ndcg_at_10",
+            reference=None,
+            bibtex_citation=None,
+        )
+
+        def load_data(self, **_: Any) -> None:  # noqa: ANN401 - mteb passes what it likes
+            self.dataset = {_SUBSET: {_SPLIT: _split(benchmark)}}
+            self.data_loaded = True
+
+    return LocalBenchmark()
+
+
+class ReplayedRun:
+    """Rankings in the place of a model: mteb asks, and they answer.
+
+    Args:
+        name: The method's name, as "owner/name".
+        rankings: What it returned.
+    """
+
+    def __init__(self, name: str, rankings: Rankings) -> None:
+        self._name = name
+        self._found: dict[str, dict[str, float]] = {}
+        # mteb reads scores in single precision and breaks ties in its own way: ranks have none.
+        for query, code, _ in rankings.rows():
+            of_query = self._found.setdefault(query, {})
+            of_query[code] = float(rankings.depth - len(of_query))
+
+    def index(self, corpus: object, **_: object) -> None:
+        """Take no notice of the corpus: the rankings are made already."""
+
+    def search(self, queries: Any, **_: object) -> dict[str, dict[str, float]]:  # noqa: ANN401
+        """Return query → code → score for the queries that are asked."""
+        return {query: self._found.get(query, {}) for query in queries["id"]}
+
+    @property
+    def mteb_model_meta(self) -> "ModelMeta":
+        """What mteb writes beside the scores."""
+        from mteb.models import ModelMeta  # noqa: PLC0415 - an optional extra
+
+        return ModelMeta.create_empty({"name": self._name, "revision": "replayed"})
+
+
+def _split(benchmark: Benchmark) -> dict[str, object]:
+    from datasets import Dataset  # noqa: PLC0415 - an optional extra
+
+    relevant = _relevant(benchmark)
+    texts = {query.query_id: query.text for query in benchmark.queries}
+    return {
+        "corpus": Dataset.from_list(
+            [{"id": code.code_id, "title": "", "text": code.text} for code in benchmark.codes]
+        ),
+        "queries": Dataset.from_list([{"id": query, "text": texts[query]} for query in relevant]),
+        "relevant_docs": relevant,
+        "top_ranked": None,
+    }
+
+
+def _relevant(benchmark: Benchmark) -> dict[str, dict[str, int]]:
+    relevant: dict[str, dict[str, int]] = {}
+    for label in benchmark.labels:
+        if not label.relevance.is_integer():
+            raise PublishError(
+                f"{benchmark.name} grades {label.query_id} {label.code_id} {label.relevance}: "
+                "mteb takes whole grades only"
+            )
+        relevant.setdefault(label.query_id, {})[label.code_id] = max(int(label.relevance), 0)
+    return {query: grades for query, grades in sorted(relevant.items()) if any(grades.values())}

@@ -1,0 +1,45 @@
+"""Relevance judgements (qrels) of a benchmark, as a mapping or as columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tasks.benchmarks.runs import Positions, numbered
+
+Values = npt.NDArray[np.float64]
+
+Qrels = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """Judged pairs as columns; what is 0 or less is judged and not relevant.
+
+    Attributes:
+        query_ids: The judged queries.
+        code_ids: The judged codes, each once.
+        rows: (pairs,) positions in ``query_ids``.
+        columns: (pairs,) positions in ``code_ids``.
+        relevance: (pairs,)
+    """
+
+    query_ids: Sequence[str]
+    code_ids: Sequence[str]
+    rows: Positions
+    columns: Positions
+    relevance: Values
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> Self:
+        """Return the judgements of query → code → relevance."""
+        query_ids = sorted(qrels)
+        sizes = [len(qrels[query]) for query in query_ids]
+        rows = np.repeat(np.arange(len(query_ids)), sizes)
+        codes = pa.array([code for query in query_ids for code in qrels[query]], pa.string())
+        code_ids, columns = numbered(codes)
+        grades = [grade for query in query_ids for grade in qrels[query].values()]
+        return cls(query_ids, code_ids, rows, columns, np.array(grades, np.float64))

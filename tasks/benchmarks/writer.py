@@ -1,0 +1,63 @@
+"""Writing a benchmark as a folder: tables, BEIR's layout, the card, and the manifest last."""
+
+import shutil
+from pathlib import Path
+
+from infra.errors import PublishError
+from tasks.benchmarks.beir import write_beir
+from tasks.benchmarks.benchmark import Benchmark, check_benchmark
+from tasks.benchmarks.card import write_card
+from tasks.benchmarks.folder import replaced_folder
+from tasks.benchmarks.manifest import MANIFEST, Manifest, describe, verify_export, write_manifest
+from tasks.benchmarks.tables import write_tables
+
+
+def write_benchmark(
+    benchmark: Benchmark,
+    folder: Path,
+    *,
+    allow_demo: bool = False,
+    include_undecided: bool = False,
+) -> Manifest:
+    """Export a benchmark as a folder and return its manifest.
+
+    The same benchmark gives the same bytes. The folder appears, or takes an older export's place,
+    only when it is whole. An export that is already there, equal and intact, is left as it is with
+    the runs that evaluation put beside it.
+
+    Args:
+        benchmark: What is exported.
+        folder: The export's own folder.
+        allow_demo: Export labels of the demo model, marked as such everywhere.
+        include_undecided: List the undecided pairs in a file of their own.
+
+    Raises:
+        PublishError: See `check_benchmark`; or ``folder`` holds something that is no export.
+    """
+    check_benchmark(benchmark, allow_demo=allow_demo)
+    _refuse_foreign(folder)
+    with replaced_folder(folder) as partial:
+        manifest = describe(benchmark, undecided_listed=include_undecided)
+        write_tables(benchmark, partial, include_undecided=include_undecided)
+        write_beir(benchmark, partial / "beir")
+        write_card(manifest, partial)
+        manifest = write_manifest(manifest, partial)
+        if _is_there(manifest, folder):
+            shutil.rmtree(partial)
+    return manifest
+
+
+def _refuse_foreign(folder: Path) -> None:
+    is_export = (folder / MANIFEST).is_file()
+    if folder.exists() and not is_export and not (folder.is_dir() and not any(folder.iterdir())):
+        raise PublishError(
+            f"{folder} is there and is no exported benchmark: move it away or choose another "
+            "folder with --output"
+        )
+
+
+def _is_there(manifest: Manifest, folder: Path) -> bool:
+    try:
+        return verify_export(folder) == manifest
+    except PublishError:
+        return False

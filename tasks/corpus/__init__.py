@@ -1,0 +1,1 @@
+"""What sources share: functions of Python files, documentation pairs, merging of collections."""

@@ -1,0 +1,79 @@
+"""Comma-separated files with a header, as suites publish them."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from infra.errors import SourceError
+from tasks.files.text import read_text
+
+
+class Row(NamedTuple):
+    """A row by the names of its columns, and where it begins as ``file:line``."""
+
+    place: str
+    cells: Mapping[str, str]
+
+
+def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Row]:
+    """Yield the rows of a file, their cells trimmed; quoted commas and line ends are text.
+
+    Args:
+        file: UTF-8, with a header.
+        columns: What the header must hold.
+        optional: What it may hold.
+
+    Raises:
+        SourceError: The file is missing or not UTF-8, its header lacks a column or has an unknown
+            one, or a row has too few or too many cells.
+    """
+    header = read_header(file)
+    _check_header(file, header, columns, optional)
+    for place, cells in _records(file):
+        if len(cells) != len(header):
+            raise SourceError(
+                f"{place}: {len(cells)} cells where the header has {len(header)} columns "
+                f"({', '.join(header)}): quote cells that hold commas"
+            )
+        yield Row(place, dict(zip(header, (cell.strip() for cell in cells), strict=True)))
+
+
+def read_header(file: Path) -> list[str]:
+    """Return the names of a file's columns.
+
+    Raises:
+        SourceError: The file is missing or not UTF-8.
+    """
+    first = next(csv.reader(io.StringIO(read_text(file), newline="")), [])
+    return [name.strip() for name in first]
+
+
+def _records(file: Path) -> Iterator[tuple[str, list[str]]]:
+    reader = csv.reader(io.StringIO(read_text(file), newline=""), strict=True)
+    line = 1
+    try:
+        for number, cells in enumerate(reader):
+            if number and cells:
+                yield f"{file}:{line}", cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise SourceError(f"{file}:{line}: {error}: check the quotation marks") from None
+
+
+def _check_header(
+    file: Path, header: Sequence[str], columns: Sequence[str], optional: Sequence[str]
+) -> None:
+    known = [*columns, *optional]
+    missing = [name for name in columns if name not in header]
+    unknown = [name for name in header if name not in known]
+    if missing or unknown or len(set(header)) < len(header):
+        problem = "".join(
+            [
+                f" lacks {', '.join(missing)};" if missing else "",
+                f" has {', '.join(map(repr, unknown))};" if unknown else "",
+                " names a column twice;" if len(set(header)) < len(header) else "",
+            ]
+        )
+        raise SourceError(f"{file}:1: the header{problem} it must be {','.join(known)}")

@@ -1,0 +1,131 @@
+"""JSON Lines files that people write: one JSON object a line, each checked against a model."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Generic, NamedTuple, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from infra.errors import SourceError
+from infra.records import Query
+from tasks.files.text import read_text
+
+
+class Row(BaseModel):
+    """Base of the models of a line: unknown keys and other types are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+RowType = TypeVar("RowType", bound=BaseModel)
+
+
+class Line(NamedTuple, Generic[RowType]):
+    """A line that is as it should be, and where it stands as ``file:line``."""
+
+    place: str
+    row: RowType
+
+
+class QueryRow(Row):
+    """A line of a file of queries: the question as ``query`` or ``text``, and maybe an ``id``."""
+
+    query: str | None = Field(None, min_length=1)
+    text: str | None = Field(None, min_length=1)
+    id: str | None = Field(None, min_length=1)
+
+    @model_validator(mode="after")
+    def _has_one_question(self) -> Self:
+        if (self.query is None) == (self.text is None):
+            raise ValueError('give the question as either "query" or "text"')
+        return self
+
+
+def read_lines(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
+    """Yield the lines of a file; empty ones are passed over.
+
+    Raises:
+        SourceError: The file is missing, is not UTF-8, or a line is no JSON object of that model.
+    """
+    for number, text in enumerate(read_text(file).split("\n"), 1):
+        if text.strip():
+            place = f"{file}:{number}"
+            yield Line(place, checked(place, _decoded(place, text), model))
+
+
+def checked(place: str, value: object, model: type[RowType]) -> RowType:
+    """Return a value as a model's instance.
+
+    Raises:
+        SourceError: It does not fit; one message for all that is wrong with it.
+    """
+    refuse_half_characters(place, value)
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        wrong = "; ".join(_told(problem["loc"], problem["msg"]) for problem in error.errors())
+        known = ", ".join(model.model_fields)
+        raise SourceError(f"{place}: {wrong} (the keys are {known})") from None
+
+
+def refuse_half_characters(place: str, value: object) -> None:
+    """Raise a `SourceError` when a decoded value holds half of a surrogate pair."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise SourceError(
+            f"{place}: half of a surrogate pair (\\ud800 to \\udfff) is no character: remove it"
+        ) from None
+
+
+def read_queries(file: Path) -> list[tuple[str | None, Query]]:
+    """Return the queries of a file in its order, each with the id it was given.
+
+    Raises:
+        SourceError: A line is malformed, a query is empty, an id is given twice, or there is none.
+    """
+    queries = []
+    for place, row in read_lines(file, QueryRow):
+        text = row.query or row.text or ""
+        if not text.strip():
+            raise SourceError(f"{place}: the query is empty: write one or delete the line")
+        queries.append((row.id, Query.of(text, Path(place).name)))
+    if not queries:
+        raise SourceError(f'{file} holds no queries: write lines such as {{"query": "..."}}')
+    refuse_repeated((given, query.origin) for given, query in queries)
+    return queries
+
+
+def refuse_repeated(ids: Iterable[tuple[str | None, str]]) -> None:
+    """Raise a `SourceError` when an id is given at two places.
+
+    Args:
+        ids: Pairs of an id, or None where none was given, and the place where it stands.
+    """
+    places: dict[str, str] = {}
+    for given, place in ids:
+        if given is None:
+            continue
+        if given in places:
+            raise SourceError(
+                f"{place}: id {given!r} is taken already by {places[given]}: give each its own"
+            )
+        places[given] = place
+
+
+def _decoded(place: str, text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SourceError(
+            f"{place}: column {error.colno}: {error.msg}: every line must be one whole JSON object"
+        ) from None
+    except RecursionError:
+        raise SourceError(
+            f"{place}: nested too deeply: one flat JSON object is asked for"
+        ) from None
+
+
+def _told(location: tuple[int | str, ...], message: str) -> str:
+    return f"{'.'.join(map(str, location))}: {message}" if location else message

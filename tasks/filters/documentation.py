@@ -1,0 +1,46 @@
+"""CodeSearchNet's rules for pairs of documentation and function.
+
+Source: Husain et al., "CodeSearchNet Challenge: Evaluating the State of Semantic Code Search"
+(2019), section 2: documentation is cut to its first paragraph; a pair is dropped when that has
+fewer than three tokens, when the function has fewer than three lines, when its name contains
+"test", and when it is a constructor or a special method such as ``__str__``.
+"""
+
+import re
+
+from tasks.filters.testable import SPECIAL, is_special
+
+UNDOCUMENTED = "no documentation"
+SHORT_DOCUMENTATION = "documentation of fewer than 3 tokens"
+SHORT_FUNCTION = "function of fewer than 3 lines"
+TEST = 'name contains "test"'
+
+_FEWEST_TOKENS = 3
+_FEWEST_LINES = 3
+_EMPTY_LINES = re.compile(r"\n\s*\n")
+
+
+def first_paragraph(documentation: str) -> str:
+    """Return the documentation up to the first empty line, on one line."""
+    return " ".join(_EMPTY_LINES.split(documentation.strip(), maxsplit=1)[0].split())
+
+
+def why_unpaired(name: str, paragraph: str, text: str) -> str | None:
+    """Return the rule that drops a pair, or None when the paragraph can stand as a query.
+
+    Args:
+        name: The function's name.
+        paragraph: The first paragraph of its documentation.
+        text: Its source without documentation, which is what is found or not.
+    """
+    if not paragraph:
+        return UNDOCUMENTED
+    if is_special(name):
+        return SPECIAL
+    if "test" in name.lower():
+        return TEST
+    if len(re.findall(r"\w+", paragraph)) < _FEWEST_TOKENS:
+        return SHORT_DOCUMENTATION
+    if sum(1 for line in text.splitlines() if line.strip()) < _FEWEST_LINES:
+        return SHORT_FUNCTION
+    return None

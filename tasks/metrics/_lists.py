@@ -1,0 +1,124 @@
+"""What metrics look at: ranked lists beside what is known of their results, as arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tasks.benchmarks.qrels import Judgements, Values
+from tasks.benchmarks.runs import NOTHING, Positions, Rankings
+
+Marks = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class JudgedLists:
+    """Ranked lists of the queries that have a relevant code, best result first.
+
+    Attributes:
+        query_ids: One for each row.
+        relevance: (queries, ranks) 0 where nothing was returned, nobody judged it, or it is not
+            relevant.
+        judged: (queries, ranks) whether somebody judged what was returned.
+        ideal: (queries, most relevant codes of any query) all positive relevances of each query in
+            falling order, padded with 0.
+        irrelevant: (queries,) how many codes are judged not relevant, returned or not.
+        hopeless: Judged queries without a relevant code; they have no row.
+    """
+
+    query_ids: Sequence[str]
+    relevance: Values
+    judged: Marks
+    ideal: Values
+    irrelevant: Positions
+    hopeless: Sequence[str]
+
+    @classmethod
+    def of(cls, rankings: Rankings, judgements: Judgements) -> Self:
+        """Return a method's rankings beside the judgements.
+
+        A judged query that the method did not rank has an empty list; a ranked query that nobody
+        judged has none.
+        """
+        queries = len(judgements.query_ids)
+        positive = judgements.relevance > 0
+        relevant = np.bincount(judgements.rows[positive], minlength=queries)
+        irrelevant = np.bincount(judgements.rows[~positive], minlength=queries)
+        hopeful = np.flatnonzero(relevant)
+        relevance, judged = _looked_up(_aligned(rankings, judgements, hopeful), judgements, hopeful)
+        return cls(
+            query_ids=[judgements.query_ids[row] for row in hopeful.tolist()],
+            relevance=relevance,
+            judged=judged,
+            ideal=_ideal(judgements, relevant)[hopeful],
+            irrelevant=irrelevant[hopeful],
+            hopeless=[judgements.query_ids[row] for row in np.flatnonzero(relevant == 0).tolist()],
+        )
+
+    @property
+    def relevant(self) -> Positions:
+        """(queries,) how many codes are relevant, returned or not; at least 1."""
+        counted: Positions = np.count_nonzero(self.ideal, axis=1)
+        return counted
+
+    def cut(self, depth: int | None) -> Self:
+        """Return the first ``depth`` results of each list."""
+        return replace(self, relevance=self.relevance[:, :depth], judged=self.judged[:, :depth])
+
+    def condensed(self) -> Self:
+        """Return the lists with the results removed that nobody judged (Sakai 2007, SIGIR)."""
+        order = np.argsort(~self.judged, axis=1, kind="stable")
+        return replace(
+            self,
+            relevance=np.take_along_axis(self.relevance, order, axis=1),
+            judged=np.take_along_axis(self.judged, order, axis=1),
+        )
+
+
+def _aligned(rankings: Rankings, judgements: Judgements, hopeful: Positions) -> Positions:
+    """Return (queries, ranks) positions in the judgements' codes; -1 for all others."""
+    if not len(rankings.query_ids):
+        return np.full((len(hopeful), rankings.depth), NOTHING)
+    column = np.append(_places(rankings.code_ids, judgements.code_ids), NOTHING)
+    asked = [judgements.query_ids[row] for row in hopeful.tolist()]
+    row = _places(asked, rankings.query_ids)
+    positions: Positions = column[rankings.codes[row]]  # NOTHING is -1, where column has it too
+    positions[row == NOTHING] = NOTHING
+    return positions
+
+
+def _places(names: Sequence[str], among: Sequence[str]) -> Positions:
+    """Return each name's place among others; -1 where it is not one of them."""
+    found = pc.index_in(pa.array(names, pa.string()), pa.array(among, pa.string()))
+    places: Positions = found.fill_null(NOTHING).to_numpy(zero_copy_only=False).astype(np.int64)
+    return places
+
+
+def _looked_up(
+    codes: Positions, judgements: Judgements, hopeful: Positions
+) -> tuple[Values, Marks]:
+    """Return relevance and whether judged of (queries, ranks) positions of judged codes."""
+    if not len(judgements.rows):
+        return np.zeros(codes.shape), np.zeros(codes.shape, np.bool_)
+    pairs = judgements.rows * len(judgements.code_ids) + judgements.columns
+    order = np.argsort(pairs, kind="stable")
+    pairs, grades = pairs[order], np.maximum(judgements.relevance[order], 0.0)
+    wanted = hopeful[:, None] * len(judgements.code_ids) + codes
+    at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+    judged: Marks = (pairs[at] == wanted) & (codes != NOTHING)
+    return np.where(judged, grades[at], 0.0), judged
+
+
+def _ideal(judgements: Judgements, relevant: Positions) -> Values:
+    positive = judgements.relevance > 0
+    rows, grades = judgements.rows[positive], judgements.relevance[positive]
+    order = np.lexsort((-grades, rows))
+    rows, grades = rows[order], grades[order]
+    first = np.concatenate([[0], np.cumsum(relevant)[:-1]]) if len(relevant) else relevant
+    ideal = np.zeros((len(relevant), max(relevant, default=0)))
+    ideal[rows, np.arange(len(rows)) - first[rows]] = grades
+    return ideal

@@ -1,0 +1,1 @@
+"""Rankings by any method: lexical, dense, fused."""

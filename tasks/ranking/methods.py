@@ -1,0 +1,105 @@
+"""Retrieval methods by name: lexical ones, encoders, what is made of them.
+
+``bm25`` and ``minilm`` are registered; ``bm25+minilm`` is the fusion of the two, of any number;
+``llm:bm25+minilm`` lets the language model of the settings put the first results in order.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from infra.errors import UnknownNameError
+from infra.identity import digest
+from infra.records import Code, Query
+from infra.settings import LanguageModelSettings
+from infra.store.vector_files import Vectors
+from tasks.encoders import encoders
+from tasks.ranking.fusion import fuse
+from tasks.retrievers import Rankings, retrievers
+
+RERANKED = "llm:"
+_FUSED = "+"
+
+# Rankings with their first results in a better order.
+Rerank = Callable[[Rankings], Rankings]
+
+
+class VectorSource(Protocol):
+    """Where the vectors of a benchmark's queries and codes come from."""
+
+    def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
+        """Return (n, d) vectors of these queries, in the order of ``ids``."""
+        ...
+
+    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
+        """Yield (m ids, (m, d) vectors) over all codes."""
+        ...
+
+
+def components(method: str) -> list[str]:
+    """Return the registered retrievers and encoders that a method is made of.
+
+    Raises:
+        UnknownNameError: One of them is neither a retriever nor an encoder.
+    """
+    names = method.removeprefix(RERANKED).split(_FUSED)
+    for name in names:
+        if name not in encoders.names() and name not in retrievers.names():
+            known = ", ".join([*retrievers.names(), *encoders.names()])
+            raise UnknownNameError(
+                f"unknown retrieval method {name!r}: it must be one of {known}, several of them "
+                f"with + between them (fused), or either with {RERANKED} before it (re-ranked)"
+            )
+    return names
+
+
+def identity(method: str, model: LanguageModelSettings) -> str:
+    """Return what names a method's rankings: other weights or another model give another."""
+    keys = [encoders.get(name).spec.key for name in components(method) if name in encoders.names()]
+    asked = [model.model, str(model.temperature)] if method.startswith(RERANKED) else []
+    return digest("method", method, *keys, *asked)
+
+
+class Ranker:
+    """Ranks one benchmark by any method.
+
+    Args:
+        queries: What is asked.
+        codes: What is searched.
+        vectors: The vectors of both.
+        rerank: What ``llm:`` stands for; without one such methods are refused.
+    """
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        codes: Sequence[Code],
+        vectors: VectorSource,
+        rerank: Rerank | None = None,
+    ) -> None:
+        self._queries = queries
+        self._codes = codes
+        self._vectors = vectors
+        self._rerank = rerank
+
+    def rank(self, method: str, depth: int) -> Rankings:
+        """Return the ``depth`` best codes of each query.
+
+        Raises:
+            UnknownNameError: There is no such method, or none that re-ranks.
+            StoreError: An encoder has not embedded the collection.
+        """
+        ranked = [self._rank_by(name, depth) for name in components(method)]
+        found = ranked[0] if len(ranked) == 1 else fuse(ranked, depth)
+        if not method.startswith(RERANKED):
+            return found
+        if self._rerank is None:
+            raise UnknownNameError(f"{method} needs a language model, and nobody gave one here")
+        return self._rerank(found)
+
+    def _rank_by(self, name: str, depth: int) -> Rankings:
+        if name not in encoders.names():
+            return retrievers.get(name)().rank(self._queries, self._codes, depth)
+        from tasks.ranking.dense import rank_vectors  # noqa: PLC0415 - brings FAISS along
+
+        ids = sorted(query.query_id for query in self._queries)
+        return rank_vectors(self._vectors.queries(name, ids), self._vectors.codes(name), ids, depth)

@@ -1,0 +1,1 @@
+"""Reports: of a run, of a leaderboard, of the difference between two benchmarks."""

@@ -1,0 +1,176 @@
+"""Queries, codes and pairs that came and went, and labels that turned, with what lies behind."""
+
+from collections.abc import Mapping
+
+from infra.records import Annotation, Execution, Record
+from tasks.benchmarks import Benchmark
+
+Pair = tuple[str, str]
+_LONGEST_REASON = 600
+
+
+class ProgramRun(Record):
+    """A test program, what its run came to, and the complaint of a run that did not pass."""
+
+    program: str
+    outcome: str
+    message: str
+
+
+class Evidence(Record):
+    """What a label rests on, in one version; empty where the export does not say.
+
+    Attributes:
+        recipe_id: Everything that could change the label.
+        decided_by: The agent whose verdict it is.
+        path: The way through Algorithm 1.
+        reason: What the agent said.
+        runs: The test programs in the order in which they ran.
+    """
+
+    recipe_id: str = ""
+    decided_by: str = ""
+    path: str = ""
+    reason: str = ""
+    runs: tuple[ProgramRun, ...] = ()
+
+
+class Flip(Record):
+    """A pair that both versions label, each its own way."""
+
+    query_id: str
+    code_id: str
+    query: str
+    code: str
+    before: float
+    after: float
+    evidence_before: Evidence
+    evidence_after: Evidence
+
+
+class Difference(Record):
+    """What changed from one version to another; ids in ascending order.
+
+    Attributes:
+        before: The first version's name and whose labels it has.
+        after: The second version's.
+        relevant: How many pairs are relevant, before and after.
+        pairs_added: Labelled after and not before.
+        pairs_removed: Labelled before and not after.
+        now_undecided: Those removed which the agents could not decide after.
+        recipe: Part of the recipe → its value before and after.
+        kept: Pairs with one label in both.
+    """
+
+    before: str
+    after: str
+    queries_added: tuple[str, ...]
+    queries_removed: tuple[str, ...]
+    codes_added: tuple[str, ...]
+    codes_removed: tuple[str, ...]
+    pairs_added: tuple[Pair, ...]
+    pairs_removed: tuple[Pair, ...]
+    now_undecided: tuple[Pair, ...]
+    flips: tuple[Flip, ...]
+    kept: int
+    relevant: tuple[int, int]
+    recipe: dict[str, tuple[object, object]]
+
+
+def difference(before: Benchmark, after: Benchmark) -> Difference:
+    """Return what changed between two versions of a benchmark."""
+    old, new = _labels(before), _labels(after)
+    removed = sorted(old.keys() - new.keys())
+    undecided = {(item.query_id, item.code_id) for item in after.undecided}
+    flips = _flips(before, after, old, new)
+    queries, codes = _ids(before, after, "query"), _ids(before, after, "code")
+    return Difference(
+        before=f"{before.name}, {before.label_origin}",
+        after=f"{after.name}, {after.label_origin}",
+        queries_added=_less(queries[1], queries[0]),
+        queries_removed=_less(queries[0], queries[1]),
+        codes_added=_less(codes[1], codes[0]),
+        codes_removed=_less(codes[0], codes[1]),
+        pairs_added=tuple(sorted(new.keys() - old.keys())),
+        pairs_removed=tuple(removed),
+        now_undecided=tuple(pair for pair in removed if pair in undecided),
+        flips=flips,
+        kept=len(old.keys() & new.keys()) - len(flips),
+        relevant=(_relevant(old), _relevant(new)),
+        recipe=_changed(before.recipe or {}, after.recipe or {}),
+    )
+
+
+def _labels(benchmark: Benchmark) -> dict[Pair, float]:
+    return {(label.query_id, label.code_id): label.relevance for label in benchmark.labels}
+
+
+def _relevant(labels: Mapping[Pair, float]) -> int:
+    return sum(relevance > 0 for relevance in labels.values())
+
+
+def _ids(before: Benchmark, after: Benchmark, kind: str) -> tuple[set[str], set[str]]:
+    if kind == "query":
+        return ({q.query_id for q in before.queries}, {q.query_id for q in after.queries})
+    return ({c.code_id for c in before.codes}, {c.code_id for c in after.codes})
+
+
+def _less(some: set[str], others: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(some - others))
+
+
+def _flips(
+    before: Benchmark, after: Benchmark, old: Mapping[Pair, float], new: Mapping[Pair, float]
+) -> tuple[Flip, ...]:
+    texts = {query.query_id: query.text for query in (*before.queries, *after.queries)}
+    codes = {code.code_id: code.text for code in (*before.codes, *after.codes)}
+    first, second = _evidence(before), _evidence(after)
+    return tuple(
+        Flip(
+            query_id=pair[0],
+            code_id=pair[1],
+            query=texts[pair[0]],
+            code=codes[pair[1]],
+            before=old[pair],
+            after=new[pair],
+            evidence_before=first.get(pair, Evidence()),
+            evidence_after=second.get(pair, Evidence()),
+        )
+        for pair in sorted(old.keys() & new.keys())
+        if old[pair] != new[pair]
+    )
+
+
+def _evidence(benchmark: Benchmark) -> dict[Pair, Evidence]:
+    return {(item.query_id, item.code_id): _rests_on(item) for item in benchmark.evidence}
+
+
+def _rests_on(annotation: Annotation) -> Evidence:
+    return Evidence(
+        recipe_id=annotation.recipe_id,
+        decided_by=annotation.decided_by or "",
+        path=annotation.path,
+        reason=annotation.reason[:_LONGEST_REASON],
+        runs=tuple(
+            ProgramRun(program=run.program, outcome=run.result.outcome, message=_complaint(run))
+            for run in annotation.executions
+        ),
+    )
+
+
+def _complaint(run: Execution) -> str:
+    kind, said = run.result.error_type, run.result.message
+    return (said if said.startswith(kind) else f"{kind}: {said}")[:_LONGEST_REASON]
+
+
+def _changed(
+    before: Mapping[str, object], after: Mapping[str, object], prefix: str = ""
+) -> dict[str, tuple[object, object]]:
+    changed: dict[str, tuple[object, object]] = {}
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key), after.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            changed |= _changed(old, new, f"{prefix}{key}.")
+        elif old != new:
+            changed[f"{prefix}{key}"] = (old, new)
+    return changed

@@ -1,0 +1,70 @@
+"""Results that stand high and that nobody has judged: how many, and which to judge next.
+
+A benchmark's labels cover what the methods of its making found. A new method finds other codes;
+counting them as not relevant may wrong it (Zobel 1998, SIGIR; Buckley and Voorhees 2004).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from infra.records import Record
+from tasks.benchmarks.runs import NOTHING, Rankings
+from tasks.metrics import Qrels
+
+DEPTH = 10
+
+
+class Unjudged(Record):
+    """A pair that nobody judged: its best rank, and the methods that rank it so high."""
+
+    query_id: str
+    code_id: str
+    rank: int
+    methods: tuple[str, ...]
+
+
+def judged_share(rankings: Rankings, qrels: Qrels, depth: int = DEPTH) -> float:
+    """Return the share of the first results of all judged queries that somebody judged.
+
+    The measure judged@k of incomplete collections; 1 where nothing was returned.
+    """
+    returned = judged = 0
+    for query, codes in _first(rankings, depth):
+        if query in qrels:
+            returned += len(codes)
+            judged += sum(code in qrels[query] for code in codes)
+    return judged / returned if returned else 1.0
+
+
+def unjudged_results(
+    runs: Mapping[str, Rankings], qrels: Qrels, depth: int = DEPTH
+) -> list[Unjudged]:
+    """Return the unjudged pairs among the first results of any method, the highest ranked first.
+
+    Args:
+        runs: Method → rankings.
+        qrels: Query → code → relevance; queries that it lacks are not asked here.
+        depth: How many results of a query count as high.
+    """
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for method, rankings in runs.items():
+        for query, codes in _first(rankings, depth):
+            for rank, code in enumerate(codes, 1):
+                if query in qrels and code not in qrels[query]:
+                    found.setdefault((query, code), {})[method] = rank
+    pairs = [
+        Unjudged(query_id=query, code_id=code, rank=min(by.values()), methods=tuple(sorted(by)))
+        for (query, code), by in found.items()
+    ]
+    return sorted(
+        pairs, key=lambda pair: (pair.rank, -len(pair.methods), pair.query_id, pair.code_id)
+    )
+
+
+def _first(rankings: Rankings, depth: int) -> Sequence[tuple[str, list[str]]]:
+    cut = np.asarray(rankings.codes[:, :depth])
+    return [
+        (query, [rankings.code_ids[code] for code in row if code != NOTHING])
+        for query, row in zip(rankings.query_ids, cut.tolist(), strict=True)
+    ]

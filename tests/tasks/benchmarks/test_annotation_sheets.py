@@ -1,0 +1,58 @@
+"""Agreement over sheets that people filled in."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from infra.errors import SourceError
+from tasks.benchmarks.annotation_sheets import agreement, read_sheets
+
+HEADER = "annotator,query,code,relevance,notes\n"
+FIRST = HEADER + 'ann,q1,c1,1,"sure, it does"\nann,q1,c2,0,\nann,q2,c1,1,\nann,q2,c2,,cannot tell\n'
+SECOND = HEADER + "bob,q1,c1,1,\nbob,q1,c2,0,\nbob,q2,c1,0,\nbob,q9,c9,1,\n"
+
+
+def sheets(folder: Path, *contents: str) -> list[Path]:
+    files = [folder / f"sheet{number}.csv" for number in range(len(contents))]
+    for file, content in zip(files, contents, strict=True):
+        file.write_text(content)
+    return files
+
+
+def test_agreement_is_that_worked_out_by_hand(tmp_path: Path) -> None:
+    found = agreement(read_sheets(sheets(tmp_path, FIRST, SECOND)))
+    assert found.annotators == ("ann", "bob")
+    assert found.pairs == 3
+    (two,) = found.each_two
+    assert two.pairs == 3
+    assert two.equal == pytest.approx(2 / 3)
+    # One disagreement; by chance 3 pairs x (2/3 x 2/3 + 1/3 x 1/3) = 5/3.
+    assert two.kappa == pytest.approx(1 - 1 / (5 / 3))
+    # Three ones and three zeros: Do = 2/6, De = 2 x 3 x 3 / (6 x 5).
+    assert found.nominal == pytest.approx(1 - (2 / 6) / (18 / 30))
+    assert found.ordinal == pytest.approx(found.nominal), "two grades have but one order"
+
+
+def test_annotators_without_a_common_pair_are_not_compared(tmp_path: Path) -> None:
+    found = agreement(read_sheets(sheets(tmp_path, FIRST, HEADER + "bob,q7,c7,1,\n")))
+    assert (found.pairs, found.each_two) == (0, ())
+    assert math.isnan(found.nominal)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (FIRST.replace("relevance", "label"), r"sheet0.csv:1: the header lacks relevance; has"),
+        (
+            FIRST.replace("c2,0", "c2,7"),
+            r"sheet0.csv:3: relevance '7': it must be 0 to 1, or empty",
+        ),
+        (FIRST.replace("c2,0", "c2,yes"), r"sheet0.csv:3: relevance 'yes'"),
+        (FIRST.replace("q1,c2", "q1,c1"), r"sheet0.csv:3: 'ann' grades the pair twice"),
+        (FIRST.replace("ann,q1,c2", ",q1,c2"), r"sheet0.csv:3: annotator is empty"),
+    ],
+)
+def test_a_bad_sheet_is_an_error_with_its_line(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message):
+        read_sheets(sheets(tmp_path, content))

@@ -1,0 +1,30 @@
+from pathlib import Path
+
+import pytest
+
+from infra.errors import PublishError
+from tasks.benchmarks import benchmark_fingerprint, read_benchmark, write_benchmark
+from tasks.benchmarks.benchmark import Benchmark
+from tests.fakes.benchmarks import agents_benchmark, people_benchmark
+
+
+@pytest.mark.parametrize("benchmark", [people_benchmark(), agents_benchmark(demo=True)])
+def test_an_export_is_read_back_as_what_it_was_written_from(
+    tmp_path: Path, benchmark: Benchmark
+) -> None:
+    write_benchmark(benchmark, tmp_path / "b", allow_demo=True, include_undecided=True)
+    read = read_benchmark(tmp_path / "b")
+    assert benchmark_fingerprint(read) == benchmark_fingerprint(benchmark)
+    assert read.evidence == benchmark.evidence
+    assert (read.undecided, read.failed, read.dropped) == (
+        benchmark.undecided,
+        benchmark.failed,
+        benchmark.dropped,
+    )
+
+
+def test_a_changed_export_is_refused(tmp_path: Path) -> None:
+    write_benchmark(people_benchmark(), tmp_path / "b")
+    (tmp_path / "b" / "labels.parquet").write_bytes(b"")
+    with pytest.raises(PublishError, match=r"labels.parquet was changed"):
+        read_benchmark(tmp_path / "b")

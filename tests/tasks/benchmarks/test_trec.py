@@ -1,0 +1,104 @@
+"""TREC files go out and come in unchanged, and what is wrong with one is said with its line."""
+
+from pathlib import Path
+
+import ir_measures
+import pytest
+
+from infra.errors import SourceError
+from infra.records import Label
+from tasks.benchmarks import write_run
+from tasks.benchmarks.runs import rankings_of
+from tasks.benchmarks.trec import read_qrels, read_run, write_qrels
+from tasks.metrics import evaluate
+from tests.tasks.metrics.cases import random_case
+
+
+def test_a_run_that_was_written_is_read_in_its_order(tmp_path: Path) -> None:
+    rankings, _ = random_case(4)
+    file = write_run(tmp_path, "method", rankings.rows())
+    pairs = [(query, code) for query, code, _ in rankings.rows()]
+    assert [(query, code) for query, code, _ in read_run(file).rows()] == pairs
+
+
+def test_qrels_that_were_written_are_read_by_us_and_by_ir_measures(tmp_path: Path) -> None:
+    labels = [
+        Label(query_id=query, code_id=code, origin="o", relevance=relevance)
+        for query, code, relevance in (("q2", "b", 0), ("q1", "c", 2), ("q1", "a", 1))
+    ]
+    write_qrels(tmp_path / "qrels", labels)
+    read = read_qrels(tmp_path / "qrels")
+    assert (read.query_ids, read.rows.tolist()) == (["q1", "q2"], [0, 0, 1])
+    codes = [read.code_ids[column] for column in read.columns]
+    assert (codes, read.relevance.tolist()) == (["a", "c", "b"], [1, 2, 0])
+    theirs = list(ir_measures.read_trec_qrels(str(tmp_path / "qrels")))  # type: ignore[no-untyped-call]
+    assert [(each.query_id, each.doc_id, each.relevance) for each in theirs] == [
+        ("q1", "a", 1),
+        ("q1", "c", 2),
+        ("q2", "b", 0),
+    ]
+
+
+def test_fractions_of_grades_are_kept(tmp_path: Path) -> None:
+    write_qrels(
+        tmp_path / "qrels", [Label(query_id="q", code_id="c", origin="o", relevance=2.3333333)]
+    )
+    assert read_qrels(tmp_path / "qrels").relevance.tolist() == [2.3333333]
+
+
+def test_ties_fall_by_id_whatever_the_lines_order_and_ranks(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("q Q0 b 1 1.0 t\nq Q0 c 2 2.0 t\nq Q0 a 3 1.0 t\n")
+    assert [code for _, code, _ in read_run(tmp_path / "run").rows()] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize("white", ["\t", "  ", " \t "])
+def test_white_space_of_any_kind_parts_fields(tmp_path: Path, white: str) -> None:
+    lines = [white.join(["", "q", "Q0", code, "1", "0.5", "t", ""]) for code in "ba"]
+    (tmp_path / "run").write_text("\n\n".join(lines) + "\n")
+    assert [code for _, code, _ in read_run(tmp_path / "run").rows()] == ["a", "b"]
+
+
+def test_files_can_be_scored_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text('q Q0 "x 1 2.0 t\nq Q0 y 2 1.0 t\n')
+    (tmp_path / "qrels").write_text("q 0 y 1\n")
+    scores = evaluate(read_run(tmp_path / "run"), read_qrels(tmp_path / "qrels"), ["MRR"])
+    assert scores == {"MRR": {"q": 0.5}}
+
+
+def test_an_empty_run_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("")
+    assert list(read_run(tmp_path / "run").rows()) == list(rankings_of({}).rows())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("q Q0 a 1 2.0 t\nq Q0 b 1.0 t\n", r"run:2: 5 fields where query Q0 code rank score tag"),
+        ("q Q0 a 1 2.0 t\nq Q0 b 2 high t\n", r"run:2: score is 'high', no number"),
+        ("q Q0 a 1 2.0 t\nq Q0 a 2 1.0 t\n", r"run: query 'q' has code 'a' twice"),
+        ("q Q0 a 1 nan t\n", r"run: a score is not a number"),
+    ],
+)
+def test_a_bad_run_is_an_error(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "run").write_text(content)
+    with pytest.raises(SourceError, match=message):
+        read_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("q 0 a 1\nq a 1\n", r"qrels:2: 3 fields where query iteration code relevance"),
+        ("q 0 a 1\nq 0 b yes\n", r"qrels:2: relevance is 'yes', no number"),
+        ("q 0 a 1\nq 0 a 0\n", r"qrels: code 'a' is judged twice for query 'q'"),
+    ],
+)
+def test_bad_qrels_are_an_error(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "qrels").write_text(content)
+    with pytest.raises(SourceError, match=message):
+        read_qrels(tmp_path / "qrels")
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="absent cannot be read"):
+        read_run(tmp_path / "absent")

@@ -1,0 +1,87 @@
+"""Laws of where Python files lie."""
+
+import importlib.metadata
+import platform
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from infra.errors import SettingsError, SourceError
+from tasks.corpus.python_files import folder, installed, module_of, standard_library
+
+
+def write(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("")
+
+
+def test_a_folder_is_read_without_hidden_and_installed_files(tmp_path: Path) -> None:
+    write(tmp_path, "b.py", "a/c.py", "test/d.py", "e.txt", ".venv/f.py", "x/site-packages/g.py")
+    (tmp_path / "gone.py").symlink_to(tmp_path / "nowhere.py")
+    python = folder(tmp_path)
+    assert [file.relative_to(tmp_path).as_posix() for file in python.files] == [
+        "a/c.py",
+        "b.py",
+        "test/d.py",
+    ]
+    assert (python.licence, python.revision) == ("unknown", "unknown")
+
+
+def test_a_folder_without_python_files_is_a_source_error(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"holds no \*\.py files: give --path"):
+        folder(tmp_path)
+
+
+def test_the_standard_library_has_neither_tests_nor_installed_packages() -> None:
+    python = standard_library()
+    names = {file.relative_to(python.root).as_posix() for file in python.files}
+    folders = {part for name in names for part in PurePosixPath(name).parts[:-1]}
+    assert {"textwrap.py", "json/decoder.py", "unittest/case.py"} <= names
+    assert not folders & {"test", "tests", "idle_test", "site-packages", "dist-packages"}
+    assert (python.licence, python.revision) == ("PSF-2.0", platform.python_version())
+
+
+def test_an_installed_distribution_tells_its_version_and_licence() -> None:
+    python = installed("hypothesis")
+    assert python.revision == importlib.metadata.version("hypothesis")
+    assert "MPL" in python.licence or "Mozilla" in python.licence
+    assert python.location == "distribution hypothesis"
+    assert python.root / "hypothesis" / "core.py" in python.files
+
+
+@pytest.mark.parametrize(
+    ("metadata", "licence"),
+    [
+        ("License-Expression: MIT\nLicense: other", "MIT"),
+        ("License: BSD", "BSD"),
+        ("License: UNKNOWN\nClassifier: License :: OSI Approved :: MIT License", "MIT License"),
+        ("License: long\n        text\nClassifier: License :: OSI Approved :: BSD", "BSD"),
+        ("Classifier: Topic :: Text", "unknown"),
+    ],
+)
+def test_a_distribution_states_its_licence_in_one_of_three_ways(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metadata: str, licence: str
+) -> None:
+    stated = tmp_path / "sample-1.dist-info"
+    write(tmp_path, "sample.py", "tests/test_sample.py", "sample-1.dist-info/RECORD")
+    (stated / "METADATA").write_text(f"Name: sample-of-ours\nVersion: 1\n{metadata}\n")
+    (stated / "RECORD").write_text("sample.py,,\ntests/test_sample.py,,\n../bin/run.py,,\n")
+    stated.rename(tmp_path / "sample_of_ours-1.dist-info")
+    monkeypatch.syspath_prepend(tmp_path)
+    python = installed("sample-of-ours")
+    assert python.licence == licence
+    assert python.files == (tmp_path / "sample.py",)
+
+
+def test_a_distribution_that_is_not_there_is_a_settings_error() -> None:
+    with pytest.raises(SettingsError, match=r"'no-such-thing' is not installed: install it"):
+        installed("no-such-thing")
+
+
+@pytest.mark.parametrize(
+    ("file", "module"),
+    [("a.py", "a"), ("a/b.py", "a.b"), ("a/__init__.py", "a"), ("a/__main__.py", "a.__main__")],
+)
+def test_modules_are_named_as_they_are_imported(file: str, module: str) -> None:
+    assert module_of(PurePosixPath(file)) == module

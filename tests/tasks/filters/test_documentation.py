@@ -1,0 +1,53 @@
+"""CodeSearchNet's rules, case by case."""
+
+import pytest
+
+from tasks.filters.documentation import (
+    SHORT_DOCUMENTATION,
+    SHORT_FUNCTION,
+    TEST,
+    UNDOCUMENTED,
+    first_paragraph,
+    why_unpaired,
+)
+from tasks.filters.testable import SPECIAL
+
+THREE_LINES = "def f(x):\n    y = x\n    return y"
+
+
+@pytest.mark.parametrize(
+    ("documentation", "paragraph"),
+    [
+        ("", ""),
+        ("One line.", "One line."),
+        ("Two\n   lines.", "Two lines."),
+        ("First.\n\nSecond.", "First."),
+        ("First.\n  \t \nSecond.", "First."),
+        ("\n\n  First.\n\nSecond.", "First."),
+    ],
+)
+def test_the_first_paragraph_ends_at_the_first_empty_line(
+    documentation: str, paragraph: str
+) -> None:
+    assert first_paragraph(documentation) == paragraph
+
+
+@pytest.mark.parametrize(
+    ("name", "paragraph", "text", "reason"),
+    [
+        ("f", "Return x twice.", THREE_LINES, None),
+        ("f", "Return x.", THREE_LINES, SHORT_DOCUMENTATION),
+        ("f", "-- x -- y --", THREE_LINES, SHORT_DOCUMENTATION),
+        ("f", "", THREE_LINES, UNDOCUMENTED),
+        ("f", "Return x twice.", "def f(x):\n    return x", SHORT_FUNCTION),
+        ("f", "Return x twice.", "def f(x):\n\n\n    return x\n", SHORT_FUNCTION),
+        ("assertLatest", "Return x twice.", THREE_LINES, TEST),
+        ("runTest", "Return x twice.", THREE_LINES, TEST),
+        ("__init__", "Return x twice.", THREE_LINES, SPECIAL),
+        ("C.__str__", "Return x twice.", THREE_LINES, SPECIAL),
+    ],
+)
+def test_each_rule_drops_what_it_names(
+    name: str, paragraph: str, text: str, reason: str | None
+) -> None:
+    assert why_unpaired(name, paragraph, text) == reason

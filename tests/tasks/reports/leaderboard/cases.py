@@ -1,0 +1,73 @@
+"""A benchmark of forty queries and three methods of different merit."""
+
+import numpy as np
+
+from infra.records import Code, Label, Query
+from tasks.benchmarks import Benchmark
+from tasks.benchmarks.runs import Rankings, rank_scores
+from tasks.metrics import evaluate
+from tasks.reports.leaderboard import (
+    METRICS,
+    RECALL_DEPTHS,
+    Leaderboard,
+    MethodScores,
+    judged_share,
+    stand,
+)
+from tests.fakes.benchmarks import people_benchmark
+
+NAMES = (*METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS))
+
+
+def benchmark() -> Benchmark:
+    codes = tuple(Code.of(f"def f{n}():\n    return {n}") for n in range(60))
+    queries = tuple(Query.of(f"query <b>{n}</b>") for n in range(40))
+    labels = tuple(
+        Label(
+            query_id=query.query_id,
+            code_id=codes[(n + step) % 60].code_id,
+            origin="people",
+            relevance=float(step < 2),
+        )
+        for n, query in enumerate(queries)
+        for step in range(4)
+    )
+    update = {"queries": queries, "codes": codes, "labels": labels}
+    return people_benchmark().model_copy(update=update)
+
+
+def qrels(of: Benchmark) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for label in of.labels:
+        found.setdefault(label.query_id, {})[label.code_id] = label.relevance
+    return found
+
+
+def run(of: Benchmark, noise: float) -> Rankings:
+    """Return rankings that are the worse the more noise is in them."""
+    judged = qrels(of)
+    codes = sorted(code.code_id for code in of.codes)
+    queries = sorted(judged)
+    truth = np.array([[judged[query].get(code, 0.0) for code in codes] for query in queries])
+    drawn = np.random.default_rng(1).normal(scale=noise, size=truth.shape)
+    return rank_scores(queries, codes, truth + drawn, 50)
+
+
+RUNS = {"good": 0.2, "fair": 0.8, "same as fair": 0.8, "bad": 9.0}
+
+
+def scores(of: Benchmark) -> list[MethodScores]:
+    judged = qrels(of)
+    return [
+        MethodScores(
+            method=name,
+            values=evaluate(run(of, noise), judged, NAMES),
+            judged=judged_share(run(of, noise), judged),
+        )
+        for name, noise in RUNS.items()
+    ]
+
+
+def leaderboard() -> Leaderboard:
+    of = benchmark()
+    return stand(of, "fingerprint", scores(of), METRICS, 50)

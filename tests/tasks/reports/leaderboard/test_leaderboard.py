@@ -1,0 +1,110 @@
+"""Laws of the leaderboard: order, intervals, marks, pool, page."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tasks.benchmarks.runs import rankings_of
+from tasks.reports.leaderboard import (
+    METRICS,
+    judged_share,
+    leaderboard_markdown,
+    per_query_table,
+    render_leaderboard,
+    stand,
+    unjudged_results,
+)
+from tests.tasks.reports.leaderboard.cases import benchmark, leaderboard, run, scores
+
+
+def test_methods_stand_by_their_mean_and_equal_ones_by_name() -> None:
+    found = [(each.letter, each.method) for each in leaderboard().standings]
+    assert found == [("a", "good"), ("b", "fair"), ("c", "same as fair"), ("d", "bad")]
+
+
+def test_a_method_is_marked_for_those_it_surpasses_and_not_for_its_equals() -> None:
+    marks = [each.cells["NDCG@10"].surpasses for each in leaderboard().standings]
+    assert marks == ["b c d", "d", "d", ""]
+
+
+def test_every_mean_lies_in_its_interval() -> None:
+    for each in leaderboard().standings:
+        for cell in each.cells.values():
+            assert cell.low <= cell.mean <= cell.high
+
+
+def test_recall_never_falls_with_depth() -> None:
+    for each in leaderboard().standings:
+        assert list(each.recall.values()) == sorted(each.recall.values())
+
+
+def test_the_hardest_queries_are_those_that_no_method_does_well() -> None:
+    found = leaderboard().hardest
+    assert len(found) == 20
+    assert [query.best for query in found] == sorted(query.best for query in found)
+    assert all(query.relevant == 2 for query in found)
+
+
+def test_the_same_scores_give_the_same_leaderboard() -> None:
+    assert leaderboard() == leaderboard()
+
+
+def test_without_methods_there_is_an_empty_leaderboard() -> None:
+    empty = stand(benchmark(), "fingerprint", [], METRICS, 50)
+    assert (empty.standings, empty.hardest) == ((), ())
+    assert "No query was scored" in render_leaderboard(empty, [])
+
+
+def test_the_table_names_every_method_once() -> None:
+    lines = leaderboard_markdown(leaderboard()).split("\n")
+    assert len(lines) == 2 + 4
+    assert lines[2].startswith("| a | good | ")
+
+
+def test_every_query_has_a_row_for_every_method() -> None:
+    table = per_query_table(scores(benchmark()))
+    assert table.num_rows == 4 * 40
+    assert table.column_names[:3] == ["method", "query_id", "NDCG@10"]
+    assert table["method"].to_pylist() == sorted(table["method"].to_pylist())
+    assert per_query_table([]).num_rows == 0
+
+
+QRELS = {"q": {"a": 1.0, "b": 0.0}, "p": {"x": 1.0}}
+
+
+def test_the_judged_share_counts_what_was_returned_for_judged_queries() -> None:
+    run_of = rankings_of({"q": {"a": 3.0, "z": 2.0, "b": 1.0}, "stranger": {"a": 1.0}})
+    assert judged_share(run_of, QRELS) == pytest.approx(2 / 3)
+    assert judged_share(run_of, QRELS, depth=2) == pytest.approx(1 / 2)
+    assert judged_share(rankings_of({}), QRELS) == 1.0
+
+
+def test_unjudged_results_are_listed_once_the_highest_first() -> None:
+    first = rankings_of({"q": {"a": 3.0, "z": 2.0}, "p": {"y": 1.0}, "stranger": {"c": 1.0}})
+    second = rankings_of({"q": {"z": 9.0}})
+    found = unjudged_results({"first": first, "second": second}, QRELS)
+    assert [(each.query_id, each.code_id, each.rank, each.methods) for each in found] == [
+        ("q", "z", 1, ("first", "second")),
+        ("p", "y", 1, ("first",)),
+    ]
+
+
+def test_unjudged_results_beyond_the_depth_do_not_count() -> None:
+    assert unjudged_results({"m": run(benchmark(), 9.0)}, {}, depth=3) == []
+    deep = rankings_of({"q": {"a": 3.0, "z": 2.0}})
+    assert unjudged_results({"m": deep}, QRELS, depth=1) == []
+
+
+def test_the_page_is_whole_shows_every_method_and_obeys_no_text() -> None:
+    unjudged = unjudged_results({"m": rankings_of({"q": {"<i>": 1.0}})}, {"q": {"a": 1.0}})
+    page = render_leaderboard(leaderboard(), unjudged)
+    assert "<b>0</b>" not in page
+    assert "&lt;b&gt;" in page
+    assert "<i>" not in page
+    assert page.count("same as fair") >= 5
+    drawings = page.split("<svg")[1:]
+    assert len(drawings) == 4
+    for drawing in drawings:
+        ET.fromstring("<svg" + drawing.split("</svg>")[0] + "</svg>")
+    assert not [mark for mark in ("src=", "url(", "@import", "<script", "<link") if mark in page]
+    assert "://" not in page

@@ -1,0 +1,72 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.reports import _text as wording
+
+
+@pytest.mark.parametrize(
+    ("dollars", "expected"),
+    [
+        (None, "unknown"),
+        (0.0, "$0.00"),
+        (0.00062, "$0.00062"),
+        (0.000000123, "$0.00000012"),
+        (0.05, "$0.05"),
+        (0.1, "$0.10"),
+        (1.5, "$1.50"),
+        (1257.0, "$1,257.00"),
+    ],
+)
+def test_a_cost_is_known_to_two_digits_or_unknown(dollars: float | None, expected: str) -> None:
+    assert wording.cost(dollars) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0.0, "0.00 s"),
+        (0.42, "0.42 s"),
+        (8.26, "8.3 s"),
+        (59.96, "1 min 0 s"),
+        (125, "2 min 5 s"),
+        (3599.7, "1 h 0 min"),
+        (12_000, "3 h 20 min"),
+    ],
+)
+def test_a_duration_is_said_as_people_say_it(seconds: float, expected: str) -> None:
+    assert wording.duration(seconds) == expected
+
+
+def test_an_unknown_count_is_not_zero() -> None:
+    assert wording.count(None) == "unknown"
+    assert wording.count(0) == "0"
+    assert wording.count(412_080) == "412,080"
+
+
+def test_a_share_of_nothing_is_no_number() -> None:
+    assert wording.share(0, 0) == wording.NONE
+    assert wording.share(1, 8) == "12.5%"
+
+
+def test_long_text_keeps_both_ends_and_says_how_much_is_missing() -> None:
+    shown = wording.visible("a" * 500 + "z" * 500, 100)
+    assert shown.startswith("a" * 75 + "\n")
+    assert shown.endswith("\n" + "z" * 25)
+    assert "900 characters left out" in shown
+
+
+@given(st.text(max_size=300), st.integers(20, 100))
+def test_shown_text_is_printable_and_can_be_encoded(text: str, limit: int) -> None:
+    shown = wording.visible(text, limit)
+    shown.encode("utf-8")
+    assert not set(shown) & {"\x00", "\x1b", "\r", "\u202e", "\u200b", "\u2028"}
+
+
+@pytest.mark.parametrize("text", ["plain", "tab\tand\nline", "größer 漢字 🙂", "a" * 100])
+def test_harmless_text_is_shown_as_it_is(text: str) -> None:
+    assert wording.visible(text, 100) == text
+
+
+def test_signs_that_could_hide_a_program_are_shown_as_code_points() -> None:
+    assert wording.visible("x = '\u202e'  # \x00", 100) == "x = '⟨U+202E⟩'  # ⟨U+0000⟩"
