@@ -7,20 +7,19 @@ from prefect_ray.context import remote_options
 from flows.naming import run_name
 from infra.ray import box_resources, ensure_ray
 from infra.settings import Settings
-from tasks.annotate import (
-    AnnotationPlan,
-    annotate_shard,
+from tasks.runtime.references import AnnotationReference
+from tasks.stages.annotate.gather import (
     annotation_run,
     canary_watch,
     gather_annotations,
     open_outbox,
-    plan_annotation,
-    served_model,
 )
-from tasks.candidates import find_candidates
-from tasks.collect import stored_collections
-from tasks.preflight import checked
-from tasks.references import AnnotationReference
+from tasks.stages.annotate.model_server import served_model
+from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation
+from tasks.stages.annotate.shard import annotate_shard
+from tasks.stages.candidates import find_candidates
+from tasks.stages.collect import stored_collections
+from tasks.stages.preflight import checked
 
 
 @flow(name="annotate", flow_run_name=run_name)

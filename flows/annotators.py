@@ -13,7 +13,7 @@ from infra.settings import Configuration, load_settings
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tasks.annotators import AnnotatorScore
+    from tasks.stages.compare_annotators import AnnotatorScore
 
 app = typer.Typer(help="How far labels can be trusted.", no_args_is_help=True)
 
@@ -47,8 +47,8 @@ def compare(
     output: Annotated[Path | None, typer.Option(help="File for the figures, as JSON.")] = None,
 ) -> None:
     """Score every configuration of the agents, people, and chance against known labels."""
-    from tasks.annotators import compare_annotators  # noqa: PLC0415 - takes seconds to import
     from tasks.benchmarks.labelled_pairs import read_truth  # noqa: PLC0415
+    from tasks.stages.compare_annotators import compare_annotators  # noqa: PLC0415 - takes seconds to import
 
     chosen = _chosen(configuration or [])
     settings = load_settings({"store": {"folder": store}})

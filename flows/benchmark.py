@@ -8,8 +8,8 @@ from flows.evaluate import evaluate
 from flows.naming import run_name
 from flows.publish import publish
 from infra.settings import Settings
-from tasks.preflight import checked
-from tasks.summarise import WrittenReport
+from tasks.stages.preflight import checked
+from tasks.stages.report import WrittenReport
 
 
 @flow(name="benchmark", flow_run_name=run_name)

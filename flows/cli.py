@@ -54,7 +54,7 @@ def _flow(name: str) -> Flow:
 def _run(name: str, settings: Settings) -> None:
     from flows.console import print_outcome, quieten_expected_errors  # noqa: PLC0415 - see `_flow`
     from flows.prefect_api import prefect_api  # noqa: PLC0415
-    from tasks.summarise import pieces_of_work  # noqa: PLC0415
+    from tasks.stages.report import pieces_of_work  # noqa: PLC0415
 
     quieten_expected_errors()
     before = pieces_of_work(settings.store)

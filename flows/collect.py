@@ -5,10 +5,10 @@ from prefect import flow
 from flows.naming import run_name
 from infra.settings import Settings
 from infra.store.corpus import StoredCollection
-from tasks.candidates import find_candidates
-from tasks.collect import collect_source
-from tasks.embed import embed
-from tasks.preflight import checked
+from tasks.stages.candidates import find_candidates
+from tasks.stages.collect import collect_source
+from tasks.stages.embed import embed
+from tasks.stages.preflight import checked
 
 
 @flow(name="collect", flow_run_name=run_name)

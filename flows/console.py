@@ -7,7 +7,7 @@ from rich.table import Table
 
 from infra.errors import CosqaError
 from tasks.reports.run import BenchmarkScores
-from tasks.summarise import WrittenReport
+from tasks.stages.report import WrittenReport
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)

@@ -5,9 +5,15 @@ from pathlib import Path
 from prefect import flow
 
 from infra.settings import Settings
-from tasks.compare_versions import Standings, WrittenDifference, compare_versions
-from tasks.contest import Contest, contestants, open_contest, rank_benchmark, stand_methods
-from tasks.preflight import checked_contest
+from tasks.stages.diff import Standings, WrittenDifference, compare_versions
+from tasks.stages.leaderboard import (
+    Contest,
+    contestants,
+    open_contest,
+    rank_benchmark,
+    stand_methods,
+)
+from tasks.stages.preflight import checked_contest
 
 
 @flow(name="difference", flow_run_name="difference-{before.name}-{after.name}")

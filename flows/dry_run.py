@@ -2,7 +2,7 @@
 
 from flows.console import console
 from infra.settings import Settings
-from tasks.estimate import estimate
+from tasks.stages.annotate.forecast import estimate
 
 
 def print_estimate(settings: Settings) -> None:

@@ -4,10 +4,11 @@ from prefect import flow
 
 from flows.naming import run_name
 from infra.settings import Settings
-from tasks.collect import stored_collections
-from tasks.evaluate import chosen_methods, evaluate_method, exports
-from tasks.preflight import checked
-from tasks.summarise import WrittenReport, write_report
+from tasks.ranking.methods import chosen_methods
+from tasks.stages.collect import stored_collections
+from tasks.stages.evaluate import evaluate_method, exports
+from tasks.stages.preflight import checked
+from tasks.stages.report import WrittenReport, write_report
 
 
 @flow(name="evaluate", flow_run_name=run_name)

@@ -5,9 +5,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from flows.console import console
-from tasks.compare_versions import WrittenDifference
 from tasks.reports.diff import Flip, rests_on
 from tasks.reports.leaderboard import Leaderboard
+from tasks.stages.diff import WrittenDifference
 
 _FLIPS = 5
 

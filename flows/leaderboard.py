@@ -8,8 +8,8 @@ from prefect import flow
 from flows.annotate import annotate_shards
 from infra.ray import ensure_ray
 from infra.settings import Settings
-from tasks.annotate import plan_annotation
-from tasks.contest import (
+from tasks.stages.annotate.plan import plan_annotation
+from tasks.stages.leaderboard import (
     Run,
     WrittenLeaderboard,
     contestants,
@@ -17,8 +17,8 @@ from tasks.contest import (
     rank_benchmark,
     write_leaderboard,
 )
-from tasks.deepen import check_deepening, deepen_pool, gather_judgements
-from tasks.preflight import checked_contest
+from tasks.stages.pooling import check_deepening, deepen_pool, gather_judgements
+from tasks.stages.preflight import checked_contest
 
 
 @flow(name="leaderboard", flow_run_name="leaderboard-{benchmark.name}")

@@ -6,9 +6,10 @@ from prefect.logging import get_run_logger
 from flows.naming import run_name
 from infra.settings import Settings
 from infra.store.benchmarks import Published
-from tasks.collect import stored_collections
-from tasks.preflight import checked
-from tasks.publish import label_origins, publish_benchmark, withholds_demo
+from tasks.stages.collect import stored_collections
+from tasks.stages.labels import label_origins, withholds_demo
+from tasks.stages.preflight import checked
+from tasks.stages.publish import publish_benchmark
 
 
 @flow(name="publish", flow_run_name=run_name)

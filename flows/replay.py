@@ -3,7 +3,7 @@
 from flows.console import console
 from infra.settings import Settings
 from infra.store import open_database
-from tasks.replay import Replay, replay
+from tasks.stages.replay import Replay, replay
 
 
 def print_replay(settings: Settings) -> None:

@@ -57,7 +57,7 @@ def check() -> None:
 
 async def _check(settings: SandboxSettings) -> bool:
     from flows.console import console  # noqa: PLC0415 - `--help` must not wait for it
-    from tasks.sandbox import description, findings  # noqa: PLC0415
+    from tasks.stages.sandbox import description, findings  # noqa: PLC0415
 
     console.print(await description(settings), markup=False)
     console.print(_limits(settings))
@@ -92,7 +92,7 @@ def run(
 ) -> None:
     """Run a program in a box and print what happened; the exit status is 0 where it passed."""
     from flows.console import console  # noqa: PLC0415
-    from tasks.sandbox import result_of  # noqa: PLC0415
+    from tasks.stages.sandbox import result_of  # noqa: PLC0415
 
     result = asyncio.run(
         result_of(
@@ -113,7 +113,7 @@ def run(
 def clean(*, everything: Everything = False) -> None:
     """Remove containers and volumes that processes which have ended left behind."""
     from flows.console import console  # noqa: PLC0415
-    from tasks.sandbox import clean as cleaned  # noqa: PLC0415
+    from tasks.stages.sandbox import clean as cleaned  # noqa: PLC0415
 
     removed = asyncio.run(cleaned(load_settings().sandbox, everything=everything))
     console.print(f"removed {removed} containers and volumes")

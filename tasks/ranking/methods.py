@@ -10,7 +10,7 @@ from typing import Protocol
 from infra.errors import UnknownNameError
 from infra.identity import digest
 from infra.records import Code, Query
-from infra.settings import LanguageModelSettings
+from infra.settings import EvaluationSettings, LanguageModelSettings, SearchSettings
 from infra.store.vector_files import Vectors
 from tasks.encoders import encoders
 from tasks.ranking.fusion import fuse
@@ -103,3 +103,16 @@ class Ranker:
 
         ids = sorted(query.query_id for query in self._queries)
         return rank_vectors(self._vectors.queries(name, ids), self._vectors.codes(name), ids, depth)
+
+
+def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:
+    """Return the methods to score: those asked for, else all lexical ones and the encoders.
+
+    Raises:
+        UnknownNameError: A method is not made of retrievers and encoders.
+    """
+    if not evaluation.methods:
+        return [*retrievers.names(), *search.encoders]
+    for method in evaluation.methods:
+        components(method)
+    return list(evaluation.methods)

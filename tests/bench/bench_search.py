@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from infra.records import Candidate
-from tasks.candidates import CODES_AT_ONCE
 from tasks.ranking.dense import Vectors, top_candidates
+from tasks.stages.vectors import CODES_AT_ONCE
 from tests.bench.measure import medians, print_table
 
 TOP, DIMENSION = 20, 384

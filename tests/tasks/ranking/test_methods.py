@@ -13,7 +13,7 @@ from infra.store.vector_files import Vectors
 from tasks.encoders import encoders
 from tasks.ranking.fusion import fuse
 from tasks.ranking.methods import Ranker, components, identity
-from tasks.rerank import reranker
+from tasks.stages.rerank import reranker
 from tests.agents.conftest import QUICK, rule
 from tests.fakes.benchmarks import people_benchmark
 from tests.fakes.llm_server import KEY, ScriptedServer

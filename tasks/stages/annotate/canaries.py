@@ -18,7 +18,7 @@ from infra.markdown import markdown_table
 from infra.records import Annotation, Code, Pair, Query, Record
 from infra.settings import Settings
 from infra.store import Database, annotations
-from tasks.canary_pairs import KNOWN_ANSWERS, KnownAnswer
+from tasks.stages.annotate.canary_cases import KNOWN_ANSWERS, KnownAnswer
 
 _FEWEST = 3  # one of each kind
 _LEAST_JUDGED = 6  # before that, a share of wrong ones says nothing

@@ -11,8 +11,13 @@ from infra.errors import EngineUnavailableError
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import LanguageModelSettings, SandboxSettings, Settings, StoreSettings
 from sandbox.backends import backends
-from tasks.annotators import compare_annotators, score_of, score_of_chance, scores_of_people
 from tasks.benchmarks.labelled_pairs import TruePair
+from tasks.stages.compare_annotators import (
+    compare_annotators,
+    score_of,
+    score_of_chance,
+    scores_of_people,
+)
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox

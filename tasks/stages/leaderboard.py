@@ -34,10 +34,9 @@ from tasks.benchmarks import (
 from tasks.benchmarks.beir import beir_files, is_beir, read_beir
 from tasks.benchmarks.manifest import MANIFEST, read_manifest
 from tasks.benchmarks.trec import read_run
-from tasks.evaluate import chosen_methods
 from tasks.files.text import state_of
 from tasks.metrics import evaluate
-from tasks.ranking.methods import Ranker, identity
+from tasks.ranking.methods import Ranker, chosen_methods, identity
 from tasks.reports.leaderboard import (
     METRICS,
     RECALL_DEPTHS,
@@ -51,9 +50,9 @@ from tasks.reports.leaderboard import (
     stand,
     unjudged_results,
 )
-from tasks.rerank import reranker
 from tasks.retrievers import Rankings
-from tasks.text_vectors import TextVectors
+from tasks.stages.rerank import reranker
+from tasks.stages.vectors import TextVectors
 
 
 class Contest(Record):

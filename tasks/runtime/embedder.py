@@ -1,8 +1,4 @@
-"""Ray's actors and how work is handed to them: the one file of the stages that knows Ray.
-
-Workers never see the store. They take texts or pairs and give back vectors or annotations; the
-flow's process writes.
-"""
+"""Ray actors that hold an encoder, and how texts are handed to them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +9,6 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from infra.errors import CosqaError, EncoderError
-from infra.records import Annotation
 from infra.settings import EncoderSettings
 from tasks.encoders import Kind, encoders
 
@@ -100,55 +95,3 @@ def _result(reference: Any, encoder: str) -> Vectors:  # noqa: ANN401 - Ray's ow
             "(COSQA_ENCODER__ACTORS) need less memory"
         ) from error
     return vectors
-
-
-class Letterbox:
-    """The actor that takes annotations from the shards the moment they are made."""
-
-    def __init__(self) -> None:
-        self._waiting: list[Annotation] = []
-        self._finished: set[tuple[str, str]] = set()
-        self._open = True
-
-    def put(self, annotation: Annotation) -> bool:
-        """Take one annotation; tell whether more are wanted."""
-        self._waiting.append(annotation)
-        if annotation.status != "failed":
-            self._finished.add((annotation.query_id, annotation.code_id))
-        return self._open
-
-    def close(self) -> None:
-        """Want no more; what is on its way is still taken."""
-        self._open = False
-
-    def drain(self) -> list[Annotation]:
-        """Give away what has come in since the last call."""
-        waiting, self._waiting = self._waiting, []
-        return waiting
-
-    def finished(self) -> set[tuple[str, str]]:
-        """Return (query, code) of all finished pairs that came in, for a shard that is retried."""
-        return self._finished
-
-
-class Mailbox:
-    """A shard's way to the flow's process; it can be sent to workers."""
-
-    def __init__(self) -> None:
-        self._actor: Any = ray.remote(num_cpus=0)(Letterbox).remote()
-
-    def put(self, annotation: Annotation) -> bool:
-        """Send one annotation; return, when it has arrived, whether more are wanted."""
-        return bool(ray.get(self._actor.put.remote(annotation)))
-
-    def close(self) -> None:
-        """Want no more annotations."""
-        ray.get(self._actor.close.remote())
-
-    def drain(self) -> list[Annotation]:
-        """Return what has come in since the last call."""
-        return list(ray.get(self._actor.drain.remote()))
-
-    def finished(self) -> set[tuple[str, str]]:
-        """Return (query, code) of all finished pairs that came in."""
-        return set(ray.get(self._actor.finished.remote()))

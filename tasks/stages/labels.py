@@ -1,21 +1,17 @@
-"""Stage 5: the labels of one origin become an exported benchmark."""
+"""Which labels of the store make a benchmark."""
 
-import time
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from prefect import task
-from prefect.logging import get_run_logger
-
 from infra.records import Annotation, Label
 from infra.settings import SearchSettings, Settings
-from infra.store import Database, annotations, benchmarks, candidates, corpus, open_database
+from infra.store import Database, annotations, candidates, corpus, open_database
 from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
-from tasks.benchmarks import Benchmark, Undecided, benchmark_fingerprint, write_benchmark
-from tasks.candidates import judged_searches
+from tasks.benchmarks import Benchmark, Undecided, benchmark_fingerprint
+from tasks.stages.candidates import judged_searches
 
 AGENTS = "agents:"
 
@@ -52,47 +48,6 @@ def current_recipe(
         return None
     own, *pools = judged_searches(database, collection.name, search)
     return annotations.latest_recipe(database, [own]) or annotations.latest_recipe(database, pools)
-
-
-@task(name="publish", task_run_name="publish-{collection.name}-{origin}", tags=["publish"])
-def publish_benchmark(
-    collection: StoredCollection, origin: str, settings: Settings
-) -> Published | None:
-    """Export the labels of one origin.
-
-    Returns:
-        The export, or None where there is nothing to export.
-
-    Raises:
-        PublishError: The labels contradict one another or the folder is somebody else's.
-    """
-    logger, database = get_run_logger(), open_database(settings.store)
-    started = time.monotonic()
-    benchmark = labelled_benchmark(database, collection, origin, settings)
-    if not benchmark.labels:
-        logger.warning("%s has no labels: nothing to export", benchmark.name)
-        return None
-    published = published_as(benchmark, collection, settings.publish.folder)
-    known = benchmarks.find_benchmark(database, published.benchmark_id) == published
-    manifest = write_benchmark(
-        benchmark,
-        Path(published.folder),
-        allow_demo=settings.publish.allow_demo,
-        include_undecided=settings.publish.include_undecided,
-    )
-    logger.info(
-        "%s: %s (%s)", published.folder, "unchanged" if known else "written", manifest.counts
-    )
-    if not known:
-        benchmarks.record_benchmark(database, published)
-        run = benchmarks.StageRun(
-            collection=collection.name,
-            stage=f"publish {benchmark.name}",
-            items=len(benchmark.labels),
-            seconds=time.monotonic() - started,
-        )
-        benchmarks.record_stage_run(database, run)
-    return published
 
 
 def published_as(benchmark: Benchmark, collection: StoredCollection, folder: Path) -> Published:

@@ -9,8 +9,8 @@ from infra.identity import digest
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import benchmarks, corpus, open_database
 from infra.store.corpus import StoredCollection
+from tasks.runtime.caching import run_stage, stage
 from tasks.sources import Source, sources
-from tasks.stage import run_stage, stage
 
 
 def collect_source(store: StoreSettings, source: SourceSettings) -> list[StoredCollection]:

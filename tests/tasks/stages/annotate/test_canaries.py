@@ -6,7 +6,7 @@ import pytest
 
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
-from tasks.canaries import (
+from tasks.stages.annotate.canaries import (
     Canary,
     CanaryCounts,
     CanaryWatch,
@@ -16,7 +16,7 @@ from tasks.canaries import (
     mixed_in,
     next_canaries,
 )
-from tasks.canary_pairs import KNOWN_ANSWERS, KnownAnswer
+from tasks.stages.annotate.canary_cases import KNOWN_ANSWERS, KnownAnswer
 
 MODEL = LanguageModelSettings(model="openai/x")
 SETTINGS = Settings(llm=MODEL)

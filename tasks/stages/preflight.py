@@ -6,13 +6,12 @@ from pathlib import Path
 from agents import check_model
 from infra.errors import SettingsError, SourceError
 from infra.settings import Settings, load_settings
-from tasks.annotate import recipe_identity
-from tasks.collect import open_source
-from tasks.contest import check_folder, contestants
 from tasks.encoders import encoders
-from tasks.evaluate import chosen_methods
 from tasks.metrics import Variant
-from tasks.ranking.methods import RERANKED, components
+from tasks.ranking.methods import RERANKED, chosen_methods, components
+from tasks.stages.annotate.plan import recipe_identity
+from tasks.stages.collect import open_source
+from tasks.stages.leaderboard import check_folder, contestants
 
 
 def checked(settings: Settings | None, judging: bool = False) -> Settings:

@@ -14,8 +14,8 @@ from infra.store import Database, benchmarks, open_database, vectors
 from infra.store.corpus import StoredCollection
 from infra.store.vector_files import Vectors, write_vectors
 from tasks.encoders import Kind, encoders
-from tasks.progress import progress
-from tasks.stage import run_stage, stage
+from tasks.runtime.caching import run_stage, stage
+from tasks.runtime.progress import progress
 
 T = TypeVar("T")
 PLURAL: dict[Kind, str] = {"query": "queries", "code": "codes"}
@@ -108,7 +108,7 @@ def _embed_shards(
 ) -> None:
     ensure_ray(settings.ray)
     # Ray takes seconds to import, and a run that finds every vector in place needs none of it.
-    from tasks.ray_workers import embed_shards  # noqa: PLC0415
+    from tasks.runtime.embedder import embed_shards  # noqa: PLC0415
 
     total = sum(len(shard.items) for shard in shards)
     texts = [(shard.part.kind, [text for _, text in shard.items]) for shard in shards]

@@ -1,25 +1,23 @@
 """Stage 6: retrieval methods are scored on the exported benchmarks."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from prefect.logging import get_run_logger
 
 from infra.identity import digest, digest_of_set
-from infra.settings import EvaluationSettings, SearchSettings, Settings
+from infra.settings import Settings
 from infra.store import Database, benchmarks, open_database
 from infra.store.benchmarks import Evaluation, Published
 from infra.store.corpus import StoredCollection
-from infra.store.vector_files import Vectors
 from tasks.benchmarks import Benchmark, qrels_of, write_run
-from tasks.candidates import code_blocks, stored_vectors
 from tasks.metrics import STANDARD, evaluate
-from tasks.publish import label_origins, labelled_benchmark, published_as
-from tasks.ranking.methods import Ranker, components, identity
-from tasks.rerank import reranker
-from tasks.retrievers import retrievers
-from tasks.stage import run_stage, stage
+from tasks.ranking.methods import Ranker, identity
+from tasks.runtime.caching import run_stage, stage
+from tasks.stages.labels import label_origins, labelled_benchmark, published_as
+from tasks.stages.rerank import reranker
+from tasks.stages.vectors import CollectionVectors
 
 
 class Export:
@@ -41,19 +39,6 @@ def exports(collection: StoredCollection, settings: Settings) -> Iterator[Export
         published = published_as(benchmark, collection, settings.publish.folder)
         if benchmarks.find_benchmark(database, published.benchmark_id) == published:
             yield Export(published, benchmark)
-
-
-def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:
-    """Return the methods to score: those asked for, else all lexical ones and the encoders.
-
-    Raises:
-        UnknownNameError: A method is not made of retrievers and encoders.
-    """
-    if not evaluation.methods:
-        return [*retrievers.names(), *search.encoders]
-    for method in evaluation.methods:
-        components(method)
-    return list(evaluation.methods)
 
 
 def method_key(method: str, settings: Settings) -> str:
@@ -125,29 +110,3 @@ def _evaluate_method(
     benchmarks.record_stage_run(database, run)
     get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)
     return evaluation
-
-
-class CollectionVectors:
-    """The vectors of a collection, from the store.
-
-    Args:
-        database: The store.
-        collection: Whose queries and codes.
-    """
-
-    def __init__(self, database: Database, collection: str) -> None:
-        self._database = database
-        self._collection = collection
-
-    def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
-        """Return (n, d) vectors of these queries.
-
-        Raises:
-            StoreError: The encoder has not embedded the collection.
-        """
-        return stored_vectors(self._database, self._collection, encoder, "query").load(ids)
-
-    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
-        """Yield (m ids, (m, d) vectors) over all codes."""
-        for ids, rows in code_blocks(self._database, self._collection, [encoder]):
-            yield ids, rows[encoder]

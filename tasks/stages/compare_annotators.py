@@ -14,8 +14,10 @@ from agents.evidence import Standing, standing_of
 from infra.records import Annotation, Execution, LanguageModelCall, Record
 from infra.settings import Configuration, Settings
 from infra.store import Database, annotations, open_database
-from tasks.annotate import judge_all, recipe_identity, served_model
 from tasks.benchmarks.labelled_pairs import TruePair
+from tasks.stages.annotate.model_server import served_model
+from tasks.stages.annotate.plan import recipe_identity
+from tasks.stages.annotate.shard import judge_all
 from tasks.statistics.annotator_scores import Agreement, agreement
 
 

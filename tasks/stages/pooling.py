@@ -12,13 +12,13 @@ from infra.records import Candidate
 from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, candidates, open_database
 from infra.store.benchmarks import Published
-from tasks.annotate import recipe_identity
 from tasks.benchmarks import qrels_of
-from tasks.contest import Contest
-from tasks.publish import AGENTS
-from tasks.references import AnnotationReference, SearchReference
 from tasks.reports.leaderboard import Unjudged
 from tasks.reports.leaderboard.pooling import DEPTH
+from tasks.runtime.references import AnnotationReference, SearchReference
+from tasks.stages.annotate.plan import recipe_identity
+from tasks.stages.labels import AGENTS
+from tasks.stages.leaderboard import Contest
 
 
 def check_deepening(contest: Contest, settings: Settings) -> None:

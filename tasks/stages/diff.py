@@ -7,9 +7,9 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from infra.records import Record
-from tasks.contest import Contest, opened
 from tasks.reports.diff import Difference, Effect, difference, difference_markdown, effect
 from tasks.reports.leaderboard import Leaderboard, MethodScores
+from tasks.stages.leaderboard import Contest, opened
 
 Standings = tuple[Leaderboard, list[MethodScores]]
 

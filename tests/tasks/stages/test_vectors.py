@@ -10,9 +10,9 @@ from infra.settings import Settings, StoreSettings
 from infra.store import Database, open_database, vectors
 from infra.store.vector_files import write_vectors
 from tasks.benchmarks import Benchmark
-from tasks.embed import encoder_key
 from tasks.encoders import Kind, encoders
-from tasks.text_vectors import TextVectors
+from tasks.stages.embed import encoder_key
+from tasks.stages.vectors import TextVectors
 
 ENCODER = encoders.names()[0]
 TEXTS = ["def f(x):\n    return x", "def g(x):\n    return x + 1"]

@@ -17,12 +17,12 @@ from infra.settings import (
 )
 from infra.store import Database, open_database
 from sandbox.backends import backends
-from tasks.annotators import judged
-from tasks.replay import replay
+from tasks.stages.compare_annotators import judged
+from tasks.stages.replay import replay
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
-from tests.tasks.test_annotators import TRUTH
+from tests.tasks.stages.test_compare_annotators import TRUTH
 
 PROGRAM = "from target import plus\nassert plus(1) == 3"
 SCRIPT = [

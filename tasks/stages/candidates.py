@@ -1,21 +1,20 @@
 """Stage 3: for every query, the codes with the highest average cosine over the encoders."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from prefect.logging import get_run_logger
 
 from infra.identity import digest, digest_of_set
 from infra.settings import SearchSettings, StoreSettings
-from infra.store import Database, benchmarks, candidates, corpus, open_database, vectors
+from infra.store import Database, benchmarks, candidates, corpus, open_database
 from infra.store.corpus import StoredCollection
-from infra.store.vector_files import StoredVectors, Vectors
-from tasks.embed import cut, encoder_key
-from tasks.references import SearchReference
-from tasks.stage import run_stage, stage
+from tasks.runtime.caching import run_stage, stage
+from tasks.runtime.references import SearchReference
+from tasks.stages.embed import cut, encoder_key
+from tasks.stages.vectors import code_blocks, stored_vectors
 
 QUERIES_AT_ONCE = 2048
-CODES_AT_ONCE = 65_536
 
 
 def find_candidates(
@@ -101,19 +100,3 @@ def _search(
         query_vectors, code_blocks(database, collection, search.encoders), queries, search.top_k
     )
     candidates.add_candidates(database, search_id, found)
-
-
-def stored_vectors(
-    database: Database, collection: str, encoder: str, kind: vectors.Kind
-) -> StoredVectors:
-    """Return access to the vectors of a collection's items by an encoder."""
-    return StoredVectors(database, collection, encoder_key(encoder), kind)
-
-
-def code_blocks(
-    database: Database, collection: str, encoders: Sequence[str]
-) -> Iterator[tuple[Sequence[str], dict[str, Vectors]]]:
-    """Yield (ids, encoder → (n, d) vectors) over a collection's codes, a bounded number at once."""
-    stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
-    for ids in cut(corpus.code_ids(database, collection), CODES_AT_ONCE):
-        yield ids, {name: access.load(ids) for name, access in stored.items()}

@@ -18,10 +18,10 @@ from agents.evidence import Evidence
 from infra.errors import LanguageModelError, PromptDeclinedError, UnreadableReplyError
 from infra.records import Code, Query
 from infra.settings import Settings
-from tasks.annotate import served_model
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank
+from tasks.stages.annotate.model_server import served_model
 
 WINDOW = 10  # results that the model sees at once
 

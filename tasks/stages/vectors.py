@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from infra.identity import digest, normalise_code, normalise_query
 from infra.settings import Settings
-from infra.store import Database, vectors
-from infra.store.vector_files import Vectors, load_vectors
+from infra.store import Database, corpus, vectors
+from infra.store.vector_files import StoredVectors, Vectors, load_vectors
 from tasks.benchmarks import Benchmark
-from tasks.candidates import CODES_AT_ONCE
-from tasks.embed import Part, cut, embed_items, encoder_key
 from tasks.encoders import Kind
+from tasks.stages.embed import Part, cut, embed_items, encoder_key
 
 
 class TextVectors:
@@ -76,3 +75,48 @@ def _query_identity(text: str) -> str:
 
 def _code_identity(text: str) -> str:
     return f"c{digest('code', normalise_code(text))}"
+
+
+CODES_AT_ONCE = 65_536
+
+
+def stored_vectors(
+    database: Database, collection: str, encoder: str, kind: vectors.Kind
+) -> StoredVectors:
+    """Return access to the vectors of a collection's items by an encoder."""
+    return StoredVectors(database, collection, encoder_key(encoder), kind)
+
+
+def code_blocks(
+    database: Database, collection: str, encoders: Sequence[str]
+) -> Iterator[tuple[Sequence[str], dict[str, Vectors]]]:
+    """Yield (ids, encoder → (n, d) vectors) over a collection's codes, a bounded number at once."""
+    stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
+    for ids in cut(corpus.code_ids(database, collection), CODES_AT_ONCE):
+        yield ids, {name: access.load(ids) for name, access in stored.items()}
+
+
+class CollectionVectors:
+    """The vectors of a collection, from the store.
+
+    Args:
+        database: The store.
+        collection: Whose queries and codes.
+    """
+
+    def __init__(self, database: Database, collection: str) -> None:
+        self._database = database
+        self._collection = collection
+
+    def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
+        """Return (n, d) vectors of these queries.
+
+        Raises:
+            StoreError: The encoder has not embedded the collection.
+        """
+        return stored_vectors(self._database, self._collection, encoder, "query").load(ids)
+
+    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
+        """Yield (m ids, (m, d) vectors) over all codes."""
+        for ids, rows in code_blocks(self._database, self._collection, [encoder]):
+            yield ids, rows[encoder]

@@ -23,11 +23,7 @@ from infra.store import (
 from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
-from tasks.canaries import counted_so_far
-from tasks.candidates import judged_searches
-from tasks.embed import KINDS, encoder_key
-from tasks.evaluate import chosen_methods, method_key
-from tasks.publish import current_recipe
+from tasks.ranking.methods import chosen_methods
 from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
@@ -42,6 +38,11 @@ from tasks.reports.run import (
     render_html,
     render_markdown,
 )
+from tasks.stages.annotate.canaries import counted_so_far
+from tasks.stages.candidates import judged_searches
+from tasks.stages.embed import KINDS, encoder_key
+from tasks.stages.evaluate import method_key
+from tasks.stages.labels import current_recipe
 
 PAIRS_SHOWN = 20
 

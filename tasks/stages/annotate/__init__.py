@@ -1,0 +1,1 @@
+"""The annotation stage: plan, shards on workers, and what gathers their annotations."""

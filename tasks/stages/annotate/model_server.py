@@ -1,0 +1,18 @@
+"""The embedded model, served for the length of a run."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agents import Endpoint
+from agents.llm.embedded import embedded_server, find_model_file
+from infra.settings import LanguageModelSettings
+
+
+@contextmanager
+def served_model(settings: LanguageModelSettings) -> Iterator[Endpoint | None]:
+    """Serve the embedded model for the length of a ``with``; any other is served elsewhere."""
+    if not settings.is_demo:
+        yield None
+        return
+    with embedded_server(find_model_file()) as endpoint:
+        yield endpoint
