@@ -4,7 +4,7 @@ from prefect import flow
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
-from flows.naming import run_name
+from flows.runtime.run_names import run_name
 from infra.ray import box_resources, ensure_ray
 from infra.settings import Settings
 from tasks.runtime.references import AnnotationReference

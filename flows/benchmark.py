@@ -5,8 +5,8 @@ from prefect import flow
 from flows.annotate import annotate
 from flows.collect import collect
 from flows.evaluate import evaluate
-from flows.naming import run_name
 from flows.publish import publish
+from flows.runtime.run_names import run_name
 from infra.settings import Settings
 from tasks.stages.preflight import checked
 from tasks.stages.report import WrittenReport

@@ -2,7 +2,7 @@
 
 from prefect import flow
 
-from flows.naming import run_name
+from flows.runtime.run_names import run_name
 from infra.settings import Settings
 from infra.store.corpus import StoredCollection
 from tasks.stages.candidates import find_candidates

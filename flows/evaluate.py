@@ -2,7 +2,7 @@
 
 from prefect import flow
 
-from flows.naming import run_name
+from flows.runtime.run_names import run_name
 from infra.settings import Settings
 from tasks.ranking.methods import chosen_methods
 from tasks.stages.collect import stored_collections

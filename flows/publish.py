@@ -3,7 +3,7 @@
 from prefect import flow
 from prefect.logging import get_run_logger
 
-from flows.naming import run_name
+from flows.runtime.run_names import run_name
 from infra.settings import Settings
 from infra.store.benchmarks import Published
 from tasks.stages.collect import stored_collections

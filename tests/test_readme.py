@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from flows.cli import app
+from flows.cli.main import app
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

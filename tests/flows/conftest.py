@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.prefect_api import prefect_api
+from flows.runtime.prefect_server import prefect_api
 from infra.settings import SandboxSettings
 from tests.real_sandbox import real_sandbox
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows import cli
+from flows.cli import main as cli
 from infra.settings import StoreSettings
 from infra.store import open_database
 

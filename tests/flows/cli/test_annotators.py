@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.annotators import app
-from flows.cli import app as whole
+from flows.cli.annotators import app
+from flows.cli.main import app as whole
 from infra.errors import SettingsError
 from sandbox.backends import backends
 from tests.agents.conftest import rule

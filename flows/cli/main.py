@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from flows import sandbox_cli
-from flows.annotators import app as annotators
-from flows.evaluation_commands import diff, leaderboard
-from flows.options import settings_from
-from flows.suite_commands import suite
+from flows.cli import sandbox as sandbox_cli
+from flows.cli.annotators import app as annotators
+from flows.cli.leaderboard import diff, leaderboard
+from flows.cli.options import settings_from
+from flows.cli.suites import suite
 from infra.errors import CosqaError
 from infra.settings import Settings, load_settings
 from infra.settings.reference import settings_reference
@@ -52,8 +52,8 @@ def _flow(name: str) -> Flow:
 
 
 def _run(name: str, settings: Settings) -> None:
-    from flows.console import print_outcome, quieten_expected_errors  # noqa: PLC0415 - see `_flow`
-    from flows.prefect_api import prefect_api  # noqa: PLC0415
+    from flows.cli.console import print_outcome, quieten_expected_errors  # noqa: PLC0415 - see `_flow`
+    from flows.runtime.prefect_server import prefect_api  # noqa: PLC0415
     from tasks.stages.report import pieces_of_work  # noqa: PLC0415
 
     quieten_expected_errors()
@@ -74,11 +74,11 @@ def _command(name: str, **switches: object) -> Callable[..., None]:
     ) -> None:
         settings = settings_from(**options)
         if dry_run:
-            from flows.dry_run import print_estimate  # noqa: PLC0415 - see `_flow`
+            from flows.cli.pipeline import print_estimate  # noqa: PLC0415 - see `_flow`
 
             print_estimate(settings)
         elif replay:
-            from flows.replay import print_replay  # noqa: PLC0415 - see `_flow`
+            from flows.cli.pipeline import print_replay  # noqa: PLC0415 - see `_flow`
 
             print_replay(settings)
         else:
@@ -127,7 +127,7 @@ def main() -> None:
     try:
         app()
     except CosqaError as error:
-        from flows.console import errors  # noqa: PLC0415 - see `_flow`
+        from flows.cli.console import errors  # noqa: PLC0415 - see `_flow`
 
         errors.print("error:", style="bold red", end=" ")
         errors.print(str(error), markup=False)

@@ -8,7 +8,7 @@ import docker
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import app
+from flows.cli.main import app
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.process_owner import this_owner
 from sandbox.contract.behaviours import BEHAVIOURS

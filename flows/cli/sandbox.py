@@ -56,7 +56,7 @@ def check() -> None:
 
 
 async def _check(settings: SandboxSettings) -> bool:
-    from flows.console import console  # noqa: PLC0415 - `--help` must not wait for it
+    from flows.cli.console import console  # noqa: PLC0415 - `--help` must not wait for it
     from tasks.stages.sandbox import description, findings  # noqa: PLC0415
 
     console.print(await description(settings), markup=False)
@@ -91,7 +91,7 @@ def run(
     clock: Clock = None,
 ) -> None:
     """Run a program in a box and print what happened; the exit status is 0 where it passed."""
-    from flows.console import console  # noqa: PLC0415
+    from flows.cli.console import console  # noqa: PLC0415
     from tasks.stages.sandbox import result_of  # noqa: PLC0415
 
     result = asyncio.run(
@@ -112,7 +112,7 @@ def run(
 @app.command()
 def clean(*, everything: Everything = False) -> None:
     """Remove containers and volumes that processes which have ended left behind."""
-    from flows.console import console  # noqa: PLC0415
+    from flows.cli.console import console  # noqa: PLC0415
     from tasks.stages.sandbox import clean as cleaned  # noqa: PLC0415
 
     removed = asyncio.run(cleaned(load_settings().sandbox, everything=everything))

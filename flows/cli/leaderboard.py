@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.options import Encoders, Methods, Model, Output, Store
+from flows.cli.options import Encoders, Methods, Model, Output, Store
 from infra.settings import Settings, load_settings
 
 Benchmark = Annotated[
@@ -73,10 +73,10 @@ def _print_leaderboard(
     benchmark: Path, runs: list[Path], settings: Settings, to_judge: int
 ) -> None:
     # Prefect takes seconds to import, and --help must not wait for it.
-    from flows.console import console, quieten_expected_errors  # noqa: PLC0415
-    from flows.evaluation_console import print_leaderboard  # noqa: PLC0415
+    from flows.cli.console import console, quieten_expected_errors  # noqa: PLC0415
+    from flows.cli.tables import print_leaderboard  # noqa: PLC0415
     from flows.leaderboard import leaderboard as flow  # noqa: PLC0415
-    from flows.prefect_api import prefect_api  # noqa: PLC0415
+    from flows.runtime.prefect_server import prefect_api  # noqa: PLC0415
 
     quieten_expected_errors()
     with prefect_api():
@@ -105,10 +105,10 @@ def diff(
             "evaluation": {"methods": method or None, "metrics": metric or None},
         }
     )
-    from flows.console import quieten_expected_errors  # noqa: PLC0415 - see `_print_leaderboard`
-    from flows.difference import difference  # noqa: PLC0415
-    from flows.evaluation_console import print_difference  # noqa: PLC0415
-    from flows.prefect_api import prefect_api  # noqa: PLC0415
+    from flows.cli.console import quieten_expected_errors  # noqa: PLC0415 - see `_print_leaderboard`
+    from flows.cli.tables import print_difference  # noqa: PLC0415
+    from flows.diff import difference  # noqa: PLC0415
+    from flows.runtime.prefect_server import prefect_api  # noqa: PLC0415
 
     quieten_expected_errors()
     with prefect_api():

@@ -74,7 +74,7 @@ def _chosen(names: Sequence[str]) -> list[Configuration]:
 
 def _tell(score: "AnnotatorScore") -> None:
     """Say that an annotator is done: all of them together take long."""
-    from flows.console import errors  # noqa: PLC0415
+    from flows.cli.console import errors  # noqa: PLC0415
 
     found = score.agreement
     said = f"{score.name}: {found.decided:,} of {found.pairs:,} pairs decided"
@@ -83,7 +83,7 @@ def _tell(score: "AnnotatorScore") -> None:
 
 def _print(scores: "Sequence[AnnotatorScore]") -> None:
     """Print for each model how well it judges, then what its labels rest on and cost."""
-    from flows.console import console  # noqa: PLC0415 - as `_tell`
+    from flows.cli.console import console  # noqa: PLC0415 - as `_tell`
 
     others = [score for score in scores if not score.model]
     for model in dict.fromkeys(score.model for score in scores if score.model):

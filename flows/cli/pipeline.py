@@ -1,9 +1,21 @@
-"""``--replay``: the labels derived again, printed."""
+"""What `--dry-run` and `--replay` print instead of running the pipeline."""
 
-from flows.console import console
+from flows.cli.console import console
 from infra.settings import Settings
 from infra.store import open_database
+from tasks.stages.annotate.forecast import estimate
 from tasks.stages.replay import Replay, replay
+
+
+def print_estimate(settings: Settings) -> None:
+    """Print how many pairs there are, how many are left, and what they may cost."""
+    found = estimate(settings)
+    cost = "unknown" if found.cost_usd is None else f"${found.cost_usd:,.2f}"
+    console.print(
+        f"{found.queries:,} queries, top {settings.search.top_k}: {found.pairs:,} pairs, "
+        f"{found.finished:,} judged already, {found.pending:,} left to judge by "
+        f"{settings.llm.model}.\nExpected cost: {cost} ({found.basis})."
+    )
 
 
 def print_replay(settings: Settings) -> None:

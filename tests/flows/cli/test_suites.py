@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.suite_commands import suite
+from flows.cli.suites import suite
 from infra.errors import SourceError
 from tests.tasks.benchmarks.test_annotation_sheets import FIRST, SECOND, sheets
 from tests.tasks.suites.test_codesearchnet import ANNOTATIONS, PREDICTIONS, QUERIES
@@ -14,7 +14,7 @@ from tests.tasks.suites.test_neural_code_search import SHEET
 
 @pytest.fixture(autouse=True)
 def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.suite_commands.console.width", 200)
+    monkeypatch.setattr("flows.cli.suites.console.width", 200)
 
 
 def said(*arguments: str) -> str:

@@ -4,7 +4,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from flows.console import console
+from flows.cli.console import console
 from tasks.reports.diff import Flip, rests_on
 from tasks.reports.leaderboard import Leaderboard
 from tasks.stages.diff import WrittenDifference

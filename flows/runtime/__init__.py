@@ -1,0 +1,1 @@
+"""What flows run on: Prefect's server, and the names of runs."""
