@@ -11,8 +11,7 @@ from infra.errors import UnknownNameError
 from infra.identity import digest
 from infra.records import Code, Query
 from infra.settings import EvaluationSettings, LanguageModelSettings, SearchSettings
-from infra.store.vector_files import Vectors
-from tasks.encoders import encoders
+from tasks.encoders import Vectors, encoders
 from tasks.ranking.fusion import fuse
 from tasks.retrievers import Rankings, retrievers
 
