@@ -6,6 +6,7 @@ A file has two columns: ``item_id`` and ``vector``, a fixed-size list of float32
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,14 @@ from infra.store import Database, vectors
 
 Vectors = npt.NDArray[np.float32]
 
+# Vectors hardly repeat a number, so a dictionary would make files larger by half and writing forty
+# times slower. With their bytes sorted by significance, zstd finds what signs and exponents share.
+_ENCODING: dict[str, Any] = {
+    "use_dictionary": False,
+    "use_byte_stream_split": ["vector.list.element"],
+    "compression": "zstd",
+}
+
 
 def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
     """Write (n,) ids and (n, d) vectors; a crash leaves no file under this name."""
@@ -25,7 +34,7 @@ def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
     column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
     table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
     with replaced_file(file) as partial:
-        pq.write_table(table, partial, compression="none")
+        pq.write_table(table, partial, **_ENCODING)
 
 
 def read_vectors(file: Path) -> tuple[list[str], Vectors]:
