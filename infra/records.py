@@ -161,16 +161,16 @@ class ExecutionResult(Record):
     """
 
     outcome: Outcome
-    error_type: str = ""
-    message: str = ""
-    missing_module: str = ""
-    seconds: float = 0.0
-    peak_memory_mb: float | None = None
+    error_type: str = Field("", max_length=500)
+    message: str = Field("", max_length=10_000)
+    missing_module: str = Field("", max_length=500)
+    seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
+    peak_memory_mb: float | None = Field(None, ge=0, allow_inf_nan=False)
     stdout: str = ""
     stderr: str = ""
-    tests_run: int = 0
-    asserts_executed: int = 0
-    target_calls: int = 0
+    tests_run: int = Field(0, ge=0, lt=2**31)
+    asserts_executed: int = Field(0, ge=0, lt=2**31)
+    target_calls: int = Field(0, ge=0, lt=2**31)
 
 
 class Trial(Record):

@@ -30,6 +30,8 @@ _COROUTINE = 0x80  # CO_COROUTINE, without importing inspect
 _MESSAGE_CHARACTERS = 2000
 _TRACEBACK_BYTES = 16_384
 _SEPARATOR = "\0"
+# What is reported of a failure, in this order, and the most characters of each.
+FIELDS = {"outcome": 20, "error_type": 500, "message": 10_000, "missing_module": 500}
 _NO_LIBRARY = ": cannot open shared object file"  # what the loader says after the file's name
 _FORBIDDEN = frozenset(
     {
@@ -220,9 +222,14 @@ def describe(error: BaseException) -> bytes:
         outcome = "assertion_failed"
     _print_traceback(error)
     fields = [outcome, type(error).__name__, _message(error), missing]
-    return _SEPARATOR.join(field.replace(_SEPARATOR, "") for field in fields).encode(
-        errors="backslashreplace"
-    )
+    limits = FIELDS.values()
+    return _SEPARATOR.join(map(_field, fields, limits)).encode()
+
+
+def _field(text: str, longest: int) -> str:
+    """Return text that can be encoded, without separators, and no longer than that."""
+    whole = text[:longest].replace(_SEPARATOR, "").encode(errors="backslashreplace")
+    return whole.decode()[:longest]
 
 
 def _places(error: BaseException) -> list[tuple[str, int]]:

@@ -27,6 +27,7 @@ from types import CodeType
 
 from sandbox.inside.child import FAILED, REPORT, prepare, seal
 from sandbox.inside.counting import instrumented
+from sandbox.inside.play import FIELDS
 from sandbox.inside.streams import Stream
 
 _CHUNK = 65_536
@@ -46,6 +47,7 @@ _OOM_COUNTERS = (
     "/sys/fs/cgroup/memory.events",
     "/sys/fs/cgroup/memory/memory.oom_control",
 )
+_COUNTS = ("tests_run", "asserts_executed", "target_calls")
 _FAILURES = ("assertion_failed", "raised", "import_error", "memory")
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
@@ -145,7 +147,7 @@ class Run:
             return {"outcome": "memory", "message": "the kernel stopped a process for memory"}
         code = os.waitstatus_to_exitcode(self._status)
         if code < 0:
-            return {"outcome": "killed", "message": f"ended by {signal.Signals(-code).name}"}
+            return {"outcome": "killed", "message": f"ended by {signal_name(-code)}"}
         report = read_report(self._said.content(), self._secret.encode()) if code == 0 else None
         if report is not None:
             return report
@@ -159,22 +161,34 @@ def read_report(said: bytes, secret: bytes) -> Report | None:
     counts, line, words = rest.partition(b"\n")
     if before or not found or not line or secret in rest:
         return None
-    report: Report = dict(
-        zip(
-            ("tests_run", "asserts_executed", "target_calls"),
-            map(int, counts.split()),
-            strict=True,
-        )
-    )
+    report = _read_counts(counts)
+    if report is None:
+        return None
     if not words:
         return {"outcome": "passed", **report}
     fields = words.removeprefix(FAILED).decode(errors="backslashreplace").split("\0")
-    if not words.startswith(FAILED) or len(fields) != 4 or fields[0] not in _FAILURES:
+    if not words.startswith(FAILED) or len(fields) != len(FIELDS) or fields[0] not in _FAILURES:
         return None
-    return {
-        **dict(zip(("outcome", "error_type", "message", "missing_module"), fields, strict=True)),
-        **report,
-    }
+    if any(len(field) > longest for field, longest in zip(fields, FIELDS.values(), strict=True)):
+        return None
+    return {**dict(zip(FIELDS, fields, strict=True)), **report}
+
+
+def _read_counts(text: bytes) -> Report | None:
+    """Return the counts of a report; None where they are not three numbers of 31 bits."""
+    words = text.split()
+    if len(words) != len(_COUNTS) or not all(word.isdigit() and len(word) < 11 for word in words):
+        return None
+    counts = dict(zip(_COUNTS, map(int, words), strict=True))
+    return counts if max(counts.values()) < 2**31 else None
+
+
+def signal_name(number: int) -> str:
+    """Return a signal's name, or its number: Python has no name for most real-time signals."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _enter(files: list[int]) -> None:

@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
 from docker.models.volumes import Volume
+from pydantic import ValidationError
 
 from infra.errors import BoxLostError, SandboxError
 from infra.records import ExecutionResult
@@ -129,9 +130,15 @@ class DockerBox:
                 raise
             message = "the kernel stopped the box for memory"
             return ExecutionResult(outcome="memory", message=message)
-        if not answer.pop("clean", False):
-            self._drop()
-        return ExecutionResult.model_validate(answer)
+        is_clean = answer.pop("clean", False) is True
+        try:
+            return read_result(answer)
+        except BoxLostError:
+            is_clean = False
+            raise
+        finally:
+            if not is_clean:
+                self._drop()
 
     def _drop(self) -> None:
         running, self._running = self._running, None
@@ -144,6 +151,22 @@ class DockerBox:
             return await self._sandbox.call(engine.was_out_of_memory, running.container)
         finally:
             self._drop()
+
+
+def read_result(answer: Mapping[str, object]) -> ExecutionResult:
+    """Return the result that a runner answered with.
+
+    Raises:
+        BoxLostError: It is none, or beyond its bounds, which no intact runner sends.
+    """
+    try:
+        return ExecutionResult.model_validate(answer)
+    except ValidationError as error:
+        faults = ", ".join(
+            f"{'.'.join(map(str, fault['loc']))[:50]}: {fault['msg']}"
+            for fault in error.errors(include_input=False)[:5]
+        )
+        raise BoxLostError(f"the box sent a report that is not valid ({faults})") from None
 
 
 @backends.register("docker")

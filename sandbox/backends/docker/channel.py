@@ -66,7 +66,7 @@ class Channel:
             raise BoxLostError(f"the box announced a frame of {size} bytes, which no report has")
         try:
             answer = json.loads(self._take(size))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BoxLostError(f"the box sent a frame that is not JSON: {error}") from error
         if not isinstance(answer, dict):
             raise BoxLostError("the box sent a frame that is not a JSON object")
