@@ -8,7 +8,18 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from infra.identity import digest, normalise_code, normalise_query
+from infra.identity import digest
+
+
+def normalise_query(text: str) -> str:
+    """Return a query with white space folded and its ends trimmed; case is kept."""
+    return " ".join(text.split())
+
+
+def normalise_code(text: str) -> str:
+    """Return code with Unix line ends, no trailing white space and no empty lines around it."""
+    lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    return "\n".join(lines).strip("\n")
 
 
 class Record(BaseModel):

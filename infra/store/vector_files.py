@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from infra.atomic import replaced_file
+from infra.atomic import atomic_write
 from infra.errors import StoreError
 from infra.store import Database, vectors
 
@@ -33,7 +33,7 @@ def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
     flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
     column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
     table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
-    with replaced_file(file) as partial:
+    with atomic_write(file) as partial:
         pq.write_table(table, partial, **_ENCODING)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from infra.atomic import replaced_file
+from infra.atomic import atomic_write
 from infra.errors import PublishError, SourceError
 from infra.records import Label
 from tasks.benchmarks.qrels import Judgements
@@ -101,7 +101,7 @@ def write_run(folder: Path, method: str, rankings: Iterable[tuple[str, str, floa
     if not method or method.startswith(".") or set(method) & set(" \t\n/\\"):
         raise PublishError(f"method name {method!r} cannot name a run file: use letters and dashes")
     file = folder / RUNS / f"{method}.trec"
-    with replaced_file(file) as partial:
+    with atomic_write(file) as partial:
         _write_lines(partial, _run_lines(method, rankings))
     return file
 

@@ -15,7 +15,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from infra.identity import normalise_code
+from infra.records import normalise_code
 
 EXACT = "exact duplicate"
 NEAR = "near duplicate"

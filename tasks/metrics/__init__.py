@@ -66,9 +66,7 @@ class Metric(Protocol):
         ...
 
 
-metrics: Registry[type[Metric]] = Registry(
-    "metric", "tasks.metrics", one_per_file=False
-)
+metrics: Registry[type[Metric]] = Registry("metric", "tasks.metrics", one_per_file=False)
 
 
 @dataclass(frozen=True)

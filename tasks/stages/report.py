@@ -8,7 +8,7 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
-from infra.atomic import replaced_file
+from infra.atomic import atomic_write
 from infra.records import Candidate, Record
 from infra.settings import Settings, StoreSettings
 from infra.store import (
@@ -67,7 +67,7 @@ def write_report(
     database = open_database(settings.store)
     data = gather_report(database, collections, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
-    with replaced_file(file) as partial:
+    with atomic_write(file) as partial:
         partial.write_text(render_html(data), encoding="utf-8")
     create_markdown_artifact(render_markdown(data), key="report", description=data.title)
     get_run_logger().info("report: %s", file)

@@ -21,6 +21,7 @@ from sandbox.backends.docker.pool import Pool
 from sandbox.base import CLOCK, Box, InstallResult
 from sandbox.packages import apt, pip
 from sandbox.packages.pip import Plan
+from sandbox.packages.resolve import DEBIAN_PACKAGES
 
 _log = logging.getLogger(__name__)
 
@@ -52,8 +53,10 @@ class DockerBox:
         packages, distributions = apt.split(requirements)
         if unfit := pip.malformed(distributions):
             return InstallResult(ok=False, message=f"not a requirement: {', '.join(unfit)}")
-        if strange := sorted({*packages} - {*self._settings.apt_packages}):
-            message = f"not among sandbox.apt_packages: {', '.join(strange)}"
+        allowed = self._settings.apt_packages
+        listed = DEBIAN_PACKAGES if allowed is None else frozenset(allowed)
+        if refused := sorted({*packages} - listed):
+            message = f"not among sandbox.apt_packages: {', '.join(refused)}"
             return InstallResult(ok=False, message=message)
         plans = []
         if packages:

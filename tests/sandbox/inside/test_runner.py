@@ -131,7 +131,14 @@ class Line:
 
 @pytest.mark.parametrize(
     "frame",
-    [b"[" * 100_000, b"{" * 100, b"9" * 5000, b'{"tests_run": ' + b"9" * 5000 + b"}", b"[]", b"\xff"],
+    [
+        b"[" * 100_000,
+        b"{" * 100,
+        b"9" * 5000,
+        b'{"tests_run": ' + b"9" * 5000 + b"}",
+        b"[]",
+        b"\xff",
+    ],
 )
 def test_a_frame_that_is_no_report_is_an_error_of_the_box(frame: bytes) -> None:
     line = Line(frame)
