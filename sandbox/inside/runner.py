@@ -1,4 +1,4 @@
-"""The first process in a box: takes jobs from the host and runs each in a fresh process.
+"""The first process in a box, which runs each job of the host in a fresh process.
 
 The host speaks in frames over the attached stdin and stdout: four bytes of length, big-endian, then
 JSON. A job holds ``code``, ``program``, ``hash_seed``, ``clock`` and the limits; the answer is a
@@ -25,7 +25,7 @@ import traceback  # noqa: F401 - for the forks, which need it where a program fa
 from collections.abc import Callable
 from types import CodeType
 
-from sandbox.inside.child import FAILED, REPORT, prepare, seal
+from sandbox.inside.child import FAILED, REPORT, hide_process, prepare
 from sandbox.inside.counting import instrumented
 from sandbox.inside.play import FIELDS
 from sandbox.inside.streams import Stream
@@ -65,7 +65,7 @@ class Run:
     def __init__(self, job: Job) -> None:
         self._limits = job
         self._secret = os.urandom(16).hex()
-        self._out, self._err, self._said = self._streams = (
+        self._out, self._err, self._report = self._streams = (
             Stream(job["keep"]), Stream(job["keep"]), Stream(2 * _REPORT_BYTES),
         )  # fmt: skip
         self._begun = time.monotonic()
@@ -81,9 +81,9 @@ class Run:
         self._child = os.fork()
         if self._child:
             for stream in self._streams:
-                os.close(stream.theirs)
+                os.close(stream.write_end)
             return None
-        _enter([stream.theirs for stream in self._streams])
+        _enter([stream.write_end for stream in self._streams])
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         job = instrumented(job)
         if job["hash_seed"] != own_seed:
@@ -92,7 +92,7 @@ class Run:
         return job
 
     def report(self) -> Report:
-        """Let the program run, end everything it started, and say what happened."""
+        """Let the program run, end everything it started, and return the report."""
         cut = self._watch(self._begun + self._limits["timeout"])
         self._end()
         return {
@@ -125,7 +125,7 @@ class Run:
 
     def _is_too_much(self) -> bool:
         printed = self._out.size + self._err.size
-        return printed > self._limits["cut"] or self._said.size > _REPORT_BYTES
+        return printed > self._limits["cut"] or self._report.size > _REPORT_BYTES
 
     def _end(self) -> None:
         """Kill all that runs beside this process, and wait until it is gone."""
@@ -148,16 +148,16 @@ class Run:
         code = os.waitstatus_to_exitcode(self._status)
         if code < 0:
             return {"outcome": "killed", "message": f"ended by {signal_name(-code)}"}
-        report = read_report(self._said.content(), self._secret.encode()) if code == 0 else None
+        report = read_report(self._report.content(), self._secret.encode()) if code == 0 else None
         if report is not None:
             return report
-        told = "with a forged report" if self._said.size else "without a report"
-        return {"outcome": "killed", "message": f"exit code {code} {told}"}
+        ending = "with a forged report" if self._report.size else "without a report"
+        return {"outcome": "killed", "message": f"exit code {code} {ending}"}
 
 
-def read_report(said: bytes, secret: bytes) -> Report | None:
+def read_report(data: bytes, secret: bytes) -> Report | None:
     """Return what the guard of ``child.py`` reported; None where it was not the guard alone."""
-    before, found, rest = said.partition(secret)
+    before, found, rest = data.partition(secret)
     counts, line, words = rest.partition(b"\n")
     if before or not found or not line or secret in rest:
         return None
@@ -273,7 +273,7 @@ def serve(codes: Codes) -> Callable[[], None]:
     The kernel withholds from the first process all signals that it does not handle, so this one
     handles none, Python's own handler for SIGINT taken off.
     """
-    seal()
+    hide_process()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     own_seed = int(os.environ["PYTHONHASHSEED"])
     gc.freeze()
