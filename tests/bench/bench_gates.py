@@ -17,8 +17,9 @@ from statistics import fmean, median, quantiles
 from typing import NamedTuple
 
 from agents.evidence import Draft
-from agents.gates.mutation import mutants_of
-from agents.gates.validator import Gatekeeper
+from agents.gates.validator import OracleValidator
+from infra.languages.python import Python
+from infra.languages.python.mutation import mutants_of
 from infra.languages.python.mutation_operators import Kind
 from infra.languages.python.scaffolding import scaffolded
 from infra.records import Code, OracleReport, Outcome, Pair, Query
@@ -49,7 +50,7 @@ async def timed(item: Scripted, sandbox: Sandbox) -> Timed:
         started = time.perf_counter()
         result = await box.run(draft.program)
         ran = time.perf_counter()
-        report = await Gatekeeper(GATES).inspect(item.pair, draft, result, box)
+        report = await OracleValidator(GATES, Python()).validate(item.pair, draft, result, box)
         return Timed(ran - started, time.perf_counter() - ran, report)
 
 
@@ -82,7 +83,7 @@ async def examined(code: Code, usual: Behaviour, sandbox: Sandbox) -> Examined:
     async with sandbox.box(scaffolded(code.text)) as box:
         result = await box.run(draft.program)
         started = time.perf_counter()
-        report = await Gatekeeper(GATES).inspect(pair, draft, result, box)
+        report = await OracleValidator(GATES, Python()).validate(pair, draft, result, box)
         gates_s = time.perf_counter() - started
         mutants: list[tuple[Kind, bool]] = []
         for mutant in mutants_of(code.text, GATES.mutants):
@@ -125,7 +126,7 @@ def _print_mutants(found: list[Examined]) -> None:
 
 def _ends_of_different(item: Examined) -> list[Outcome]:
     """Return how the test ended on each mutant that behaves differently."""
-    tried = zip(item.report.trials, item.mutants, strict=False)  # crude mutants come after these
+    tried = zip(item.report.trials, item.mutants, strict=False)  # strong mutants come after these
     return [trial.outcome for trial, (_, differs) in tried if differs]
 
 

@@ -5,7 +5,7 @@ import pytest
 from pydantic import SecretStr
 
 from agents import prompt_versions, recipe_of
-from agents.committee.configurations import PLANS
+from agents.committee.configurations import CONFIGURATIONS
 from infra.identity import digest_of
 from infra.settings import (
     EMBEDDED_MODEL,
@@ -61,10 +61,10 @@ def test_what_cannot_change_a_label_leaves_the_recipe_alone(sections: dict[str, 
 
 
 def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
-    roles = sorted({role for plan in PLANS.values() for role in plan.roles})
-    versions = prompt_versions(roles)
-    assert sorted(versions) == roles
-    assert len(set(versions.values())) == len(roles) == 7
+    agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
+    versions = prompt_versions(agents)
+    assert set(versions) == {agent.role for agent in agents}
+    assert len(set(versions.values())) == len(agents) == 7
 
 
 def test_the_embedded_model_is_named_by_its_file() -> None:
