@@ -77,10 +77,11 @@ class ChatCompletions:
         """
         import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is really asked
 
+        expected = (*self._litellm_errors(), aiohttp.ClientError, OSError, ValueError)
         try:
             url, headers, body = self._request(messages, parameters)
             return self._response(await self._post(url, headers, body), body)
-        except (*self._litellm_errors(), aiohttp.ClientError, OSError, ValueError) as error:
+        except expected as error:
             raise self._litellm.exception_type(
                 model=self._model, original_exception=error, custom_llm_provider=self._provider
             ) from None
@@ -129,7 +130,11 @@ class ChatCompletions:
             content = await response.read()
             received = response.headers.copy()
             received.popall("Content-Encoding", None)  # aiohttp has undone it
-            return httpx.Response(response.status, headers=list(received.items()), content=content)
+            return httpx.Response(
+                response.status,
+                headers=list(received.items()),
+                content=_with_plausible_usage(content),
+            )
 
     def _response(self, raw: httpx.Response, body: dict[str, Any]) -> Any:  # noqa: ANN401
         if raw.is_error:
@@ -187,6 +192,19 @@ class _NullLogger:
 
     def post_call(self, *_: object, **__: object) -> None:
         """Do nothing."""
+
+
+def _with_plausible_usage(content: bytes) -> bytes:
+    """Return an answer without counts that litellm would refuse together with the paid reply."""
+    try:
+        answer = json.loads(content)
+        usage = answer.get("usage")
+    except (ValueError, AttributeError, RecursionError):
+        return content  # no completion, which litellm reports
+    counts = usage.values() if isinstance(usage, dict) else ()
+    if any(isinstance(count, float) and not count.is_integer() for count in counts):
+        return json.dumps({**answer, "usage": None}).encode()
+    return content
 
 
 def _proxy_for(url: str) -> str | None:

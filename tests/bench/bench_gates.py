@@ -20,7 +20,6 @@ from agents.evidence import Draft
 from agents.gates.validator import OracleValidator
 from infra.languages.python import Python
 from infra.languages.python.mutation import mutants_of
-from infra.languages.python.mutation_operators import Kind
 from infra.languages.python.scaffolding import scaffolded
 from infra.records import Code, OracleReport, Outcome, Pair, Query
 from infra.settings import GateSettings, SandboxSettings
@@ -72,7 +71,7 @@ async def bench_programs(sandbox: Sandbox) -> None:
 class Examined(NamedTuple):
     """A function with a good test of it: its mutants, as (kind, behaves differently), and gates."""
 
-    mutants: list[tuple[Kind, bool]]
+    mutants: list[tuple[str, bool]]
     gates_s: float
     report: OracleReport
 
@@ -85,7 +84,7 @@ async def examined(code: Code, usual: Behaviour, sandbox: Sandbox) -> Examined:
         started = time.perf_counter()
         report = await OracleValidator(GATES, Python()).validate(pair, draft, result, box)
         gates_s = time.perf_counter() - started
-        mutants: list[tuple[Kind, bool]] = []
+        mutants: list[tuple[str, bool]] = []
         for mutant in mutants_of(code.text, GATES.mutants):
             found = await behaviour(box, mutant.code)
             same = isinstance(found, Behaviour) and found.digest == usual.digest

@@ -1,5 +1,7 @@
+"""Laws of the recipe, and of the table of configurations that it is made from."""
+
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import SecretStr
@@ -10,6 +12,7 @@ from infra.identity import digest_of
 from infra.settings import (
     EMBEDDED_MODEL,
     AnnotationSettings,
+    Configuration,
     GateSettings,
     LanguageModelSettings,
     SandboxSettings,
@@ -84,3 +87,28 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
     assert identity("box 1", annotation=single) == identity(
         "box 2", annotation=single, sandbox=limits
     )
+
+
+DIGESTS = {  # of labels that exist: another digest makes them stale
+    "single": "2d4b73ef5b027b60a387",
+    "arbiter": "f85b7dd888ed3d214048",
+    "writer": "791f5ea38729b03f04ce",
+    "executor": "c477ac33d289cc872fc6",
+    "paper": "4d864a44e69400b7ad4c",
+    "gated": "4aa9ed945fd1fd3e2254",
+}
+
+
+@pytest.mark.parametrize("configuration", DIGESTS)
+def test_the_recipes_of_existing_labels_stay_what_they_were(configuration: Any) -> None:
+    annotation = AnnotationSettings(configuration=configuration)
+    llm = LanguageModelSettings(model="openai/gpt-4o-mini")
+    assert identity(llm=llm, annotation=annotation) == DIGESTS[configuration]
+
+
+def test_the_recipe_of_the_embedded_model_stays_what_it_was() -> None:
+    assert identity() == "21416ba44581cd4ead80"
+
+
+def test_every_configuration_of_the_settings_is_one_row_of_the_table() -> None:
+    assert set(CONFIGURATIONS) == set(get_args(Configuration))

@@ -250,5 +250,59 @@ async def test_a_closed_client_can_be_followed_by_another(bench: Bench, screen: 
         await model.close()
 
 
+USAGES: list[dict[str, Any]] = [
+    {"prompt_tokens": count, "completion_tokens": count, "total_tokens": count}
+    for count in (-1, 2**70, 10**12, "12")
+]
+
+
+@pytest.mark.parametrize("usage", USAGES, ids=lambda usage: str(usage["prompt_tokens"]))
+async def test_counts_that_cannot_be_true_are_unknown_and_the_reply_is_used(
+    bench: Bench, screen: Screen, usage: dict[str, Any]
+) -> None:
+    server = bench.serve([rule("screener", {**CLEAR, "usage": usage})])
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(model="openai/gpt-4o-mini"), calls) == "clear_match"
+    (call,) = calls
+    assert (call.prompt_tokens, call.completion_tokens) in {(None, None), (12, 12)}
+    assert call.cost_usd is None or 0 <= call.cost_usd < 1e5
+    assert server.count("screener") == 1
+
+
+async def test_fractional_counts_lose_no_paid_reply(
+    bench: Bench, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_ORG_ID", raising=False)  # litellm's own way refuses such a reply
+    usage = {"prompt_tokens": 12.5, "completion_tokens": 3, "total_tokens": 15.5}
+    server = bench.serve([rule("screener", {**CLEAR, "usage": usage})])
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(model="openai/gpt-4o-mini"), calls) == "clear_match"
+    assert (calls[0].prompt_tokens, calls[0].cost_usd) == (None, None)
+    assert server.count("screener") == 1
+
+
+@pytest.mark.parametrize("half", ["\ud83d", "a\ud800b", "\udc80c"])
+@pytest.mark.parametrize("escaped", [True, False])
+async def test_half_of_a_surrogate_pair_neither_loses_a_reply_nor_asks_again(
+    bench: Bench, screen: Screen, half: str, escaped: bool
+) -> None:
+    reply = {"reason": half, "verdict": "clear_match"}
+    text = json.dumps(reply, ensure_ascii=escaped)
+    server = bench.serve([rule("screener", {"text": text})])
+    calls: list[LanguageModelCall] = []
+    for _ in range(2):
+        assert await screen(bench.model(), calls) == "clear_match"
+    assert server.count("screener") == 1
+    assert [call.cached for call in calls] == [False, True]
+    calls[0].model_dump_json()
+
+
+async def test_the_key_of_a_kept_reply_stays_what_it_was(bench: Bench, screen: Screen) -> None:
+    bench.serve([rule("screener", CLEAR)])
+    calls: list[LanguageModelCall] = []
+    await screen(bench.model(), calls)
+    assert calls[0].prompt_digest == "fa18bde7d67817e65b32", "else all replies are paid for again"
+
+
 def _all_text(folder: Path) -> str:
     return "".join(file.read_text() for file in folder.rglob("*.json"))

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from agents.evidence import Draft
+from agents.evidence import Draft, FailedFix
 from agents.roles.fixer import Fixer
 from infra.records import ExecutionResult, Pair
 from tests.agents.conftest import Bench, rule
@@ -119,3 +119,50 @@ async def test_a_program_that_is_no_python_may_be_replaced_by_any(bench: Bench, 
     mended = await mend(bench, pair, broken, raised("SyntaxError"), box())
     assert mended is not None
     assert mended.program == SOUND.program
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        FailedFix(action="install", content="PyYAML-extras", problem="no such distribution"),
+        FailedFix(action="install", content="types-PyYAML", problem="no such distribution"),
+        FailedFix(action="install", content="x", problem="conflicts with PyYAML 6"),
+        FailedFix(action="install", content="PyYAML==99", problem="no such version"),
+        FailedFix(action="add_import", content="'import PyYAML'", problem="no such thing"),
+        FailedFix(action="replace_program", problem="it imports PyYAML"),
+    ],
+)
+async def test_a_name_in_an_earlier_message_does_not_skip_its_installation(
+    bench: Bench, pair: Pair, earlier: FailedFix
+) -> None:
+    server = bench.serve([repair("give_up")])
+    fixed = await mend(bench, pair, DRAFT.without_success(earlier), lacks("yaml"), box("PyYAML"))
+    assert fixed is not None
+    assert fixed.requirements == ("PyYAML",)
+    assert server.calls == []
+
+
+@pytest.mark.parametrize("installed", [True, False])
+async def test_what_was_installed_or_could_not_be_is_not_tried_again(
+    bench: Bench, pair: Pair, installed: bool
+) -> None:
+    failed = FailedFix(action="install", content="PyYAML", problem="no wheel")
+    tried = DRAFT.without_success(failed)
+    if installed:
+        tried = DRAFT.model_copy(update={"requirements": ("PyYAML",)})
+    bench.serve([repair("give_up")])
+    place = box("PyYAML")
+    assert await mend(bench, pair, tried, lacks("yaml"), place) is None
+    assert place.installed == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("fix", "description"),
+    [
+        (FailedFix(action="install", content="a", problem="no"), "install a: no"),
+        (FailedFix(action="replace_program", problem="no"), "replace_program: no"),
+        (FailedFix(action="install", content="a", problem="x" * 999), f"install a: {'x' * 289}"),
+    ],
+)
+def test_a_failed_fix_is_described_in_a_line(fix: FailedFix, description: str) -> None:
+    assert fix.description == description
