@@ -1,8 +1,9 @@
-"""The judgement: records in, records out.
+"""The agents: they judge whether a code answers a query; records in, records out.
 
 ``committee`` is Algorithm 1 for one pair, over the agents that a configuration names. ``roles``
-holds one file and one prompt for each agent. ``gates`` check whether a test program's result counts
-as evidence. ``llm`` is the language-model client. ``evidence`` is what is gathered for a pair.
+holds one file and one system text for each agent. ``gates`` check whether a test program's result
+counts as evidence. ``llm`` is the language-model client. ``evidence`` has the records of test
+programs and their runs.
 """
 
 from agents.committee.algorithm import Committee

@@ -1,17 +1,31 @@
-"""What is gathered while a pair is judged, and what a run of a test program is worth."""
+"""Test programs, what became of them, and what a run of one is worth as evidence."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
-from infra.records import Execution, ExecutionResult, LanguageModelCall, OracleReport, Record
+from infra.records import ExecutionResult, OracleReport, Record
+
+_LONGEST_PROBLEM = 300  # characters of a failed fix in a prompt
 
 
-@dataclass
-class Evidence:
-    """Every call and every execution for one pair, in order; kept also when judging breaks off."""
+class FailedFix(Record):
+    """A repair that was tried in vain.
 
-    calls: list[LanguageModelCall] = field(default_factory=list)
-    executions: list[Execution] = field(default_factory=list)
+    Attributes:
+        action: What was tried.
+        content: The distribution or the import lines; "" for a whole program.
+        problem: Why it was not done.
+    """
+
+    action: Literal["install", "add_import", "replace_program"]
+    content: str = ""
+    problem: str
+
+    @property
+    def description(self) -> str:
+        """The attempt in words, for the fixer's prompt."""
+        words = f"{self.action} {self.content}" if self.content else self.action
+        return f"{words}: {self.problem}"[:_LONGEST_PROBLEM]
 
 
 class Draft(Record):
@@ -21,20 +35,24 @@ class Draft(Record):
         reading: The reading of the query that the program tests.
         program: The Python source.
         requirements: Distributions that were installed for it.
-        attempts: What was tried in vain, for the fixer to see.
+        failed_fixes: What was tried in vain to repair it.
     """
 
     reading: str
     program: str
     requirements: tuple[str, ...] = ()
-    attempts: tuple[str, ...] = ()
+    failed_fixes: tuple[FailedFix, ...] = ()
 
     def runs_like(self, other: "Draft") -> bool:
         """Return whether running this draft would repeat the other's run."""
         return (self.program, self.requirements) == (other.program, other.requirements)
 
+    def without_success(self, fix: FailedFix) -> "Draft":
+        """Return the draft with one more failed fix."""
+        return self.model_copy(update={"failed_fixes": (*self.failed_fixes, fix)})
 
-class Standing(StrEnum):
+
+class RunEvidence(StrEnum):
     """What a run says about the code under test."""
 
     PASSED = "passed"
@@ -43,39 +61,48 @@ class Standing(StrEnum):
     NOT_EXECUTED = "not_executed"
 
 
-class Tested(Record):
-    """A test program and what became of it.
+def run_evidence(result: ExecutionResult) -> RunEvidence:
+    """Return what a run is worth: only a reached assertion about the code is evidence."""
+    if result.outcome == "assertion_failed":
+        return RunEvidence.FAILED_ASSERTION
+    if result.outcome != "passed":
+        return RunEvidence.NOT_EXECUTED
+    tested = result.asserts_executed and result.target_calls
+    return RunEvidence.PASSED if tested else RunEvidence.TESTED_NOTHING
+
+
+def was_executed(result: ExecutionResult) -> bool:
+    """Return whether a program ran to its end or to a failing assertion."""
+    return run_evidence(result) is not RunEvidence.NOT_EXECUTED
+
+
+class Attempt(Record):
+    """A test program in its last form, and what became of it.
 
     Attributes:
-        draft: The program in its last form.
-        result: What its last run, real or imagined, brought; None where nothing ran.
-        mended: Whether it needed mending before it ran to its end.
-        oracle: What the gates found; None where they are off or it did not run to its end.
-        imagined: Whether a model made the result up.
+        draft: The program.
+        result: Its last run, real or simulated; None where nothing ran.
+        report: What the gates found; None where they are off or it was not executed.
+        is_fixed: Whether the fixer changed it, or what is installed, before this run.
+        is_simulated: Whether a model predicted the result.
     """
 
     draft: Draft
     result: ExecutionResult | None = None
-    mended: bool = False
-    oracle: OracleReport | None = None
-    imagined: bool = False
+    report: OracleReport | None = None
+    is_fixed: bool = False
+    is_simulated: bool = False
 
     @property
-    def standing(self) -> "Standing":
+    def evidence(self) -> RunEvidence:
         """What the run says about the code."""
-        return standing_of(self.result) if self.result else Standing.NOT_EXECUTED
+        if self.result is None:
+            return RunEvidence.NOT_EXECUTED
+        if self.is_simulated and self.result.outcome == "passed":
+            return RunEvidence.PASSED  # nobody counted what it asserts
+        return run_evidence(self.result)
 
     @property
     def is_valid(self) -> bool:
-        """Whether the program ran and passed every gate."""
-        return self.oracle is not None and not self.oracle.faults
-
-
-def standing_of(result: ExecutionResult) -> Standing:
-    """Return what a run is worth: only a reached assertion about the code is evidence."""
-    if result.outcome == "assertion_failed":
-        return Standing.FAILED_ASSERTION
-    if result.outcome != "passed":
-        return Standing.NOT_EXECUTED
-    tested = result.asserts_executed and result.target_calls
-    return Standing.PASSED if tested else Standing.TESTED_NOTHING
+        """Whether the program was executed and passed every gate."""
+        return self.report is not None and not self.report.faults

@@ -117,19 +117,14 @@ class Pair(Record):
     code: Code
 
 
-Role = Literal[
-    "screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge", "reranker"
-]
-
-
 class LanguageModelCall(Record):
     """One request to a language model and what came of it.
 
-    ``cost_usd`` and the token counts are None where the provider did not say. ``cached`` tells
-    that the reply came from the store of replies and cost nothing this time.
+    ``role`` is the agent's. ``cost_usd`` and the token counts are None where the provider did not
+    say. ``cached`` tells that the reply came from the cache and cost nothing this time.
     """
 
-    role: Role
+    role: str
     attempt: int = Field(ge=1)
     model: str
     prompt_digest: str
@@ -166,7 +161,8 @@ class ExecutionResult(Record):
         missing_module: The top-level module of an ``import_error``.
         seconds: Wall time inside the box.
         peak_memory_mb: Highest resident size, or None where unknown.
-        tests_run: ``test*`` functions that were called.
+        tests_run: ``test*`` functions that were called; None, as the two below, where nothing ran
+            and nobody counted: a simulated run.
         asserts_executed: Assert statements reached, whether they held or not.
         target_calls: Calls of functions of the code under test.
     """
@@ -179,12 +175,12 @@ class ExecutionResult(Record):
     peak_memory_mb: float | None = Field(None, ge=0, allow_inf_nan=False)
     stdout: str = ""
     stderr: str = ""
-    tests_run: int = Field(0, ge=0, lt=2**31)
-    asserts_executed: int = Field(0, ge=0, lt=2**31)
-    target_calls: int = Field(0, ge=0, lt=2**31)
+    tests_run: int | None = Field(0, ge=0, lt=2**31)
+    asserts_executed: int | None = Field(0, ge=0, lt=2**31)
+    target_calls: int | None = Field(0, ge=0, lt=2**31)
 
 
-class Trial(Record):
+class MutantRun(Record):
     """A test program's run against a mutant: the code under test with one mistake."""
 
     change: str
@@ -192,25 +188,26 @@ class Trial(Record):
 
 
 class OracleReport(Record):
-    """What the gates found of a test program that ran.
+    """What the gates found in a test program that ran.
 
     Attributes:
         faults: Gate that the program failed → what is wrong with it.
-        trials: Its runs against mutants; none where it failed before, or fails on the code itself.
+        trials: Its runs against mutants (the name is that of the stored field); none where it
+            failed a gate before, or fails on the code itself.
     """
 
     faults: dict[str, str] = Field(default_factory=dict)
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[MutantRun, ...] = ()
 
     @property
     def killed(self) -> int:
         """How many mutants failed an assertion."""
-        return sum(trial.outcome == "assertion_failed" for trial in self.trials)
+        return sum(run.outcome == "assertion_failed" for run in self.trials)
 
     @property
     def survivors(self) -> tuple[str, ...]:
         """The mistakes that the program did not notice."""
-        return tuple(trial.change for trial in self.trials if trial.outcome == "passed")
+        return tuple(run.change for run in self.trials if run.outcome == "passed")
 
     @property
     def judged(self) -> int:

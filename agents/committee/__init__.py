@@ -1,1 +1,1 @@
-"""Algorithm 1 of CoSQA+ over the agents: which of them take part, and what they conclude."""
+"""Algorithm 1 of CoSQA+: which agents take part, in which order, and the label that follows."""

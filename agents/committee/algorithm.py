@@ -2,37 +2,25 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from agents.committee.configurations import Plan
+from agents.committee.configurations import Configuration
 from agents.committee.paths import AnnotationPath, path_of
-from agents.committee.tester import Laboratory
-from agents.evidence import Draft, Evidence, Standing, Tested
-from agents.llm.client import Model
-from agents.roles.arbiter import Arbiter, Judgement, is_confirmed
+from agents.committee.tester import Tester
+from agents.committee.trace import Trace
+from agents.evidence import Attempt, Draft, RunEvidence
+from agents.llm.client import ReportingModel
+from agents.roles.arbiter import Arbiter, Judge, Judgement, is_confirmed
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
 from agents.roles.writer import Writer
 from infra.errors import (
-    CosqaError,
     ModelUnavailableError,
     PromptDeclinedError,
     SandboxError,
     UnreadableReplyError,
 )
 from infra.records import Annotation, Grade, Pair, Record
-
-
-@dataclass(frozen=True)
-class Agents:
-    """Who takes part; the arbiter alone is in every configuration."""
-
-    screener: Screener
-    writer: Writer
-    simulator: Simulator
-    laboratory: Laboratory
-    arbiter: Arbiter
 
 
 class _Finding(Record):
@@ -46,55 +34,49 @@ class _Finding(Record):
     agreeing: int = 0
 
 
-_ENDS: dict[type[CosqaError], tuple[Literal["undecided", "failed"], AnnotationPath]] = {
-    UnreadableReplyError: ("undecided", AnnotationPath.UNREADABLE_REPLY),
-    PromptDeclinedError: ("undecided", AnnotationPath.PROMPT_DECLINED),
-    ModelUnavailableError: ("failed", AnnotationPath.MODEL_UNAVAILABLE),
-    SandboxError: ("failed", AnnotationPath.SANDBOX_UNAVAILABLE),
-}
-
-
 class Committee:
     """Judges pairs, any number at once.
 
     Args:
-        agents: Who judges.
-        plan: Which of them take part.
+        configuration: Which agents take part.
+        tester: Tests unclear pairs.
         model: What the agents ask; closed with the committee.
         recipe_id: Goes into every annotation.
-        demo: Whether the labels are demonstrations only.
+        demo: Whether the labels are for demonstration only.
     """
 
     def __init__(
-        self, *, agents: Agents, plan: Plan, model: Model, recipe_id: str, demo: bool
+        self,
+        *,
+        configuration: Configuration,
+        tester: Tester,
+        model: ReportingModel,
+        recipe_id: str,
+        demo: bool,
     ) -> None:
-        self._agents = agents
-        self._plan = plan
+        self._configuration = configuration
+        self._tester = tester
         self._model = model
         self._recipe_id = recipe_id
         self._demo = demo
 
     async def judge(self, pair: Pair) -> Annotation:
-        """Return the annotation, with all evidence, whatever became of the pair.
+        """Return the annotation with all calls and executions, also when judging breaks off.
 
         Raises:
             ModelRefusedError: The provider refuses every request: the run must stop.
-            BudgetExhaustedError: What may be spent is spent: the run must stop.
+            BudgetExhaustedError: The budget is spent: the run must stop.
         """
         started = time.monotonic()
-        evidence = Evidence()
-        try:
-            finding = await self._find(pair, evidence)
-        except tuple(_ENDS) as error:
-            status, path = next(end for kind, end in _ENDS.items() if isinstance(error, kind))
-            finding = _Finding(status=status, path=path, reason=str(error))
+        trace = Trace(self._model)
+        finding = await self._finding(pair, trace)
         return Annotation(
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
             recipe_id=self._recipe_id,
             demo=self._demo,
-            calls=tuple(evidence.calls),
-            executions=tuple(evidence.executions),
+            calls=tuple(trace.calls),
+            executions=tuple(trace.executions),
             seconds=time.monotonic() - started,
             **finding.model_dump(mode="json"),
         )
@@ -103,13 +85,26 @@ class Committee:
         """Close the model's connections."""
         await self._model.close()
 
-    async def _find(self, pair: Pair, evidence: Evidence) -> _Finding:
-        if not self._plan.screens:
-            judgement = await self._agents.arbiter.read(pair, evidence)
-            return _arbitrated(judgement, AnnotationPath.READ_ALONE)
-        screening = await self._agents.screener.screen(pair, evidence)
+    async def _finding(self, pair: Pair, trace: Trace) -> _Finding:
+        """Return the label, or why there is none."""
+        try:
+            return await self._judged(pair, trace)
+        except UnreadableReplyError as error:
+            return _undecided(AnnotationPath.UNREADABLE_REPLY, error)
+        except PromptDeclinedError as error:
+            return _undecided(AnnotationPath.PROMPT_DECLINED, error)
+        except ModelUnavailableError as error:
+            return _failed(AnnotationPath.MODEL_UNAVAILABLE, error)
+        except SandboxError as error:
+            return _failed(AnnotationPath.SANDBOX_UNAVAILABLE, error)
+
+    async def _judged(self, pair: Pair, trace: Trace) -> _Finding:
+        if not self._configuration.screener:
+            judgement = await Judge(trace.model).read(pair)
+            return _labelled(judgement, AnnotationPath.READ_ALONE)
+        screening = await Screener(trace.model).screen(pair)
         if screening.verdict == "unclear":
-            return await self._examine(pair, evidence)
+            return await self._judged_unclear(pair, trace)
         return _Finding(
             status="labelled",
             path=AnnotationPath(screening.verdict),
@@ -121,33 +116,35 @@ class Committee:
             agreeing=1,
         )
 
-    async def _examine(self, pair: Pair, evidence: Evidence) -> _Finding:
-        if not self._plan.writes:
-            judgement = await self._agents.arbiter.read(pair, evidence)
-            return _arbitrated(judgement, AnnotationPath.UNCLEAR_READ)
-        draft = await self._agents.writer.write(pair, evidence)
-        programs = await self._try(pair, draft, evidence)
-        judgement = await self._agents.arbiter.judge(pair, programs, evidence)
-        grade = _grade(programs) if self._plan.gated else "ungated"
-        return _arbitrated(judgement, path_of(programs[-1]), grade, programs)
+    async def _judged_unclear(self, pair: Pair, trace: Trace) -> _Finding:
+        if not self._configuration.writer:
+            judgement = await Judge(trace.model).read(pair)
+            return _labelled(judgement, AnnotationPath.UNCLEAR_READ)
+        draft = await Writer(trace.model).write(pair)
+        attempts = await self._attempts(pair, draft, trace)
+        judgement = await Arbiter(trace.model).judge(pair, attempts)
+        grade = _grade(attempts) if self._configuration.gates else "ungated"
+        return _labelled(judgement, path_of(attempts[-1]), grade, attempts)
 
-    async def _try(self, pair: Pair, draft: Draft, evidence: Evidence) -> tuple[Tested, ...]:
-        if self._plan.runs == "nowhere":
-            return (Tested(draft=draft),)
-        if self._plan.runs == "imagination":
-            result = await self._agents.simulator.run(pair, draft, evidence)
-            return (Tested(draft=draft, result=result, imagined=True),)
-        return await self._agents.laboratory.examine(pair, draft, evidence)
+    async def _attempts(self, pair: Pair, draft: Draft, trace: Trace) -> tuple[Attempt, ...]:
+        """Return the test programs, executed as the configuration says."""
+        if self._configuration.executor == "none":
+            return (Attempt(draft=draft),)
+        if self._configuration.executor == "simulated":
+            result = await Simulator(trace.model).run(pair, draft)
+            return (Attempt(draft=draft, result=result, is_simulated=True),)
+        return await self._tester.test(pair, draft, trace)
 
 
-def _arbitrated(
+def _labelled(
     judgement: Judgement,
     path: AnnotationPath,
     grade: Grade = "screened",
-    programs: Sequence[Tested] = (),
+    attempts: Sequence[Attempt] = (),
 ) -> _Finding:
+    """Return the arbiter's label, with how many valid oracles agree with it."""
     label: Literal[0, 1] = 1 if judgement.verdict == "answers" else 0
-    said = [tested.standing is Standing.PASSED for tested in programs if tested.is_valid]
+    oracles = [item.evidence is RunEvidence.PASSED for item in attempts if item.is_valid]
     return _Finding(
         status="labelled",
         path=path,
@@ -155,12 +152,21 @@ def _arbitrated(
         label=label,
         decided_by="arbiter",
         grade=grade,
-        judgements=1 + len(said),
-        agreeing=1 + said.count(label == 1),
+        judgements=1 + len(oracles),
+        agreeing=1 + oracles.count(label == 1),
     )
 
 
-def _grade(programs: Sequence[Tested]) -> Grade:
+def _undecided(path: AnnotationPath, error: Exception) -> _Finding:
+    return _Finding(status="undecided", path=path, reason=str(error))
+
+
+def _failed(path: AnnotationPath, error: Exception) -> _Finding:
+    return _Finding(status="failed", path=path, reason=str(error))
+
+
+def _grade(attempts: Sequence[Attempt]) -> Grade:
     """Return what a label rests on; a failure that no second program confirms is no oracle."""
-    proven = programs[-1].is_valid and programs[-1].standing is Standing.PASSED
-    return "valid_oracle" if proven or is_confirmed(programs) else "void_oracle"
+    last = attempts[-1]
+    passed = last.is_valid and last.evidence is RunEvidence.PASSED
+    return "valid_oracle" if passed or is_confirmed(attempts) else "void_oracle"

@@ -1,51 +1,65 @@
-"""Which of the agents take part: the rows of the paper's ablation, and the gates on top."""
+"""The configurations: which agents take part. The rows of the paper's ablation, and the gates."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from infra.records import Role
-from infra.settings import Configuration
+from agents.roles.arbiter import Arbiter, Judge
+from agents.roles.base import Agent
+from agents.roles.fixer import Fixer
+from agents.roles.screener import Screener
+from agents.roles.simulator import Simulator
+from agents.roles.writer import BlindWriter, Writer
+from infra.settings import Configuration as ConfigurationName
+
+# Raise it when the agents' order, the prompts' layout, the scaffolding or the mutants change.
+ALGORITHM = "cosqa-plus-3"
+_SIMULATED_ALGORITHM = "cosqa-plus-4"  # since its reports have no counts that nobody made
+
+
+AgentType = type[Agent[Any]]
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is done with a pair; without screening the arbiter judges every pair by reading.
+class Configuration:
+    """What is done with a pair; without a screener every pair is judged by reading.
 
     Attributes:
-        screens: Clear pairs are settled by reading alone.
-        writes: Unclear pairs get a test program.
-        runs: Where the program runs: nowhere, in a box, or in a model's imagination.
-        mends: Programs that cannot be executed are mended.
-        gated: Programs must prove themselves, and a failure is confirmed by a second program.
+        screener: Whether clear pairs are decided by reading alone.
+        writer: Whether unclear pairs get a test program.
+        executor: Whether the program is run in a box, simulated by a model, or not run.
+        fixer: Whether programs that cannot be executed are repaired.
+        gates: Whether programs must pass the gates, and a failing one is confirmed by a second.
+        algorithm: The version of the algorithm; labels of another one are stale.
     """
 
-    screens: bool = True
-    writes: bool = True
-    runs: Literal["nowhere", "box", "imagination"] = "box"
-    mends: bool = False
-    gated: bool = False
+    screener: bool = True
+    writer: bool = True
+    executor: Literal["none", "box", "simulated"] = "box"
+    fixer: bool = False
+    gates: bool = False
+    algorithm: str = ALGORITHM
 
     @property
-    def roles(self) -> tuple[Role, ...]:
-        """The roles in which models are asked, in order."""
-        takes_part: dict[Role, bool] = {
-            "screener": self.screens,
-            "writer": self.writes,
-            "blind_writer": self.gated,
-            "simulator": self.runs == "imagination",
-            "fixer": self.mends,
-            "arbiter": self.writes,
-            "judge": not self.writes,
+    def agents(self) -> tuple[AgentType, ...]:
+        """The agents that ask a model, in order."""
+        takes_part: dict[AgentType, bool] = {
+            Screener: self.screener,
+            Writer: self.writer,
+            BlindWriter: self.gates,
+            Simulator: self.executor == "simulated",
+            Fixer: self.fixer,
+            Arbiter: self.writer,
+            Judge: not self.writer,
         }
-        return tuple(role for role, taken in takes_part.items() if taken)
+        return tuple(agent for agent, taken in takes_part.items() if taken)
 
 
-PLANS: dict[Configuration, Plan] = {
-    "single": Plan(screens=False, writes=False, runs="nowhere"),
-    "arbiter": Plan(writes=False, runs="nowhere"),
-    "writer": Plan(runs="nowhere"),
-    "executor": Plan(),
-    "simulated": Plan(runs="imagination"),
-    "paper": Plan(mends=True),
-    "gated": Plan(mends=True, gated=True),
+CONFIGURATIONS: dict[ConfigurationName, Configuration] = {
+    "single": Configuration(screener=False, writer=False, executor="none"),
+    "arbiter": Configuration(writer=False, executor="none"),
+    "writer": Configuration(executor="none"),
+    "executor": Configuration(),
+    "simulated": Configuration(executor="simulated", algorithm=_SIMULATED_ALGORITHM),
+    "paper": Configuration(fixer=True),
+    "gated": Configuration(fixer=True, gates=True),
 }

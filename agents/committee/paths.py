@@ -1,17 +1,16 @@
-"""The ways through Algorithm 1, by the names under which they are counted."""
+"""The paths through Algorithm 1, by the names under which they are counted."""
 
 from enum import StrEnum
 
-from agents.evidence import Standing, Tested
+from agents.evidence import Attempt, RunEvidence
 
 
 class AnnotationPath(StrEnum):
     """Every value of ``Annotation.path``.
 
     The first two are labelled by the screener, ``read_alone`` and the ``unclear_…`` ones by the
-    arbiter;
-    ``unreadable_reply`` and ``prompt_declined`` are undecided; the last two failed and are to be
-    asked again.
+    arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the last two failed and
+    will be judged again.
     """
 
     CLEAR_MATCH = "clear_match"
@@ -30,17 +29,18 @@ class AnnotationPath(StrEnum):
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
 
 
-def path_of(tested: Tested) -> AnnotationPath:
-    """Return the path of an unclear pair whose last program came to this."""
-    if tested.result is None:
+_PATHS = {
+    RunEvidence.PASSED: AnnotationPath.UNCLEAR_PASSED,
+    RunEvidence.TESTED_NOTHING: AnnotationPath.UNCLEAR_TESTED_NOTHING,
+    RunEvidence.FAILED_ASSERTION: AnnotationPath.UNCLEAR_FAILED_ASSERTION,
+    RunEvidence.NOT_EXECUTED: AnnotationPath.UNCLEAR_NEVER_EXECUTABLE,
+}
+
+
+def path_of(last: Attempt) -> AnnotationPath:
+    """Return the path of an unclear pair by its last test program."""
+    if last.result is None:
         return AnnotationPath.UNCLEAR_NOT_RUN
-    if tested.standing is Standing.PASSED and tested.mended:
+    if last.is_fixed and last.evidence is RunEvidence.PASSED:
         return AnnotationPath.UNCLEAR_MENDED_PASSED
-    if tested.imagined and tested.standing is Standing.TESTED_NOTHING:
-        return AnnotationPath.UNCLEAR_PASSED  # an imagined run counts nothing
-    return {
-        Standing.PASSED: AnnotationPath.UNCLEAR_PASSED,
-        Standing.TESTED_NOTHING: AnnotationPath.UNCLEAR_TESTED_NOTHING,
-        Standing.FAILED_ASSERTION: AnnotationPath.UNCLEAR_FAILED_ASSERTION,
-        Standing.NOT_EXECUTED: AnnotationPath.UNCLEAR_NEVER_EXECUTABLE,
-    }[tested.standing]
+    return _PATHS[last.evidence]

@@ -1,17 +1,17 @@
-"""Judging again from what is stored: no model is asked, nothing runs, the algorithm decides anew.
+"""Replay: pairs are judged again from stored calls and executions, without model and engine.
 
-Replies and runs are taken in the order in which they were made. What the agents make of them is
-derived by the same code as the first time: replies are read, programs are scrutinised, mutants are
-made and counted, labels and grades follow.
+Replies and runs are used in the order in which they were made. The rest is derived by the same code
+as the first time: replies are read, programs are checked, mutants are made and counted, labels and
+their support follow.
 """
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from agents.committee.factory import assembled
-from agents.evidence import Evidence
+from agents.committee.factory import committee_on
 from agents.gates.gates import Gate
+from agents.llm.client import OnCall, ignore_call
 from agents.llm.prompt import Prompt
 from agents.llm.structured_output import ReplyType, read
 from infra.errors import (
@@ -27,38 +27,26 @@ from infra.records import (
     LanguageModelCall,
     OracleReport,
     Pair,
-    Role,
 )
 from infra.settings import Settings
 from sandbox.base import CLOCK, Box, InstallResult
 
 
-async def replayed(
-    pair: Pair,
-    annotation: Annotation,
-    settings: Settings,
-    distribution_for: Callable[[str], str],
-) -> Annotation:
-    """Return the annotation as the algorithm derives it from the stored one's evidence.
+async def replayed(pair: Pair, annotation: Annotation, settings: Settings) -> Annotation:
+    """Return the annotation as the algorithm derives it from the stored calls and executions.
 
     Args:
         pair: The pair that was judged.
         annotation: What was stored of it.
         settings: Configuration, rounds, gates and limits of the recipe.
-        distribution_for: The distribution that provides a top-level module.
     """
-    committee = assembled(
-        settings,
-        annotation.recipe_id,
-        RecordedSandbox(annotation.executions),
-        distribution_for,
-        RecordedModel(annotation.calls, settings.llm.max_code_characters),
-    )
-    return await committee.judge(pair)
+    model = RecordedModel(annotation.calls, settings.llm.max_code_characters)
+    sandbox = RecordedSandbox(annotation.executions)
+    return await committee_on(model, settings, annotation.recipe_id, sandbox).judge(pair)
 
 
 class RecordedModel:
-    """Says again what was said."""
+    """A model that gives the recorded replies, one after the other."""
 
     def __init__(self, calls: Sequence[LanguageModelCall], code_limit: int) -> None:
         self.code_limit = code_limit
@@ -66,20 +54,20 @@ class RecordedModel:
 
     async def ask(
         self,
-        role: Role,
+        role: str,
         prompt: Prompt,  # noqa: ARG002 - the protocol's
         reply_type: type[ReplyType],
-        evidence: Evidence,
+        on_call: OnCall = ignore_call,
     ) -> ReplyType:
         """Return the next reply; see ``LanguageModel.ask`` for the errors.
 
         Raises:
-            ModelUnavailableError: No such reply is stored: the pair broke off here, or the
+            ModelUnavailableError: No such reply is stored: judging broke off here, or the
                 algorithm is another one.
         """
         while self._calls and self._calls[0].role == role:
             call = self._calls.popleft()
-            evidence.calls.append(call)
+            on_call(call)
             if call.status == "refused":
                 raise PromptDeclinedError(call.error)
             if call.status == "unavailable":
@@ -93,11 +81,11 @@ class RecordedModel:
         raise ModelUnavailableError(f"no reply of the {role} is stored")
 
     async def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing."""
 
 
 class RecordedSandbox:
-    """Boxes in which everything happens as it happened."""
+    """A sandbox whose boxes give the recorded results."""
 
     def __init__(self, executions: Sequence[Execution]) -> None:
         self._executions = executions
@@ -111,7 +99,7 @@ class RecordedSandbox:
         return self._box()
 
     async def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing."""
 
     @asynccontextmanager
     async def _box(self) -> AsyncIterator[Box]:
@@ -125,7 +113,7 @@ class RecordedBox:
         self._waiting = deque(executions)
         self._last = ExecutionResult(outcome="killed")
         self._oracle = OracleReport()
-        self._trials = 0
+        self._mutant_runs = 0
 
     async def install(self, requirements: Sequence[str]) -> InstallResult:
         """Succeed where a later run had the requirements."""
@@ -147,19 +135,19 @@ class RecordedBox:
             BoxLostError: That run is not recorded: the box failed, or the algorithm is another one.
         """
         if code is not None:
-            return self._next_trial()
+            return self._next_mutant_run()
         if hash_seed:
             differs = Gate.REPEATS in self._oracle.faults
             return ExecutionResult(outcome="killed") if differs else self._last
         if not self._waiting or self._waiting[0].program != program:
             raise BoxLostError("no such run is stored")
         execution = self._waiting.popleft()
-        self._last, self._trials = execution.result, 0
+        self._last, self._mutant_runs = execution.result, 0
         self._oracle = execution.oracle or OracleReport()
         return self._last
 
-    def _next_trial(self) -> ExecutionResult:
-        if self._trials >= len(self._oracle.trials):
+    def _next_mutant_run(self) -> ExecutionResult:
+        if self._mutant_runs >= len(self._oracle.trials):
             raise BoxLostError("no such run against a mutant is stored")
-        self._trials += 1
-        return ExecutionResult(outcome=self._oracle.trials[self._trials - 1].outcome)
+        self._mutant_runs += 1
+        return ExecutionResult(outcome=self._oracle.trials[self._mutant_runs - 1].outcome)

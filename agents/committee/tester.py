@@ -1,85 +1,88 @@
-"""Where test programs are tried: run, mended, inspected, written anew, confirmed by a second."""
+"""The tester: runs, repairs, validates, rewrites and confirms the test programs of a pair."""
 
-from agents.evidence import Draft, Evidence, Standing, Tested, standing_of
-from agents.gates.gates import can_be_better, reason_of
-from agents.gates.validator import Gatekeeper
-from agents.roles.executor import Executor
+from agents.committee.trace import Trace
+from agents.evidence import Attempt, Draft, RunEvidence, was_executed
+from agents.gates.gates import can_be_improved, reason_of
+from agents.gates.validator import OracleValidator
 from agents.roles.fixer import Fixer
-from agents.roles.writer import Writer
-from infra.languages.python.scaffolding import scaffolded
+from agents.roles.writer import BlindWriter, Writer
+from infra.languages import Language
 from infra.records import Pair
 from sandbox.base import Box, Sandbox
 
 
-class Laboratory:
-    """Gathers the evidence on one unclear pair after another, in a box for each.
+class Tester:
+    """Tests unclear pairs, each in a box of its own (the executor of CoSQA+, Algorithm 1).
 
     Args:
         sandbox: Where programs run.
-        writer: Writes them.
-        executor: Runs them.
-        fixer: Mends them.
-        max_try_time: Rounds of mending for each program.
-        gatekeeper: Inspects them; None where a program counts as evidence because it ran.
+        language: The language of the code under test.
+        rounds: Rounds of repair for each program.
+        validator: Checks programs; None where one is evidence because it was executed.
     """
 
     def __init__(
         self,
         *,
         sandbox: Sandbox,
-        writer: Writer,
-        executor: Executor,
-        fixer: Fixer,
-        max_try_time: int,
-        gatekeeper: Gatekeeper | None,
+        language: Language,
+        rounds: int,
+        validator: OracleValidator | None,
     ) -> None:
         self._sandbox = sandbox
-        self._writer = writer
-        self._executor = executor
-        self._fixer = fixer
-        self._max_try_time = max_try_time
-        self._gatekeeper = gatekeeper
+        self._language = language
+        self._rounds = rounds
+        self._validator = validator
 
-    async def examine(self, pair: Pair, draft: Draft, evidence: Evidence) -> tuple[Tested, ...]:
+    async def test(self, pair: Pair, draft: Draft, trace: Trace) -> tuple[Attempt, ...]:
         """Return the test programs on which the pair is to be judged, in their last form.
 
-        Under the gates a void program is written once more, with the reason, if another could do
-        better; a failing assertion brings in a second program, written without sight of the code.
+        Under the gates a program that is no evidence is written once more, with the reason, if
+        another could do better; a failing assertion brings in a second program, by a writer that
+        has not seen the code.
+
+        Args:
+            pair: The pair.
+            draft: The first program.
+            trace: Gets every execution.
         """
-        async with self._sandbox.box(scaffolded(pair.code.text)) as box:
-            first = await self._try(pair, draft, box, evidence)
-            if first.oracle and can_be_better(first.oracle):
-                reason = reason_of(first.oracle)
-                draft = await self._writer.rewrite(pair, first.draft, reason, evidence)
-                first = await self._try(pair, draft, box, evidence)
-            if not (first.is_valid and first.standing is Standing.FAILED_ASSERTION):
+        async with self._sandbox.box(self._language.scaffolded(pair.code.text)) as box:
+            first = await self._attempt(pair, draft, box, trace)
+            if first.report and can_be_improved(first.report):
+                reason = reason_of(first.report)
+                better = await Writer(trace.model).rewrite(pair, first.draft, reason)
+                first = await self._attempt(pair, better, box, trace)
+            if not (first.is_valid and first.evidence is RunEvidence.FAILED_ASSERTION):
                 return (first,)
-            blind = await self._writer.write_blind(pair, evidence)
+            blind = await BlindWriter(trace.model, self._language).write(pair)
             installed = {"requirements": first.draft.requirements}
-            second = await self._try(pair, blind.model_copy(update=installed), box, evidence)
+            second = await self._attempt(pair, blind.model_copy(update=installed), box, trace)
             return first, second
 
-    async def _try(self, pair: Pair, draft: Draft, box: Box, evidence: Evidence) -> Tested:
-        """Run a program, mend and run it again while it cannot be executed, then inspect it."""
-        before = len(evidence.executions)
-        result = await self._executor.run(draft, box, evidence)
-        for _ in range(self._max_try_time):
-            if standing_of(result) is not Standing.NOT_EXECUTED:
+    async def _attempt(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
+        """Run a program; repair it and run it again while it cannot be executed."""
+        fixer = Fixer(trace.model)
+        attempt = await self._run(pair, draft, box, trace)
+        for _ in range(self._rounds):
+            if attempt.result is None or was_executed(attempt.result):
                 break
-            mended = await self._fixer.mend(pair, draft, result, box, evidence)
-            if mended is None:
+            fixed = await fixer.fix(pair, attempt.draft, attempt.result, box)
+            if fixed is None:
                 break
-            if not mended.runs_like(draft):
-                result = await self._executor.run(mended, box, evidence)
-            draft = mended
-        tested = Tested(draft=draft, result=result, mended=len(evidence.executions) > before + 1)
-        return await self._inspected(pair, tested, box, evidence)
+            if fixed.runs_like(attempt.draft):
+                attempt = attempt.model_copy(update={"draft": fixed})
+            else:
+                rerun = await self._run(pair, fixed, box, trace)
+                attempt = rerun.model_copy(update={"is_fixed": True})
+        return attempt
 
-    async def _inspected(self, pair: Pair, tested: Tested, box: Box, evidence: Evidence) -> Tested:
-        ran = tested.result if tested.standing is not Standing.NOT_EXECUTED else None
-        if self._gatekeeper is None or ran is None:
-            return tested
-        report = await self._gatekeeper.inspect(pair, tested.draft, ran, box)
-        last = evidence.executions.pop()
-        evidence.executions.append(last.model_copy(update={"oracle": report}))
-        return tested.model_copy(update={"oracle": report})
+    async def _run(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
+        """Run a program and, if it was executed, validate it; the run is kept in any case."""
+        result = await box.run(draft.program)
+        report = None
+        try:
+            if self._validator and was_executed(result):
+                report = await self._validator.validate(pair, draft, result, box)
+        finally:
+            trace.add_execution(draft, result, report)
+        return Attempt(draft=draft, result=result, report=report)

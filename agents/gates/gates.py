@@ -1,4 +1,4 @@
-"""What makes a test program an oracle: the gates between the executor and the arbiter."""
+"""The gates: the checks by which a test program counts as evidence, and their faults in words."""
 
 from enum import StrEnum
 
@@ -6,9 +6,9 @@ from infra.records import OracleReport
 
 
 class Gate(StrEnum):
-    """What a test program must show before its result is evidence; the keys of the faults.
+    """What is required of a test program before its result is evidence; the keys of the faults.
 
-    The first five are read from its text, the others from its runs.
+    The first five are checked by its text, the others by its runs.
     """
 
     READABLE = "readable"
@@ -24,9 +24,9 @@ class Gate(StrEnum):
 
 
 def reason_of(report: OracleReport) -> str:
-    """Return in words why an oracle is void, for its writer and for the arbiter; "" if it is not.
+    """Return why a program is no evidence, for its writer and for the arbiter; "" if it is.
 
-    The mutants that it let live are named, since they tell what it does not test.
+    Surviving mutants are named, since they show what it does not test.
     """
     lines = [f"{gate}: {fault}" for gate, fault in report.faults.items()]
     if Gate.KILLS_MUTANTS in report.faults:
@@ -37,10 +37,10 @@ def reason_of(report: OracleReport) -> str:
     return "\n".join(lines)
 
 
-def can_be_better(report: OracleReport) -> bool:
+def can_be_improved(report: OracleReport) -> bool:
     """Return whether another program could pass where this one failed.
 
-    Code that gives too few mutants that run proves no program, however good.
+    Code with too few mutants that run validates no program, however good.
     """
-    hopeless = report.faults.keys() == {Gate.KILLS_MUTANTS} and not report.survivors
-    return bool(report.faults) and not hopeless
+    too_few_mutants = report.faults.keys() == {Gate.KILLS_MUTANTS} and not report.survivors
+    return bool(report.faults) and not too_few_mutants

@@ -1,7 +1,6 @@
-"""What a test program's text gives away before it is run: the gates that need no box."""
+"""Checks of a test program's text: the gates that need no run."""
 
 import ast
-import warnings
 from collections.abc import Iterator
 from itertools import chain
 
@@ -9,11 +8,12 @@ from agents.gates.gates import Gate
 from infra.languages.python.assertions import assertions_in, is_weak
 from infra.languages.python.imports import DottedNames
 from infra.languages.python.scaffolding import DUMMY
+from infra.languages.python.syntax import FunctionNode, parse, parse_or_none
 
 _TARGET = "target"
 _BROAD = {"AssertionError", "Exception", "BaseException"}
 _PATCHES = {"unittest.mock.patch", "unittest.mock.patch.object", "setattr", "delattr"}
-_CHANCE = ("random.", "numpy.random.")
+_RANDOM = ("random.", "numpy.random.")
 _OUTSIDE = (
     "time.time", "time.monotonic", "time.perf_counter", "time.localtime", "time.gmtime",
     "time.ctime", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
@@ -21,45 +21,44 @@ _OUTSIDE = (
     "socket.", "requests.", "urllib.request.", "http.client.",
 )  # fmt: skip
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
 
 def faults_of(program: str, code: str) -> dict[Gate, str]:
     """Return the gates that a program fails by its text alone, with what is wrong.
+
+    A program that is nested too deeply to be checked is not readable.
 
     Args:
         program: The test program.
         code: The code under test, which the program imports as ``target``.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a program that is not ours to mend
-            tree = ast.parse(program)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return _faults_of_tree(parse(program), names_defined_by(code))
+    except SyntaxError as error:
         return {Gate.READABLE: f"the program is no Python 3.11: {error}"}
+    except RecursionError:
+        return {Gate.READABLE: "the program is nested too deeply to be checked"}
+
+
+def _faults_of_tree(tree: ast.Module, target_names: frozenset[str]) -> dict[Gate, str]:
     names = DottedNames(tree)
-    found = {
-        Gate.LEAVES_TARGET_ALONE: _meddling(tree, names, names_defined_by(code)),
-        Gate.LETS_ASSERTIONS_FAIL: _swallowing(tree),
-        Gate.DEMANDS_VALUES: _weakness(tree),
-        Gate.NEEDS_NOTHING_OUTSIDE: _dependence(tree, names),
+    faults = {
+        Gate.LEAVES_TARGET_ALONE: _redefines_target(tree, names, target_names),
+        Gate.LETS_ASSERTIONS_FAIL: _catches_assertion_errors(tree),
+        Gate.DEMANDS_VALUES: _asserts_nothing(tree),
+        Gate.NEEDS_NOTHING_OUTSIDE: _is_nondeterministic(tree, names),
     }
-    return {gate: fault for gate, fault in found.items() if fault}
+    return {gate: fault for gate, fault in faults.items() if fault}
 
 
 def names_defined_by(code: str) -> frozenset[str]:
     """Return the names that the code under test binds at its top level; none if it is no Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            body = ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    tree = parse_or_none(code)
+    body = tree.body if tree else []
     return frozenset(name for statement in body for name in _bound_by(statement))
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, Function | ast.ClassDef):
+    if isinstance(statement, FunctionNode | ast.ClassDef):
         yield statement.name
     elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -71,15 +70,15 @@ def _imported_by(statement: ast.stmt) -> Iterator[str]:
         yield from (alias.asname or alias.name for alias in statement.names)
 
 
-def _meddling(tree: ast.Module, names: DottedNames, own: frozenset[str]) -> str:
-    """Say what of the target the program defines anew, replaces or never imports."""
+def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozenset[str]) -> str:
+    """Return how the program redefines, replaces or omits the target, "" if it does not."""
     for statement in _outside_classes(tree):
         if not _comes_from_target(statement, names):
             bound = chain(_bound_by(statement), _imported_by(statement))
-            for name in own.intersection(bound):
+            for name in target_names.intersection(bound):
                 return f"line {statement.lineno} defines {name}, which is the code under test"
     places = (_TARGET, f"{_TARGET}.{DUMMY}")
-    replaced = {f"{place}.{name}" for place in places for name in own}
+    replaced = {f"{place}.{name}" for place in places for name in target_names}
     replaced.add(f"sys.modules['{_TARGET}']")
     for node in ast.walk(tree):
         if changed := replaced.intersection(_changed_by(node, names)):
@@ -88,7 +87,7 @@ def _meddling(tree: ast.Module, names: DottedNames, own: frozenset[str]) -> str:
 
 
 def _outside_classes(node: ast.AST) -> Iterator[ast.stmt]:
-    """Yield all statements but those of classes: a stand-in may have methods of any name."""
+    """Yield all statements but those of classes, whose methods may have any name."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt):
             yield child
@@ -127,20 +126,20 @@ def _imports_target(tree: ast.Module) -> bool:
     return False
 
 
-def _swallowing(tree: ast.Module) -> str:
-    """Say where a failing assertion would be caught."""
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, Function)}
+def _catches_assertion_errors(tree: ast.Module) -> str:
+    """Return where a failing assertion would be caught, "" if nowhere."""
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, FunctionNode)}
     for node in ast.walk(tree):
-        if _catches_assertions(node) and any(_asserts(part, defined) for part in node.body):  # type: ignore[attr-defined]
-            return f"line {node.lineno} catches the failure of an assertion"  # type: ignore[attr-defined]
+        if not isinstance(node, ast.Try | ast.With) or not _catches_assertions(node):
+            continue
+        if any(_asserts(part, defined) for part in node.body):
+            return f"line {node.lineno} catches the failure of an assertion"
     return ""
 
 
-def _catches_assertions(node: ast.AST) -> bool:
+def _catches_assertions(node: ast.Try | ast.With) -> bool:
     if isinstance(node, ast.Try):
         return any(_is_broad(handler.type) and not _raises(handler) for handler in node.handlers)
-    if not isinstance(node, ast.With):
-        return False
     return any(
         isinstance(call := item.context_expr, ast.Call)
         and ast.unparse(call.func).endswith("suppress")
@@ -160,14 +159,15 @@ def _raises(handler: ast.ExceptHandler) -> bool:
 
 
 def _asserts(statement: ast.AST, defined: set[str]) -> bool:
-    """Tell a statement that holds an assertion, or calls a function of the program's own."""
+    """Return whether a statement has an assertion, or calls a function of the program."""
     if any(True for _ in assertions_in(statement)):
         return True
     called = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
     return any(isinstance(function, ast.Name) and function.id in defined for function in called)
 
 
-def _weakness(tree: ast.Module) -> str:
+def _asserts_nothing(tree: ast.Module) -> str:
+    """Return why hardly any wrong result would fail the program, "" if one would."""
     assertions = list(assertions_in(tree))
     if not assertions:
         return "the program asserts nothing"
@@ -179,13 +179,13 @@ def _weakness(tree: ast.Module) -> str:
     return ""
 
 
-def _dependence(tree: ast.Module, names: DottedNames) -> str:
-    """Say which clock, network or chance the program asks."""
+def _is_nondeterministic(tree: ast.Module, names: DottedNames) -> str:
+    """Return which clock, network or random number the program depends on, "" if none."""
     called = {
         (node.lineno, names.of(node.func)) for node in ast.walk(tree) if isinstance(node, ast.Call)
     }
     seeded = any(name.endswith((".seed", ".Random", ".default_rng")) for _, name in called)
-    outside = _OUTSIDE if seeded else (*_OUTSIDE, *_CHANCE)
+    outside = _OUTSIDE if seeded else (*_OUTSIDE, *_RANDOM)
     for line, name in sorted(called):
         if any(name == place or name.startswith(place) for place in outside):
             return f"line {line} depends on {name}, which gives another answer on another run"

@@ -1,17 +1,19 @@
-"""A language model as the agents see it: patient, journalled, asked for replies of a shape."""
+"""The language-model client: structured replies, cached, retried, within limits and budget."""
 
 import asyncio
+import json
 import logging
+from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
-from agents.evidence import Evidence
-from agents.llm.cache import RawReply, ReplyStore
+from agents.llm.budget import Budget, TokenLimits
+from agents.llm.cache import RawReply, ReplyCache
 from agents.llm.endpoint import Endpoint
-from agents.llm.litellm_transport import Wire
+from agents.llm.litellm_transport import Transport
 from agents.llm.prompt import Prompt
-from agents.llm.rate_limit import Ledger
-from agents.llm.retry import RequestError, wait_before
-from agents.llm.structured_output import Dialect, ReplyType, read, schema_of
+from agents.llm.rate_limit import SharedLimiter
+from agents.llm.retry import RequestError, retrying
+from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
 from infra.errors import (
     ModelRefusedError,
     ModelUnavailableError,
@@ -19,68 +21,100 @@ from infra.errors import (
     UnreadableReplyError,
 )
 from infra.identity import digest_of
-from infra.records import LanguageModelCall, Record, Role
+from infra.records import LanguageModelCall, Record
 from infra.settings import LanguageModelSettings
 
 _ATTEMPTS = 2  # a reply that does not validate is asked for once more
 _LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
 _LONGEST_PROBLEM = 600
-_CHARACTERS_A_TOKEN = 3  # of English and Python there are four: rather reserve too much
+_BYTES_A_TOKEN = 3  # English and Python have four, Chinese has three: rather reserve too much
 
 _log = logging.getLogger(__name__)
 
+OnCall = Callable[[LanguageModelCall], None]
+
+
+def ignore_call(call: LanguageModelCall) -> None:
+    """Keep no record of a call."""
+
 
 class _Question(Record):
-    role: Role
+    """What identifies a reply, beside the model; its fields are part of the cache's keys."""
+
+    role: str
     attempt: int
     messages: tuple[dict[str, str], ...]
     reply_schema: dict[str, Any]
 
 
 class Model(Protocol):
-    """Whom the agents ask; ``code_limit`` is the longest code that a prompt may show."""
+    """What the agents ask."""
 
-    code_limit: int
+    @property
+    def code_limit(self) -> int:
+        """Longest code in a prompt, in characters."""
+        ...
+
+    async def ask(self, role: str, prompt: Prompt, reply_type: type[ReplyType]) -> ReplyType:
+        """Return a reply of that type."""
+        ...
+
+
+class ReportingModel(Protocol):
+    """A model that reports every call: the client, or recorded replies."""
+
+    @property
+    def code_limit(self) -> int:
+        """Longest code in a prompt, in characters."""
+        ...
 
     async def ask(
-        self, role: Role, prompt: Prompt, reply_type: type[ReplyType], evidence: Evidence
+        self,
+        role: str,
+        prompt: Prompt,
+        reply_type: type[ReplyType],
+        on_call: OnCall = ignore_call,
     ) -> ReplyType:
-        """Return a reply of that shape, adding every call to the evidence."""
+        """Return a reply of that type; ``on_call`` gets every call, also of one that fails."""
         ...
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Close connections."""
         ...
 
 
 class LanguageModel:
-    """One model.
+    """A client of one model.
 
     Args:
         settings: Which model and how.
-        replies: Where replies are kept and looked up before anything is paid for.
-        ledger: Paces requests and keeps the budget, with all other workers of the same key.
+        cache: Where replies are kept, and looked up before anything is paid for.
+        limiter: Paces requests and keeps the budget, with all other workers of the same key.
         endpoint: Overrides the settings' address and key; the embedded model needs it.
     """
 
     def __init__(
         self,
         settings: LanguageModelSettings,
-        replies: ReplyStore,
-        ledger: Ledger,
+        cache: ReplyCache,
+        limiter: SharedLimiter,
         endpoint: Endpoint | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
         self._settings = settings
-        self._replies = replies
-        self._wire = Wire(settings, endpoint)
-        self._dialect = Dialect()
-        self._ledger = ledger
+        self._cache = cache
+        self._transport = Transport(settings, endpoint)
+        self._format = ResponseFormat()
+        self._budget = Budget(settings, limiter, self._transport.price_of)
 
     async def ask(
-        self, role: Role, prompt: Prompt, reply_type: type[ReplyType], evidence: Evidence
+        self,
+        role: str,
+        prompt: Prompt,
+        reply_type: type[ReplyType],
+        on_call: OnCall = ignore_call,
     ) -> ReplyType:
-        """Return the model's reply; every call is added to the evidence, also when this raises.
+        """Return the model's reply; ``on_call`` gets every call, also when this raises.
 
         Raises:
             UnreadableReplyError: Neither the reply nor a second one, asked for with what was
@@ -88,22 +122,22 @@ class LanguageModel:
             ModelUnavailableError: No reply came after all retries.
             PromptDeclinedError: The provider won't answer this prompt.
             ModelRefusedError: The provider would answer no such request: key, model, parameters.
-            BudgetExhaustedError: What may be spent is spent.
+            BudgetExhaustedError: The budget is spent.
         """
         schema = schema_of(reply_type, self._settings.max_field_characters)
         messages = tuple(prompt.messages())
         for attempt in range(1, _ATTEMPTS + 1):
             question = _Question(role=role, attempt=attempt, messages=messages, reply_schema=schema)
-            call = await self._answer(question, evidence)
+            call = await self._call(question, on_call)
             try:
                 reply = read(call.reply, reply_type)
             except ValueError as error:
                 problem = str(error)[:_LONGEST_PROBLEM]
                 unreadable = call.model_copy(update={"status": "unreadable", "error": problem})
-                evidence.calls.append(unreadable)
+                on_call(unreadable)
                 messages = (*messages, *_ask_again(unreadable))
             else:
-                evidence.calls.append(call)
+                on_call(call)
                 return reply
         raise UnreadableReplyError(
             f"{self._settings.model} as {role} gave no readable reply in {_ATTEMPTS} attempts: "
@@ -112,96 +146,96 @@ class LanguageModel:
 
     async def close(self) -> None:
         """Close the HTTP clients."""
-        await self._wire.close()
+        await self._transport.close()
 
-    async def _answer(self, question: _Question, evidence: Evidence) -> LanguageModelCall:
+    async def _call(self, question: _Question, on_call: OnCall) -> LanguageModelCall:
+        """Return the call with its reply, from the cache or from the provider."""
         settings = self._settings
         key = digest_of(
             [settings.model, settings.temperature, settings.max_tokens, question.model_dump()]
         )
-        raw = self._replies.find(key)
-        cached = raw is not None
-        if raw is None:
-            try:
-                raw = await self._persist(question)
-            except RequestError as error:
-                self._give_up(question, key, error, evidence)
-            self._replies.keep(key, raw)
-        return LanguageModelCall(
+        call = LanguageModelCall(
             role=question.role,
             attempt=question.attempt,
             model=settings.model,
             prompt_digest=key,
             status="ok",
-            reply=raw.text,
-            cached=cached,
-            **raw.model_dump(exclude={"text"}),
         )
-
-    async def _persist(self, question: _Question) -> RawReply:
-        """Return a reply after as many tries, and in as plain a dialect, as it takes."""
-        retry = 0
-        while True:
-            dialect = self._dialect
+        raw = self._cache.find(key)
+        cached = raw is not None
+        if raw is None:
             try:
-                return await self._request(question, dialect)
+                raw = await self._request_with_retries(question, key)
             except RequestError as error:
-                if self._concede(dialect, error):
-                    continue
-                if error.meaning != "transient" or retry >= self._settings.max_retries:
+                status = "unavailable" if error.kind == "transient" else "refused"
+                on_call(call.model_copy(update={"status": status, "error": error.message}))
+                self._raise_for(error)
+        received = {"reply": raw.text, "cached": cached, **raw.model_dump(exclude={"text"})}
+        return call.model_copy(update=received)
+
+    async def _request_with_retries(self, question: _Question, key: str) -> RawReply:
+        settings = self._settings
+
+        def log(error: RequestError, wait_s: float) -> None:
+            _log.info("%s: %s, retry in %.1f s", settings.model, error.status, wait_s)
+
+        caller = retrying(settings.max_retries, settings.max_backoff_s, log)
+        return await caller(self._request_in_accepted_format, question, key)
+
+    async def _request_in_accepted_format(self, question: _Question, key: str) -> RawReply:
+        """Return a reply in the best response format that the provider takes."""
+        while True:
+            response_format = self._format
+            try:
+                return await self._request(question, key, response_format)
+            except RequestError as error:
+                if not self._downgrade(response_format, error):
                     raise
-                wait = wait_before(retry, error.retry_after, self._settings.max_backoff_s)
-                _log.info("%s: %s, retry in %.1f s", self._settings.model, error.status, wait)
-                await asyncio.sleep(wait)
-                retry += 1
 
-    async def _request(self, question: _Question, dialect: Dialect) -> RawReply:
-        """Return a reply, entered in the ledger; a request that brought none cost nothing."""
-        asked = sum(len(message["content"]) for message in question.messages)
-        expected = asked // _CHARACTERS_A_TOKEN + self._settings.max_tokens
-        ticket = self._ledger.reserve(expected)
-        if ticket.wait_s:
-            await asyncio.sleep(ticket.wait_s)
-        try:
-            raw = await self._wire.request(question.messages, question.reply_schema, dialect)
-        except RequestError:
-            self._ledger.settle(ticket, 0, 0.0)
-            raise
-        told = (raw.prompt_tokens or 0) + (raw.completion_tokens or 0)
-        self._ledger.settle(ticket, told or expected, raw.cost_usd)
-        return raw
+    async def _request(
+        self, question: _Question, key: str, response_format: ResponseFormat
+    ) -> RawReply:
+        """Return a reply, kept before anything else happens to it; none that failed is charged."""
+        limits = _token_limits(question, self._settings.max_tokens)
+        async with self._budget.reserved(limits) as settle:
+            try:
+                raw = await self._transport.request(
+                    question.messages, question.reply_schema, response_format
+                )
+            except RequestError:
+                settle(0, 0.0)
+                raise
+            await asyncio.to_thread(self._cache.keep, key, raw)
+            settle(raw.tokens or limits.total, raw.cost_usd)
+            return raw
 
-    def _concede(self, dialect: Dialect, error: RequestError) -> bool:
-        if error.meaning != "refused":
+    def _downgrade(self, refused: ResponseFormat, error: RequestError) -> bool:
+        """Give up what the provider complains of; return whether another format is left to try."""
+        if error.kind != "refused":
             return False
-        plainer = dialect.without(error.message)
-        if plainer and self._dialect == dialect:  # else a concurrent request has conceded already
-            self._dialect = plainer
-        return plainer is not None
+        simpler = refused.without(error.message)
+        if simpler and self._format == refused:  # else a concurrent request has done so already
+            self._format = simpler
+        return simpler is not None
 
-    def _give_up(
-        self, question: _Question, key: str, error: RequestError, evidence: Evidence
-    ) -> NoReturn:
-        model = self._settings.model
-        call = LanguageModelCall(
-            role=question.role,
-            attempt=question.attempt,
-            model=model,
-            prompt_digest=key,
-            status="unavailable" if error.meaning == "transient" else "refused",
-            error=error.message,
-        )
-        evidence.calls.append(call)
-        said = f"({error.status}: {error.message})"
-        if error.meaning == "transient":
+    def _raise_for(self, error: RequestError) -> NoReturn:
+        model, cause = self._settings.model, f"({error.status}: {error.message})"
+        if error.kind == "transient":
             tries = self._settings.max_retries + 1
-            raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {said}") from None
-        if error.meaning == "declined":
-            raise PromptDeclinedError(f"{model} declined this prompt {said}") from None
+            raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
+        if error.kind == "declined":
+            raise PromptDeclinedError(f"{model} declined this prompt {cause}") from None
         raise ModelRefusedError(
-            f"{model} refused the request {said}; check the model's name in COSQA_LLM__MODEL, the "
+            f"{model} refused the request {cause}; check the model's name in COSQA_LLM__MODEL, the "
             "key in COSQA_LLM__API_KEY and, for a server of your own, COSQA_LLM__BASE_URL"
         ) from None
+
+
+def _token_limits(question: _Question, max_tokens: int) -> TokenLimits:
+    """Return the most tokens that a request may take; the prompt's are estimated by its length."""
+    contents = [message["content"] for message in question.messages]
+    size = sum(len(text.encode()) for text in [*contents, json.dumps(question.reply_schema)])
+    return TokenLimits(prompt=size // _BYTES_A_TOKEN, completion=max_tokens)
 
 
 def _ask_again(call: LanguageModelCall) -> list[dict[str, str]]:

@@ -1,7 +1,7 @@
-"""The model without a key: SmolLM2-135M-Instruct, served in this process on loopback.
+"""The embedded model, which needs no key: SmolLM2-135M-Instruct, served in-process on loopback.
 
-It shows the wires, not the labels: its judgement is at chance, and everything it says is marked as
-a demonstration. ``python -m agents.llm.download_embedded`` fetches its file.
+It shows that the pipeline works, not how well pairs are judged: its judgement is at chance, and all
+labels by it are marked as a demo. ``python -m agents.llm.download_embedded`` fetches its file.
 """
 
 import os
@@ -20,8 +20,8 @@ MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 MODEL_BYTES = 98_362_432
 MODEL_FILE = "smollm2-135m-instruct-q4_1.gguf"
 
-_SLOTS = 4  # prompts that are worked on at once
-_SLOT_TOKENS = 2048  # the prompts and replies that `adapted` allows stay well below
+_SLOTS = 4  # prompts at once
+_SLOT_TOKENS = 2048  # more than the prompts and replies that `adapted` allows
 _QUIET = -1
 _LONGEST_CODE = 500  # characters
 _LONGEST_FIELD = 48
@@ -52,7 +52,7 @@ def find_model_file() -> Path:
 
 
 def adapted(settings: LanguageModelSettings) -> LanguageModelSettings:
-    """Return the settings, for the embedded model with prompts and replies that suit two cores."""
+    """Return the settings, with shorter prompts and replies for the embedded model."""
     if not settings.is_demo:
         return settings
     limits = {
@@ -69,9 +69,9 @@ def adapted(settings: LanguageModelSettings) -> LanguageModelSettings:
 def embedded_server(model_file: Path) -> Iterator[Endpoint]:
     """Serve the model, OpenAI-compatible, on a random loopback port with a random key.
 
-    One server a machine is enough: it takes all cores but one and about 300 MB.
+    One server a machine is enough: it takes all cores but one and about 300 MB of memory.
     """
-    import xllamacpp  # noqa: PLC0415 - 34 MB that only the demonstration needs
+    import xllamacpp  # noqa: PLC0415 - 34 MB that only the demo needs
 
     key = secrets.token_urlsafe(24)
     parameters = xllamacpp.CommonParams()

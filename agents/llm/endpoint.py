@@ -1,4 +1,4 @@
-"""Where a model is served."""
+"""The address and the key of a model server."""
 
 from pydantic import SecretStr
 

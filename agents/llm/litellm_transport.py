@@ -1,7 +1,7 @@
-"""The wire to language models; only this file and ``chat_completions.py`` know litellm.
+"""Requests to language models; only this file and ``openai_transport.py`` know litellm.
 
-litellm is thin transport here: its own retries repeat what can never succeed, its cache and its
-router don't fit, its time-out is hours. What surrounds a request stands in ``language_model.py``.
+litellm only carries a request here: its own retries repeat what can never succeed, its cache and
+its router don't fit, its time-out is hours. ``client.py`` has what surrounds a request.
 """
 
 import asyncio
@@ -14,21 +14,22 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from agents.llm.cache import RawReply
+from agents.llm.budget import TokenLimits
+from agents.llm.cache import RawReply, valid_unicode
 from agents.llm.endpoint import Endpoint
-from agents.llm.openai_transport import ChatCompletions, Message
+from agents.llm.openai_transport import ChatCompletions, Message, price_of
 from agents.llm.retry import RequestError
-from agents.llm.structured_output import Dialect, format_instruction, response_format
+from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
 from infra.errors import SettingsError
 from infra.settings import LanguageModelSettings
 
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
 _LONGEST_MESSAGE = 600
 
-_wires: set["Wire"] = set()  # those that have asked through litellm's clients and are not closed
+_open_transports: set["Transport"] = set()  # of those that use litellm's own clients
 
 
-class Wire:
+class Transport:
     """Requests to one model, each tried once.
 
     Args:
@@ -41,53 +42,58 @@ class Wire:
         self._base_url = endpoint.base_url if endpoint else settings.base_url
         key = endpoint.api_key if endpoint else settings.api_key
         self._key = key.get_secret_value() if key else None
+        self._model = settings.model.replace("embedded/", "openai/", 1)
         self._completions: ChatCompletions | None = None
 
     async def request(
-        self, messages: Sequence[Message], schema: dict[str, Any], dialect: Dialect
+        self, messages: Sequence[Message], schema: dict[str, Any], form: ResponseFormat
     ) -> RawReply:
         """Return the model's reply.
 
         Args:
-            messages: The standing text first.
-            schema: JSON schema of the reply, conveyed as the dialect allows.
-            dialect: What the provider is believed to understand.
+            messages: The system text first.
+            schema: JSON schema of the reply, conveyed as the response format allows.
+            form: What the provider is believed to take.
 
         Raises:
-            RequestError: No reply came; without the key, whatever the provider echoed.
+            RequestError: No reply came. The key is not in it, whatever the provider echoed.
         """
         litellm = _litellm()
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                response = await self._complete(*self._asked(messages, schema, dialect))
+                response = await self._complete(*self._translated(messages, schema, form))
         except TimeoutError:
             message = f"no reply in {self._settings.timeout_s:g} s"
             raise RequestError(408, message) from None
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
-            raise self._without_key(error) from None  # its chain may hold request headers
+            raise self._request_error(error) from None  # its chain may hold request headers
         return _raw_reply(response, time.monotonic() - started)
 
+    def price_of(self, limits: TokenLimits) -> float | None:
+        """Return the US dollars for so many tokens by litellm's table, None for no known price."""
+        return price_of(_litellm(), self._model, *limits)
+
     async def close(self) -> None:
-        """Close the connections; litellm's own, which wires share, when no other needs them."""
+        """Close the connections; litellm's own, which are shared, once no transport needs them."""
         if self._completions:
             await self._completions.close()
-        if self not in _wires:
+        if self not in _open_transports:
             return
-        _wires.remove(self)
-        if not _wires:
+        _open_transports.remove(self)
+        if not _open_transports:
             litellm = _litellm()
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
     async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
-        litellm, model = _litellm(), self._settings.model.replace("embedded/", "openai/", 1)
-        is_new = self._completions is None and self not in _wires
+        litellm, model = _litellm(), self._model
+        is_new = self._completions is None and self not in _open_transports
         if is_new and ChatCompletions.suits(litellm, model):
             self._completions = ChatCompletions(litellm, model, self._base_url, self._key)
         if self._completions:
             return await self._completions.complete(messages, parameters)
-        _wires.add(self)
+        _open_transports.add(self)
         return await litellm.acompletion(
             model=model,
             messages=messages,
@@ -98,38 +104,39 @@ class Wire:
             **parameters,
         )
 
-    def _asked(
-        self, messages: Sequence[Message], schema: dict[str, Any], dialect: Dialect
+    def _translated(
+        self, messages: Sequence[Message], schema: dict[str, Any], form: ResponseFormat
     ) -> tuple[list[Message], dict[str, Any]]:
-        """Return messages and parameters; None is a value that some providers refuse."""
-        standing = messages[0]["content"] + format_instruction(dialect.rung, schema)
+        """Return messages and parameters; those that are None are left out, as some refuse it."""
+        system = messages[0]["content"] + format_instruction(form.mode, schema)
         parameters = {
             "max_tokens": self._settings.max_tokens,
-            "temperature": self._settings.temperature if dialect.temperature else None,
-            "response_format": response_format(dialect.rung, schema),
+            "temperature": self._settings.temperature if form.temperature else None,
+            "response_format": response_format(form.mode, schema),
         }
         given = {name: value for name, value in parameters.items() if value is not None}
-        return [{"role": "system", "content": standing}, *messages[1:]], given
+        return [{"role": "system", "content": system}, *messages[1:]], given
 
-    def _without_key(self, error: Any) -> RequestError:  # noqa: ANN401 - litellm has no types
-        message = str(error)
+    def _request_error(self, error: Any) -> RequestError:  # noqa: ANN401 - litellm has no types
+        """Return the error in our terms, without the key."""
+        message = valid_unicode(str(error))
         key = self._completions.key if self._completions else self._key
         if key:
             message = message.replace(key, "***")
         headers = getattr(error, "litellm_response_headers", None) or {}
         return RequestError(
-            status=int(getattr(error, "status_code", None) or 500),
+            status=_status_of(error),
             message=message[:_LONGEST_MESSAGE],
-            kind=type(error).__name__,
+            error_type=type(error).__name__,
             retry_after=headers.get("retry-after"),
         )
 
 
 def check_model(settings: LanguageModelSettings) -> None:
-    """See that litellm can make requests of such a model, without making one.
+    """Check that litellm can make requests to such a model, without making one.
 
     Raises:
-        SettingsError: No provider has a model of that name, or its key is nowhere to be found.
+        SettingsError: No provider has a model of that name, or it has no key.
     """
     if settings.is_demo or (settings.api_key and settings.base_url):
         return
@@ -154,12 +161,18 @@ def _raw_reply(response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - lit
     usage = getattr(response, "usage", None)
     text = response.choices[0].message.content if response.choices else None
     return RawReply(
-        text=(text or "")[:_LONGEST_REPLY],
+        text=text[:_LONGEST_REPLY] if isinstance(text, str) else "",
         prompt_tokens=getattr(usage, "prompt_tokens", None),
         completion_tokens=getattr(usage, "completion_tokens", None),
         cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
         seconds=seconds,
     )
+
+
+def _status_of(error: object) -> int:
+    """Return an error's HTTP status; providers put all sorts of things there."""
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) and 100 <= status < 600 else 500
 
 
 @cache

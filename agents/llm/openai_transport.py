@@ -1,12 +1,12 @@
-"""Chat completions of providers that speak OpenAI's protocol: litellm translates, aiohttp carries.
+"""Chat completions of providers that speak OpenAI's protocol: litellm translates, aiohttp sends.
 
-``litellm.acompletion`` takes 4 ms of CPU a call, for its loggers, its search for a price and the
-provider's SDK, so that two cores keep less than half of 256 requests of a second's latency in the
-air. Here litellm does what it alone knows: a provider's address, key, parameters, replies, errors
-and prices.
+``litellm.acompletion`` takes 4 ms of CPU a call for its loggers, its search for a price and the
+provider's SDK, so that two cores keep less than half of 256 requests of one second each in flight
+(`tests.bench.bench_committee` compares both ways). Here litellm does what it alone knows: a
+provider's address, key, parameters, replies, errors and prices.
 
-To add a provider, name it in ``PROVIDERS``: a test holds its requests and replies against those
-of ``litellm.acompletion``.
+To add a provider, name it in ``PROVIDERS``: a test compares its requests and replies with those of
+``litellm.acompletion``.
 """
 
 import json
@@ -55,12 +55,12 @@ class ChatCompletions:
         self.key = self._translator.get_api_key(key) if is_openai else found or key
         self._base_url = self._translator.get_api_base(base_url) if is_openai else base
         self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
-        self._is_priced = _is_priced(litellm, self._model, self._provider)
+        self._is_priced = price_of(litellm, model, 0, 0) is not None
         self._session: aiohttp.ClientSession | None = None
 
     @staticmethod
     def suits(litellm: ModuleType, model: str) -> bool:
-        """Tell whether requests of such a model can go this way.
+        """Return whether requests to such a model can go this way.
 
         Raises:
             Exception: litellm knows no provider for the model; one of its own exceptions.
@@ -75,10 +75,13 @@ class ChatCompletions:
             messages: The conversation.
             parameters: OpenAI's parameters; the provider may know them by other names.
         """
+        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is really asked
+
+        expected = (*self._litellm_errors(), aiohttp.ClientError, OSError, ValueError)
         try:
             url, headers, body = self._request(messages, parameters)
             return self._response(await self._post(url, headers, body), body)
-        except Exception as error:  # noqa: BLE001 - whatever it was, litellm knows what it means
+        except expected as error:
             raise self._litellm.exception_type(
                 model=self._model, original_exception=error, custom_llm_provider=self._provider
             ) from None
@@ -88,6 +91,11 @@ class ChatCompletions:
         if self._session:
             await self._session.close()
             self._session = None
+
+    def _litellm_errors(self) -> tuple[type[Exception], ...]:
+        """Return what litellm raises; the second kind is what providers' error classes share."""
+        base = import_module("litellm.llms.base_llm.chat.transformation").BaseLLMException
+        return *self._litellm.LITELLM_EXCEPTION_TYPES, base
 
     def _request(
         self, messages: list[Message], parameters: dict[str, Any]
@@ -120,35 +128,52 @@ class ChatCompletions:
         session = self._session or self._open(url)
         async with session.post(url, data=json.dumps(body).encode(), headers=headers) as response:
             content = await response.read()
-            told = response.headers.copy()
-            told.popall("Content-Encoding", None)  # aiohttp has undone it
-            return httpx.Response(response.status, headers=list(told.items()), content=content)
+            received = response.headers.copy()
+            received.popall("Content-Encoding", None)  # aiohttp has undone it
+            return httpx.Response(
+                response.status,
+                headers=list(received.items()),
+                content=_with_plausible_usage(content),
+            )
 
     def _response(self, raw: httpx.Response, body: dict[str, Any]) -> Any:  # noqa: ANN401
         if raw.is_error:
             raise self._translator.get_error_class(raw.text, raw.status_code, raw.headers)
-        response = self._translator.transform_response(
-            model=self._model,
-            raw_response=raw,
-            model_response=self._litellm.ModelResponse(),
-            logging_obj=_Unheard(),
-            request_data=body,
-            messages=body["messages"],
-            optional_params=body,
-            litellm_params=self._known,
-            encoding=None,
-        )
-        response._hidden_params["response_cost"] = self._price_of(response)  # noqa: SLF001
+        try:
+            response = self._translator.transform_response(
+                model=self._model,
+                raw_response=raw,
+                model_response=self._litellm.ModelResponse(),
+                logging_obj=_NullLogger(),
+                request_data=body,
+                messages=body["messages"],
+                optional_params=body,
+                litellm_params=self._known,
+                encoding=None,
+            )
+        except self._litellm_errors():
+            raise
+        except Exception as error:  # noqa: BLE001 - a plain one for a reply that is no completion
+            status = getattr(error, "status_code", None)
+            raise self._translator.get_error_class(
+                str(getattr(error, "message", error)),
+                status if isinstance(status, int) else 500,
+                raw.headers,
+            ) from None
+        response._hidden_params["response_cost"] = self._cost_of(response)  # noqa: SLF001
         return response
 
-    def _price_of(self, response: Any) -> float | None:  # noqa: ANN401
+    def _cost_of(self, response: Any) -> float | None:  # noqa: ANN401
         usage = getattr(response, "usage", None)
         if usage is None or not self._is_priced:
             return None
-        asked, said = self._litellm.cost_per_token(
-            model=self._model, custom_llm_provider=self._provider, usage_object=usage
-        )
-        return float(asked + said)
+        try:
+            prompt, completion = self._litellm.cost_per_token(
+                model=self._model, custom_llm_provider=self._provider, usage_object=usage
+            )
+        except (ArithmeticError, TypeError, ValueError):  # of counts that cannot be true
+            return None
+        return float(prompt + completion)
 
     def _open(self, url: str) -> "aiohttp.ClientSession":
         import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is really asked
@@ -162,11 +187,24 @@ class ChatCompletions:
         return self._session
 
 
-class _Unheard:
-    """Stands where litellm wants its logger."""
+class _NullLogger:
+    """A logger for litellm that logs nothing: no prompt and no key is written down."""
 
     def post_call(self, *_: object, **__: object) -> None:
-        """Log nothing: prompts and keys are nobody's business."""
+        """Do nothing."""
+
+
+def _with_plausible_usage(content: bytes) -> bytes:
+    """Return an answer without counts that litellm would refuse together with the paid reply."""
+    try:
+        answer = json.loads(content)
+        usage = answer.get("usage")
+    except (ValueError, AttributeError, RecursionError):
+        return content  # no completion, which litellm reports
+    counts = usage.values() if isinstance(usage, dict) else ()
+    if any(isinstance(count, float) and not count.is_integer() for count in counts):
+        return json.dumps({**answer, "usage": None}).encode()
+    return content
 
 
 def _proxy_for(url: str) -> str | None:
@@ -175,9 +213,18 @@ def _proxy_for(url: str) -> str | None:
     return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
 
 
-def _is_priced(litellm: ModuleType, model: str, provider: str) -> bool:
+def price_of(
+    litellm: ModuleType, model: str, prompt_tokens: int, completion_tokens: int
+) -> float | None:
+    """Return the US dollars for so many tokens of a model, None where its price is unknown."""
     try:
-        litellm.cost_per_token(model=model, custom_llm_provider=provider)
+        name, provider, *_ = litellm.get_llm_provider(model)
+        prompt, completion = litellm.cost_per_token(
+            model=name,
+            custom_llm_provider=provider,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+        )
     except Exception:  # noqa: BLE001 - litellm raises a plain one for a model it does not know
-        return False
-    return True
+        return None
+    return float(prompt + completion)

@@ -1,4 +1,4 @@
-"""Prompts: the agents' texts, and strangers' data fenced so that it stays data."""
+"""Prompts: the agents' system texts, and untrusted data fenced so that it stays data."""
 
 from functools import cache
 from importlib.resources import files
@@ -6,17 +6,17 @@ from itertools import count
 from string import Template
 
 from infra.identity import digest
-from infra.records import Pair, Record, Role
+from infra.records import Pair, Record
 
 
 class Prompt(Record):
-    """What a model is asked: the agent's standing text and the matter at hand."""
+    """The two messages that open a conversation: the agent's system text and the user message."""
 
     system: str
     user: str
 
     def messages(self) -> list[dict[str, str]]:
-        """Return the two messages in the form that chat models take."""
+        """Return the messages in the form that chat models take."""
         return [
             {"role": "system", "content": self.system},
             {"role": "user", "content": self.user},
@@ -24,17 +24,17 @@ class Prompt(Record):
 
 
 @cache
-def system_text(role: Role) -> str:
-    """Return an agent's standing text: its file in `agents.roles` around the shared guideline."""
+def system_text(role: str) -> str:
+    """Return an agent's system text: its file in `agents.roles`, with the shared guideline."""
     folder = files("agents.roles")
     guideline = (folder / "guideline.txt").read_text("utf-8").strip()
     return Template((folder / f"{role}.txt").read_text("utf-8")).substitute(guideline=guideline)
 
 
 def fence(name: str, content: str) -> str:
-    """Return content between marks that it does not contain, so that it cannot close its fence.
+    """Return content between two marks that it does not contain, so that it cannot end its fence.
 
-    The marks look random but follow from the content: the same text is fenced alike on every run.
+    The marks look random but follow from the content: a text has the same fence on every run.
     """
     marks = (digest("fence", content, str(number))[:8] for number in count())
     mark = next(mark for mark in marks if mark not in content)
@@ -48,7 +48,7 @@ def shorten(text: str, limit: int) -> str:
     return f"{text[:limit]}\n[{len(text) - limit} more characters are not shown]"
 
 
-def question_of(pair: Pair, code_limit: int) -> str:
+def pair_section(pair: Pair, code_limit: int) -> str:
     """Return the query and the code, each inside its fence."""
     return "\n".join(
         (fence("query", pair.query.text), fence("code", shorten(pair.code.text, code_limit)))

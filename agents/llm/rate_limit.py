@@ -1,7 +1,8 @@
-"""What all workers of one key share: when the next request may start, and what was spent.
+"""The rate limit and the budget that all workers of one API key share.
 
-A small file under a lock, beside the replies that the workers share anyway. Dividing the limits
-among workers instead would waste what the idle ones don't use, since shards come and go.
+They are kept in a small file under a lock, beside the replies that the workers share anyway. To
+divide the limits among workers instead would waste what idle ones don't use, since shards come and
+go.
 """
 
 import fcntl
@@ -18,37 +19,56 @@ from infra.identity import digest
 from infra.records import Record
 from infra.settings import LanguageModelSettings
 
-_MEMORY = 0.95  # of what requests usually take, against what the last one took
+_SMOOTHING = 0.95  # weight of the mean of earlier requests against the last one
 _LAYOUT = struct.Struct("<7d")
 
 
 @dataclass
 class _Balance:
-    """The file's content; the moments are seconds since 1970."""
+    """The file's content.
+
+    Attributes:
+        next_request: Moment from which the limit of requests allows one, in seconds since 1970.
+        next_token: The same for the limit of tokens.
+        tokens: Spent and reserved.
+        usd: Spent and reserved.
+        max_request_usd: The dearest request so far.
+        unpriced: Requests of unknown price.
+        expected_tokens: Smoothed mean of what requests took.
+    """
 
     next_request: float = 0.0
     next_token: float = 0.0
     tokens: float = 0.0
     usd: float = 0.0
-    dearest_usd: float = 0.0
+    max_request_usd: float = 0.0
     unpriced: float = 0.0
-    usual_tokens: float = 0.0
+    expected_tokens: float = 0.0
 
 
 class Ticket(Record):
-    """Leave to send one request, and what it was expected to take."""
+    """Leave to send one request, and what is reserved for it.
+
+    Attributes:
+        wait_s: Seconds to wait before it is sent.
+        tokens: At most so many tokens.
+        expected_tokens: What the limit of tokens a minute reckons with.
+        usd: The reserved price.
+        is_priced: Whether that follows from the model's price, not from earlier requests.
+    """
 
     wait_s: float
     tokens: float
-    paced_tokens: float
+    expected_tokens: float
     usd: float
+    is_priced: bool
 
 
-class Ledger:
+class SharedLimiter:
     """Paces requests and counts what they cost, over all processes that share its folder.
 
     Args:
-        folder: Where the ledgers of all keys are.
+        folder: Where the files of all keys are.
         settings: Model and key, by whose digest the file is named; limits and budget.
     """
 
@@ -58,39 +78,60 @@ class Ledger:
         self._file = folder / name
         self._settings = settings
 
-    def reserve(self, tokens: int) -> Ticket:
-        """Enter a request that may take so many tokens, and say how long it must wait.
+    def reserve(self, tokens: int, usd: float | None = None) -> Ticket:
+        """Reserve tokens and money for a request, and return how long it must wait.
 
         What is reserved counts as spent: a process that is killed may have been billed.
 
+        Args:
+            tokens: The most that it may take.
+            usd: The most that it may cost; where unknown, the dearest request so far is reserved.
+
         Raises:
-            BudgetExhaustedError: The request could exceed what may be spent, or what was spent
-                cannot be known.
+            BudgetExhaustedError: The request could exceed the budget, or what was spent cannot be
+                known.
         """
         settings, now = self._settings, time.time()
         with self._balance() as balance:
-            self._refuse_beyond_budget(balance, tokens)
+            price = balance.max_request_usd if usd is None else usd
+            self._refuse_beyond_budget(balance, tokens, price)
             start = max(now, balance.next_request, balance.next_token)
             if settings.requests_per_minute:
                 balance.next_request = start + 60 / settings.requests_per_minute
-            paced = balance.usual_tokens or tokens  # the limit of a reply is rarely reached
-            balance.next_token = start + self._seconds_for(paced)
+            expected = balance.expected_tokens or tokens  # a reply rarely reaches its limit
+            balance.next_token = start + self._seconds_for(expected)
             balance.tokens += tokens
-            balance.usd += balance.dearest_usd
+            balance.usd += price
             return Ticket(
-                wait_s=start - now, tokens=tokens, paced_tokens=paced, usd=balance.dearest_usd
+                wait_s=start - now,
+                tokens=tokens,
+                expected_tokens=expected,
+                usd=price,
+                is_priced=usd is not None,
             )
 
     def settle(self, ticket: Ticket, tokens: float, usd: float | None) -> None:
-        """Put what a request took, its price None if unknown, in place of what was expected."""
+        """Replace what was reserved for a request by what it took.
+
+        Args:
+            ticket: The reservation.
+            tokens: What the provider counted, or the reservation where it did not.
+            usd: The price; where it is unknown the reserved one stands, if that follows from the
+                model's price.
+
+        Raises:
+            BudgetExhaustedError: What was spent cannot be written down.
+        """
         with self._balance() as balance:
-            balance.next_token += self._seconds_for(tokens - ticket.paced_tokens)
+            balance.next_token += self._seconds_for(tokens - ticket.expected_tokens)
             if tokens:
-                usual = balance.usual_tokens or tokens
-                balance.usual_tokens = _MEMORY * usual + (1 - _MEMORY) * tokens
+                expected = balance.expected_tokens or tokens
+                balance.expected_tokens = _SMOOTHING * expected + (1 - _SMOOTHING) * tokens
             balance.tokens += tokens - ticket.tokens
+            if usd is None and ticket.is_priced:
+                return
             balance.usd += (usd or 0.0) - ticket.usd
-            balance.dearest_usd = max(balance.dearest_usd, usd or 0.0)
+            balance.max_request_usd = max(balance.max_request_usd, usd or 0.0)
             balance.unpriced += usd is None
 
     def spent(self) -> tuple[int, float]:
@@ -98,7 +139,7 @@ class Ledger:
         with self._balance() as balance:
             return round(balance.tokens), balance.usd
 
-    def _refuse_beyond_budget(self, balance: _Balance, tokens: int) -> None:
+    def _refuse_beyond_budget(self, balance: _Balance, tokens: int, usd: float) -> None:
         settings = self._settings
         if settings.budget_usd is not None and balance.unpriced:
             raise BudgetExhaustedError(
@@ -107,7 +148,7 @@ class Ledger:
             )
         limits = (
             ("COSQA_LLM__BUDGET_TOKENS", settings.budget_tokens, balance.tokens, tokens),
-            ("COSQA_LLM__BUDGET_USD", settings.budget_usd, balance.usd, balance.dearest_usd),
+            ("COSQA_LLM__BUDGET_USD", settings.budget_usd, balance.usd, usd),
         )
         for name, limit, spent, more in limits:
             if limit is not None and spent + more > limit:
@@ -123,15 +164,27 @@ class Ledger:
 
     @contextmanager
     def _balance(self) -> Iterator[_Balance]:
-        """Read the file and write it back, with everybody else shut out meanwhile."""
+        """Read the file and write it back, with every other process locked out meanwhile."""
+        try:
+            with self._locked() as handle:
+                content = os.pread(handle, _LAYOUT.size, 0)
+                is_whole = len(content) == _LAYOUT.size
+                balance = _Balance(*_LAYOUT.unpack(content)) if is_whole else _Balance()
+                yield balance
+                os.pwrite(handle, _LAYOUT.pack(*vars(balance).values()), 0)
+        except OSError as error:
+            raise BudgetExhaustedError(
+                f"what is spent on {self._settings.model} cannot be written to {self._file} "
+                f"({error}): make room there or make the folder writable, then run the same "
+                "command again"
+            ) from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            content = os.pread(handle, _LAYOUT.size, 0)
-            known = len(content) == _LAYOUT.size
-            balance = _Balance(*_LAYOUT.unpack(content)) if known else _Balance()
-            yield balance
-            os.pwrite(handle, _LAYOUT.pack(*vars(balance).values()), 0)
+            yield handle
         finally:
             os.close(handle)  # and with it the lock

@@ -1,61 +1,124 @@
-"""Patience with providers: what a failed request means and how long to wait."""
+"""Retries of requests to a language model: which errors, how often, and how long to wait."""
 
+import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Literal
 
-Meaning = Literal["transient", "declined", "refused"]
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+)
+
+Kind = Literal["transient", "declined", "refused"]
 
 _FIRST_WAIT_S = 0.5
+_MAX_DOUBLINGS = 30
 _TRANSIENT = {408, 409, 429}
 _DECLINED_TYPES = {"ContextWindowExceededError", "ContentPolicyViolationError"}
-_EXHAUSTED = "insufficient_quota"  # a 429 that no waiting mends
+_NO_QUOTA = "insufficient_quota"  # a 429 that will not pass
 
 
 @dataclass(eq=False)
 class RequestError(Exception):
-    """A request that brought no reply, in the provider's terms."""
+    """A request without a reply, in the provider's terms.
+
+    Attributes:
+        status: HTTP status, or the one that litellm gives the failure.
+        message: The provider's message, without the key.
+        error_type: Name of litellm's exception.
+        retry_after: The Retry-After header.
+    """
 
     status: int
     message: str
-    kind: str = ""
+    error_type: str = ""
     retry_after: str | None = None
 
     @property
-    def meaning(self) -> Meaning:
-        """Whether to ask again, to give this prompt up, or to stop the run."""
-        if self.kind in _DECLINED_TYPES or self.status == 413:
+    def kind(self) -> Kind:
+        """Whether to retry (transient), to give the prompt up (declined) or to stop (refused)."""
+        if self.error_type in _DECLINED_TYPES or self.status == 413:
             return "declined"
-        if _EXHAUSTED in self.message:
+        if _NO_QUOTA in self.message:
             return "refused"
         is_refusal = 400 <= self.status < 500  # while a 200 is a proxy's page instead of a reply
         return "refused" if is_refusal and self.status not in _TRANSIENT else "transient"
 
 
-def wait_before(retry: int, retry_after: str | None, longest_s: float) -> float:
+def retrying(
+    max_retries: int, max_backoff_s: float, before_retry: Callable[[RequestError, float], None]
+) -> AsyncRetrying:
+    """Return a caller that repeats a request after transient errors.
+
+    Args:
+        max_retries: How often, after the first try; then the last error is raised.
+        max_backoff_s: Longest wait between two tries, whatever the provider asks for.
+        before_retry: Gets the error and the seconds until the next try.
+    """
+
+    def wait(state: RetryCallState) -> float:
+        return backoff_s(state.attempt_number - 1, _error_of(state).retry_after, max_backoff_s)
+
+    def report(state: RetryCallState) -> None:
+        before_retry(_error_of(state), state.upcoming_sleep)
+
+    return AsyncRetrying(
+        retry=retry_if_exception(_is_transient),
+        stop=stop_after_attempt(max_retries + 1),
+        wait=wait,
+        before_sleep=report,
+        reraise=True,
+    )
+
+
+def backoff_s(retry: int, retry_after: str | None, longest_s: float) -> float:
     """Return the seconds to wait before a retry (counted from 0).
 
     The provider's Retry-After is honoured; without one the wait doubles each time, with jitter so
     that workers who failed together don't return together. Neither exceeds ``longest_s``.
     """
-    asked = _seconds(retry_after)
-    if asked is not None:
-        return min(asked, longest_s)
-    spread: float = random.uniform(0.5, 1)  # noqa: S311 - spreads load, guards nothing
-    return min(_FIRST_WAIT_S * 2.0**retry, longest_s) * spread
+    requested = _seconds(retry_after)
+    if requested is not None:
+        return min(requested, longest_s)
+    jitter = random.uniform(0.5, 1)  # noqa: S311 - spreads load, guards nothing
+    return min(_FIRST_WAIT_S * 2.0 ** min(retry, _MAX_DOUBLINGS), longest_s) * jitter
+
+
+def _is_transient(error: BaseException) -> bool:
+    return isinstance(error, RequestError) and error.kind == "transient"
+
+
+def _error_of(state: RetryCallState) -> RequestError:
+    error = state.outcome.exception() if state.outcome else None
+    if not isinstance(error, RequestError):
+        raise TypeError(f"only requests are retried, not {error!r}")
+    return error
 
 
 def _seconds(retry_after: str | None) -> float | None:
+    """Return the seconds that a Retry-After header asks for, None where it makes no sense.
+
+    A date without a zone, or with the zone ``-0000``, is read as UTC.
+    """
     if not retry_after:
         return None
     try:
-        return max(0.0, float(retry_after))
+        seconds = float(retry_after)
     except ValueError:
-        pass
+        return _seconds_until(retry_after)
+    return None if math.isnan(seconds) else max(0.0, seconds)
+
+
+def _seconds_until(date: str) -> float | None:
     try:
-        moment = parsedate_to_datetime(retry_after)
-    except ValueError:
+        moment = parsedate_to_datetime(date)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (aware - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError, TypeError, IndexError):
         return None
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,7 +1,7 @@
-"""Structured replies: how a model is asked for a shape, and how its text is read.
+"""Structured replies: how a model is asked for fields, and how its text is read.
 
-Providers differ in what they take, and their own lists of features err both ways. So a dialect is
-tried and, when the provider complains of a feature, given up for the next one:
+Providers differ in the response formats that they take, and lists of their features are wrong both
+ways. So a format is tried and, when the provider complains of it, replaced by the next simpler one:
 JSON schema → JSON object with the schema in the prompt → plain text with a line before each field.
 """
 
@@ -14,9 +14,11 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-Rung = Literal["json_schema", "json_object", "text"]
+from agents.llm.cache import valid_unicode
 
-_NEXT: dict[Rung, Rung] = {"json_schema": "json_object", "json_object": "text"}
+Mode = Literal["json_schema", "json_object", "text"]
+
+_SIMPLER: dict[Mode, Mode] = {"json_schema": "json_object", "json_object": "text"}
 _FORMAT_COMPLAINT = re.compile(
     r"response.?format|json.?schema|json.?object|structured.?output|grammar|guided", re.IGNORECASE
 )
@@ -25,7 +27,7 @@ _CODE_BLOCK = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
 
 
 class Reply(BaseModel):
-    """Base of everything that a model is asked to say."""
+    """Base of all structured replies; a docstring is part of the schema, and so of the recipe."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,24 +36,29 @@ ReplyType = TypeVar("ReplyType", bound=Reply)
 
 
 @dataclass(frozen=True)
-class Dialect:
-    """What a provider is known, or still hoped, to understand."""
+class ResponseFormat:
+    """How a provider is asked for a structured reply: the best form that it has not refused.
 
-    rung: Rung = "json_schema"
+    Attributes:
+        mode: JSON schema, JSON object or plain text.
+        temperature: Whether a temperature is sent; some models refuse any.
+    """
+
+    mode: Mode = "json_schema"
     temperature: bool = True
 
-    def without(self, complaint: str) -> "Dialect | None":
-        """Return the dialect that avoids what the provider complains of, None if none does."""
+    def without(self, complaint: str) -> "ResponseFormat | None":
+        """Return the format that avoids what the provider complains of, None if there is none."""
         if self.temperature and "temperature" in complaint:
             return replace(self, temperature=False)
-        if self.rung in _NEXT and _FORMAT_COMPLAINT.search(complaint):
-            return replace(self, rung=_NEXT[self.rung])
+        if self.mode in _SIMPLER and _FORMAT_COMPLAINT.search(complaint):
+            return replace(self, mode=_SIMPLER[self.mode])
         return None
 
 
 def schema_of(reply_type: type[Reply], field_limit: int | None) -> dict[str, Any]:
     """Return the reply's JSON schema without titles, its free texts bounded if asked for."""
-    fields = json.loads(_fields_of(reply_type))  # anew each time: who gets a schema may change it
+    fields = json.loads(_fields_of(reply_type))  # a copy each time: callers may change it
     properties = {
         name: {key: value for key, value in field.items() if key != "title"}
         for name, field in fields.items()
@@ -73,19 +80,19 @@ def _fields_of(reply_type: type[Reply]) -> str:
     return json.dumps(reply_type.model_json_schema()["properties"])
 
 
-def response_format(rung: Rung, schema: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the request's ``response_format``, None on the rung of plain text."""
-    if rung == "json_schema":
+def response_format(mode: Mode, schema: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the request's ``response_format``, None for plain text."""
+    if mode == "json_schema":
         body = {"name": "reply", "schema": schema, "strict": True}
         return {"type": "json_schema", "json_schema": body}
-    return {"type": "json_object"} if rung == "json_object" else None
+    return {"type": "json_object"} if mode == "json_object" else None
 
 
-def format_instruction(rung: Rung, schema: dict[str, Any]) -> str:
-    """Return what the standing text must add because the request cannot carry the schema."""
-    if rung == "json_schema":
+def format_instruction(mode: Mode, schema: dict[str, Any]) -> str:
+    """Return what the system text must add where the request cannot carry the schema."""
+    if mode == "json_schema":
         return ""
-    if rung == "json_object":
+    if mode == "json_object":
         return f"\nReply with one JSON object of this schema:\n{json.dumps(schema)}"
     fields = "\n".join(
         f"=== {name} ===\n({' | '.join(field['enum']) if 'enum' in field else 'text'})"
@@ -95,16 +102,24 @@ def format_instruction(rung: Rung, schema: dict[str, Any]) -> str:
 
 
 def read(text: str, reply_type: type[ReplyType]) -> ReplyType:
-    """Return the reply that the text holds, whichever rung it was asked on.
+    """Return the reply that the text holds, in whichever mode it was asked for.
 
     Raises:
         ValueError: The text holds no such reply; the message says why, for the model to see.
     """
     for candidate in _candidates(text):
         if candidate.keys() >= reply_type.model_fields.keys():
-            return reply_type.model_validate(candidate)
+            return reply_type.model_validate(_with_valid_unicode(candidate))
     fields = ", ".join(reply_type.model_fields)
     raise ValueError(f"the reply is no JSON object with the fields {fields}")
+
+
+def _with_valid_unicode(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields with lone surrogates, which JSON's escapes can make, replaced."""
+    return {
+        name: valid_unicode(value) if isinstance(value, str) else value
+        for name, value in fields.items()
+    }
 
 
 def _candidates(text: str) -> Iterator[dict[str, Any]]:

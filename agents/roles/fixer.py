@@ -3,22 +3,23 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable
 from typing import Literal
 
-from agents.evidence import Draft, Evidence
+from agents.evidence import Draft, FailedFix
 from agents.gates.gates import Gate
 from agents.gates.static_checks import faults_of
-from agents.llm.client import Model
-from agents.llm.prompt import Prompt, fence, question_of, system_text
+from agents.llm.prompt import fence, pair_section
 from agents.llm.structured_output import Reply
-from infra.languages.python.assertions import demands_of
+from agents.roles.base import Agent
+from infra.languages.python.assertions import assertions_of
+from infra.languages.python.syntax import parse_or_none
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
+from sandbox.packages.resolve import distribution_for
 
 _TARGET = "target"
 _REQUIREMENT = re.compile(r"(apt:)?[A-Za-z0-9][A-Za-z0-9.+_-]*(==[A-Za-z0-9.+!]+)?")
-_LONGEST_OUTPUT = 1_500  # characters of a program's stderr: the end tells
+_LONGEST_OUTPUT = 1_500  # characters of a program's stderr, from its end
 
 
 class Repair(Reply):
@@ -29,53 +30,53 @@ class Repair(Reply):
     content: str
 
 
-class Fixer:
-    """Mends programs that did not run to an end (CoSQA+, Algorithm 1: two stages).
+class Fixer(Agent[Repair]):
+    """Repairs programs that did not run to an end (CoSQA+, Algorithm 1: two stages)."""
 
-    Args:
-        model: Proposes actions once direct installation does not help.
-        distribution_for: The distribution that provides a top-level module.
-    """
+    role = "fixer"
+    reply_type = Repair
 
-    def __init__(self, model: Model, distribution_for: Callable[[str], str]) -> None:
-        self._model = model
-        self._distribution_for = distribution_for
-
-    async def mend(
-        self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box, evidence: Evidence
+    async def fix(
+        self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
     ) -> Draft | None:
-        """Return the draft after one round of mending, None when nothing is left to try.
+        """Return the draft after one round of repair, None when nothing is left to try.
 
         Raises:
             LanguageModelError: The model failed.
             SandboxError: The box failed; a requirement that cannot be installed is no such error.
         """
-        requirement = self._missing_requirement(draft, result)
+        requirement = _missing_requirement(draft, result)
         if requirement:
             installed = await _install(requirement, draft, box)
             if not installed.runs_like(draft):
                 return installed
             draft = installed
-        prompt = Prompt(system=system_text("fixer"), user=self._matter(pair, draft, result))
-        repair = await self._model.ask("fixer", prompt, Repair, evidence)
+        repair = await self._ask(self._user_message(pair, draft, result))
         return await _apply(repair, draft, pair.code.text, box)
 
-    def _missing_requirement(self, draft: Draft, result: ExecutionResult) -> str | None:
-        module = result.missing_module
-        if not module or module == _TARGET:
-            return None
-        requirement = self._distribution_for(module)
-        known = requirement in draft.requirements or any(requirement in a for a in draft.attempts)
-        return None if known else requirement
-
-    def _matter(self, pair: Pair, draft: Draft, result: ExecutionResult) -> str:
+    def _user_message(self, pair: Pair, draft: Draft, result: ExecutionResult) -> str:
         limit = self._model.code_limit
         output = result.stderr[-min(_LONGEST_OUTPUT, limit) :]
         report = f"{result.outcome}: {result.error_type} {result.message[:limit]}\n{output}"
-        parts = [question_of(pair, limit), fence("program", draft.program), fence("report", report)]
-        if draft.attempts:
-            parts.append(fence("tried in vain", "\n".join(draft.attempts)))
+        parts = [
+            pair_section(pair, limit),
+            fence("program", draft.program),
+            fence("report", report),
+        ]
+        if draft.failed_fixes:
+            tried = "\n".join(fix.description for fix in draft.failed_fixes)
+            parts.append(fence("tried in vain", tried))
         return "\n".join(parts)
+
+
+def _missing_requirement(draft: Draft, result: ExecutionResult) -> str | None:
+    """Return the distribution that a run lacked, None if it was installed or tried already."""
+    module = result.missing_module
+    if not module or module == _TARGET:
+        return None
+    requirement = distribution_for(module)
+    tried = {fix.content for fix in draft.failed_fixes if fix.action == "install"}
+    return None if requirement in tried.union(draft.requirements) else requirement
 
 
 async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:
@@ -90,44 +91,51 @@ async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | N
 
 async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
     if not _REQUIREMENT.fullmatch(requirement):
-        return _in_vain(draft, f"install {requirement!r}: not the name of a distribution")
+        return _failed(draft, "install", repr(requirement), "not the name of a distribution")
     outcome = await box.install([requirement])
     if not outcome.ok:
-        return _in_vain(draft, f"install {requirement}: {outcome.message}")
+        return _failed(draft, "install", requirement, outcome.message)
     return draft.model_copy(update={"requirements": (*draft.requirements, requirement)})
 
 
 def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
-    try:
-        statements = ast.parse(lines.strip()).body
-    except (SyntaxError, ValueError):
-        statements = []
+    tree = parse_or_none(lines.strip())
+    statements = tree.body if tree else []
     if not statements or not all(isinstance(s, ast.Import | ast.ImportFrom) for s in statements):
-        return _in_vain(draft, f"add_import {lines!r}: not import statements alone")
+        return _failed(draft, "add_import", repr(lines), "not import statements alone")
     program = f"{lines.strip()}\n{draft.program}"
-    meddling = faults_of(program, code).get(Gate.LEAVES_TARGET_ALONE)
-    if meddling and Gate.LEAVES_TARGET_ALONE not in faults_of(draft.program, code):
-        return _in_vain(draft, f"add_import {lines!r}: {meddling}")
+    fault = faults_of(program, code).get(Gate.LEAVES_TARGET_ALONE)
+    if fault and Gate.LEAVES_TARGET_ALONE not in faults_of(draft.program, code):
+        return _failed(draft, "add_import", repr(lines), fault)
     return draft.model_copy(update={"program": program})
 
 
 def _replaced(program: str, draft: Draft, code: str) -> Draft:
-    """Take a repaired program over if it leaves the code, and what is demanded of it, alone."""
+    """Return the draft with a repaired program that keeps its assertions and leaves the code alone.
+
+    One that does not is a failed fix.
+    """
     faults = faults_of(program, code)
     for gate in (Gate.READABLE, Gate.LEAVES_TARGET_ALONE):
         if gate in faults:
-            return _in_vain(draft, f"replace_program: {faults[gate]}")
-    if _demands(draft) not in (None, demands_of(program)):
-        return _in_vain(draft, "replace_program: it changes what the assertions demand")
+            return _failed(draft, "replace_program", "", faults[gate])
+    if _assertions_of(draft.program) not in (None, _assertions_of(program)):
+        return _failed(draft, "replace_program", "", "it changes what the assertions demand")
     return draft.model_copy(update={"program": program})
 
 
-def _demands(draft: Draft) -> Counter[str] | None:
+def _assertions_of(program: str) -> Counter[str] | None:
+    """Return what a program asserts, None where it cannot be read."""
     try:
-        return demands_of(draft.program)
-    except (SyntaxError, ValueError, RecursionError):
-        return None  # whatever it meant to demand, nobody can read it
+        return assertions_of(program)
+    except SyntaxError:
+        return None
 
 
-def _in_vain(draft: Draft, attempt: str) -> Draft:
-    return draft.model_copy(update={"attempts": (*draft.attempts, attempt[:300])})
+def _failed(
+    draft: Draft,
+    action: Literal["install", "add_import", "replace_program"],
+    content: str,
+    problem: str,
+) -> Draft:
+    return draft.without_success(FailedFix(action=action, content=content, problem=problem))

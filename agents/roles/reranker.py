@@ -1,11 +1,10 @@
-"""The re-ranker: puts the first results of a retrieval method into a better order."""
+"""The re-ranker, which re-orders the first results of a retrieval method."""
 
 from collections.abc import Sequence
 
-from agents.evidence import Evidence
-from agents.llm.client import LanguageModel
-from agents.llm.prompt import Prompt, fence, shorten, system_text
+from agents.llm.prompt import fence, shorten
 from agents.llm.structured_output import Reply
+from agents.roles.base import Agent
 from infra.records import Code, Query
 
 
@@ -15,17 +14,17 @@ class Order(Reply):
     order: list[int]
 
 
-class Reranker:
+class Reranker(Agent[Order]):
     """Asks a language model for a permutation of a short list (Sun et al. 2023, RankGPT)."""
 
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
+    role = "reranker"
+    reply_type = Order
 
-    async def order(self, query: Query, codes: Sequence[Code], evidence: Evidence) -> list[int]:
+    async def order(self, query: Query, codes: Sequence[Code]) -> list[int]:
         """Return positions in ``codes``, the best first.
 
-        What the model repeats or invents is passed over; what it leaves out follows in the old
-        order.
+        Numbers that the model repeats or invents are skipped; those that it leaves out follow in
+        the old order.
 
         Raises:
             LanguageModelError: The model failed.
@@ -35,8 +34,6 @@ class Reranker:
             fence(f"function {number}", shorten(code.text, limit))
             for number, code in enumerate(codes, 1)
         ]
-        user = "\n".join((fence("query", query.text), *fenced))
-        prompt = Prompt(system=system_text("reranker"), user=user)
-        reply = await self._model.ask("reranker", prompt, Order, evidence)
+        reply = await self._ask("\n".join((fence("query", query.text), *fenced)))
         chosen = [number - 1 for number in reply.order if 1 <= number <= len(codes)]
         return list(dict.fromkeys([*chosen, *range(len(codes))]))

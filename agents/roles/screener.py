@@ -1,11 +1,10 @@
-"""The preliminary screener: settles what reading alone can settle."""
+"""The preliminary screener, which decides pairs that are clear from reading."""
 
 from typing import Literal
 
-from agents.evidence import Evidence
-from agents.llm.client import Model
-from agents.llm.prompt import Prompt, question_of, system_text
+from agents.llm.prompt import pair_section
 from agents.llm.structured_output import Reply
+from agents.roles.base import Agent
 from infra.records import Pair
 
 
@@ -16,14 +15,12 @@ class Screening(Reply):
     verdict: Literal["clear_match", "clear_non_match", "unclear"]
 
 
-class Screener:
-    """Tells clear pairs from those that deserve a test program (CoSQA+, Algorithm 1)."""
+class Screener(Agent[Screening]):
+    """Separates clear pairs from those that need a test program (CoSQA+, Algorithm 1)."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    role = "screener"
+    reply_type = Screening
 
-    async def screen(self, pair: Pair, evidence: Evidence) -> Screening:
+    async def screen(self, pair: Pair) -> Screening:
         """Return whether the pair is clear; ``LanguageModelError`` when the model fails."""
-        user = question_of(pair, self._model.code_limit)
-        prompt = Prompt(system=system_text("screener"), user=user)
-        return await self._model.ask("screener", prompt, Screening, evidence)
+        return await self._ask(pair_section(pair, self._model.code_limit))

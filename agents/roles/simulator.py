@@ -1,11 +1,11 @@
-"""The simulated executor of the paper's ablation: a model says what a run would have brought."""
+"""The simulated executor of the paper's ablation: a model predicts the result of a run."""
 
 from typing import Literal
 
-from agents.evidence import Draft, Evidence
-from agents.llm.client import Model
-from agents.llm.prompt import Prompt, fence, question_of, shorten, system_text
+from agents.evidence import Draft
+from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
+from agents.roles.base import Agent
 from infra.records import ExecutionResult, Pair
 
 
@@ -16,17 +16,25 @@ class Prediction(Reply):
     message: str
 
 
-class Simulator:
-    """Imagines runs (CoSQA+, Table VI, "+ simulated executor")."""
+class Simulator(Agent[Prediction]):
+    """Predicts runs (CoSQA+, Table VI, "+ simulated executor")."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    role = "simulator"
+    reply_type = Prediction
 
-    async def run(self, pair: Pair, draft: Draft, evidence: Evidence) -> ExecutionResult:
-        """Return the predicted end of a run; ``LanguageModelError`` when the model fails."""
+    async def run(self, pair: Pair, draft: Draft) -> ExecutionResult:
+        """Return the predicted result, in which nothing is counted.
+
+        Raises:
+            LanguageModelError: The model failed.
+        """
         limit = self._model.code_limit
         program = fence("program", shorten(draft.program, limit))
-        user = f"{question_of(pair, limit)}\n{program}"
-        prompt = Prompt(system=system_text("simulator"), user=user)
-        said = await self._model.ask("simulator", prompt, Prediction, evidence)
-        return ExecutionResult(outcome=said.outcome, message=said.message)
+        prediction = await self._ask(f"{pair_section(pair, limit)}\n{program}")
+        return ExecutionResult(
+            outcome=prediction.outcome,
+            message=prediction.message,
+            tests_run=None,
+            asserts_executed=None,
+            target_calls=None,
+        )

@@ -1,1 +1,114 @@
-"""Programming languages: what the rest of the project asks about source code."""
+"""Programming languages: what collecting, filtering, test programs and mutation ask of one.
+
+To add a language, add one file here (or a folder, named like the language) with a subclass of
+``Language`` that is decorated with ``@languages.register("name")``. A conformance test checks it as
+soon as it exists.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Protocol
+
+from infra.records import Record
+from infra.registry import Registry
+
+
+class Function(Protocol):
+    """A function where it stands in a file."""
+
+    @property
+    def name(self) -> str:
+        """Its name, qualified by those of the classes around it."""
+        ...
+
+    @property
+    def first_line(self) -> int:
+        """Number of its first line, decorators or annotations included, counted from 1."""
+        ...
+
+    @property
+    def last_line(self) -> int:
+        """Number of its last line."""
+        ...
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters, without the object or class that a method is bound to."""
+        ...
+
+    @property
+    def returns_value(self) -> bool:
+        """Whether it has a return statement with a value."""
+        ...
+
+    @property
+    def documentation(self) -> str:
+        """What documents it, without marks of comments; "" where there is nothing."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The source, moved to the left margin."""
+        ...
+
+    @property
+    def text_without_documentation(self) -> str:
+        """The source without its documentation."""
+        ...
+
+
+class Mutant(Record):
+    """The code under test with one mistake.
+
+    Attributes:
+        kind: The mutation operator.
+        line: Where, counted from 1.
+        change: The mistake as ``before → after``, for people and for the writer of tests.
+        code: The whole mutated source.
+    """
+
+    kind: str
+    line: int
+    change: str
+    code: str
+
+
+class Language(ABC):
+    """Source code of one language; nothing is imported and nothing runs.
+
+    A language whose programs are only searched, not executed, needs the two abstract methods alone.
+
+    Attributes:
+        name: Its registered name.
+        suffixes: The endings of its files' names, dots included.
+    """
+
+    name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def functions_of(self, text: str) -> Sequence[Function]:
+        """Return the functions and methods of a file, in their order.
+
+        Raises:
+            SyntaxError: The text cannot be parsed.
+        """
+
+    @abstractmethod
+    def signature_of(self, code: str) -> str:
+        """Return the headers of a piece of code's functions and classes, "" where there is none."""
+
+    def scaffolded(self, code: str) -> str:
+        """Return code with the imports and stubs that it lacks to be run on its own."""
+        return code
+
+    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:  # noqa: ARG002 - by default
+        """Return at most ``limit`` mutants that behave differently only where a test looks."""
+        return ()
+
+    def strong_mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:  # noqa: ARG002
+        """Return at most ``limit`` further mutants, which nearly any test would notice."""
+        return ()
+
+
+languages: Registry[Callable[[], Language]] = Registry("language", "infra.languages")

@@ -10,7 +10,7 @@ from statistics import fmean
 from threading import Lock
 from typing import Any
 
-from agents.evidence import Standing, standing_of
+from agents.evidence import was_executed
 from infra.records import Annotation, Execution, LanguageModelCall, Record
 from infra.settings import Configuration, Settings
 from infra.store import Database, annotations, open_database
@@ -153,7 +153,7 @@ def score_of(name: str, truth: Sequence[TruePair], made: Sequence[Annotation]) -
 
 
 def _ran(run: Execution) -> bool:
-    return standing_of(run.result) is not Standing.NOT_EXECUTED
+    return was_executed(run.result)
 
 
 def _tokens(call: LanguageModelCall) -> float | None:

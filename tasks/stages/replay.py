@@ -1,37 +1,36 @@
-"""``cosqa annotate --replay``: all labels derived again from what is stored, and compared.
+"""Replay of all labels from the stored calls and executions, compared with the stored labels.
 
-No model, no engine and no network take part, whatever the settings say: the recipe of each label
-stands in the store, and so does everything that was said and run for it.
+No model, no engine and no network take part, whatever the settings say: the store holds the recipe
+of each label, and every reply and run behind it.
 """
 
 import asyncio
 from collections.abc import Iterator, Sequence
 
-from agents.committee.recipe import ALGORITHM
+from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.replay import replayed
 from infra.errors import ReplayError
 from infra.identity import digest_of
 from infra.records import Annotation, Pair, Record
 from infra.settings import Settings
 from infra.store import Database, annotations
-from sandbox.packages.resolve import distribution_for
 
-_AT_ONCE = 1_000
+_BATCH = 1_000
 _SHOWN = 5
 
 Row = tuple[str, str, str, int | None, str]
 
 
 class Replay(Record):
-    """What became of a recipe's labels.
+    """The outcome for a recipe's labels.
 
     Attributes:
         recipe_id: The recipe.
-        model: Whose replies they are.
+        model: The model that gave the replies.
         pairs: How many were derived again.
-        digest: Names all of them: query, code, status, label and grade, in the order of their ids.
-        without_text: How many were not, since the store has no text of their query or code.
-        made_by: The algorithm that made them, where it is another one: only that can derive them.
+        digest: Of query, code, status, label and grade of all of them, in the order of their ids.
+        without_text: How many were not, since the store lacks the text of their query or code.
+        made_by: The algorithm that made them, where it is another one, which alone can derive them.
     """
 
     recipe_id: str
@@ -47,15 +46,15 @@ def replay(database: Database, settings: Settings) -> Iterator[Replay]:
 
     Args:
         database: The store.
-        settings: What a recipe does not say, such as paths.
+        settings: What is no part of a recipe, such as paths.
 
     Raises:
-        ReplayError: A label that is derived is not the one that is stored.
+        ReplayError: A derived label differs from the stored one.
     """
     for recipe_id in annotations.recipe_ids(database):
         recipe = annotations.load_recipe(database, recipe_id)
         chosen = _settings_of(recipe, settings)
-        if recipe["algorithm"] != ALGORITHM:
+        if recipe["algorithm"] != CONFIGURATIONS[chosen.annotation.configuration].algorithm:
             made_by = str(recipe["algorithm"])
             yield Replay(recipe_id=recipe_id, model=chosen.llm.model, made_by=made_by)
             continue
@@ -92,8 +91,8 @@ def _batches(
     database: Database, recipe_id: str
 ) -> Iterator[tuple[Sequence[Pair], Sequence[Annotation]]]:
     keys = sorted(annotations.finished_pairs(database, recipe_id))
-    for start in range(0, len(keys), _AT_ONCE):
-        pairs = annotations.load_pairs(database, keys[start : start + _AT_ONCE])
+    for start in range(0, len(keys), _BATCH):
+        pairs = annotations.load_pairs(database, keys[start : start + _BATCH])
         held = [(pair.query.query_id, pair.code.code_id) for pair in pairs]
         yield pairs, annotations.load_annotations(database, recipe_id, held)
 
@@ -102,7 +101,7 @@ async def _derive(
     pairs: Sequence[Pair], made: Sequence[Annotation], settings: Settings
 ) -> list[Annotation]:
     return [
-        await replayed(pair, annotation, settings, distribution_for)
+        await replayed(pair, annotation, settings)
         for pair, annotation in zip(pairs, made, strict=True)
     ]
 
@@ -119,7 +118,7 @@ def _compare(recipe_id: str, stored: Sequence[Row], derived: Sequence[Row]) -> N
             for old, new in differing[:_SHOWN]
         )
         raise ReplayError(
-            f"{len(differing):,} of {len(stored):,} labels of recipe {recipe_id} are derived "
-            f"otherwise than they are stored:\n{shown}\nThe store or the algorithm was changed "
+            f"{len(differing):,} of {len(stored):,} labels of recipe {recipe_id} differ from the "
+            f"stored ones when derived again:\n{shown}\nThe store or the algorithm was changed "
             "since they were made: annotate again, or replay with the version that made them"
         )

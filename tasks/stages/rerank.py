@@ -14,7 +14,6 @@ import numpy.typing as npt
 from prefect.logging import get_logger
 
 from agents import Endpoint, Reranker, build_model
-from agents.evidence import Evidence
 from infra.errors import LanguageModelError, PromptDeclinedError, UnreadableReplyError
 from infra.records import Code, Query
 from infra.settings import Settings
@@ -67,7 +66,7 @@ async def _orders(
     async def work() -> None:
         for number, (query, codes) in waiting:
             with suppress(UnreadableReplyError, PromptDeclinedError):
-                found[number] = await agent.order(query, codes, Evidence())
+                found[number] = await agent.order(query, codes)
 
     try:
         async with asyncio.TaskGroup() as group:

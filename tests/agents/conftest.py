@@ -9,13 +9,13 @@ import pytest
 from pydantic import SecretStr
 
 from agents import Committee, build_committee
-from agents.evidence import Evidence
-from agents.llm.cache import ReplyStore
+from agents.committee.trace import TracedModel
+from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel
 from agents.llm.endpoint import Endpoint
-from agents.llm.rate_limit import Ledger
+from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
-from infra.records import Code, Pair, Query
+from infra.records import Code, LanguageModelCall, Pair, Query
 from infra.settings import (
     AnnotationSettings,
     Configuration,
@@ -27,6 +27,8 @@ from sandbox.base import Sandbox
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 QUICK: dict[str, Any] = {"model": "openai/scripted", "max_backoff_s": 0.05, "max_retries": 2}
+
+Screen = Callable[[LanguageModel, list[LanguageModelCall]], Awaitable[str]]
 
 CLEAR = {"reply": {"reason": "it reverses", "verdict": "clear_match"}}
 
@@ -73,8 +75,8 @@ class Bench:
         llm = LanguageModelSettings(**{**QUICK, **settings})
         model = LanguageModel(
             llm,
-            ReplyStore(self.folder / "replies"),
-            Ledger(self.folder / "ledgers", llm),
+            ReplyCache(self.folder / "replies"),
+            SharedLimiter(self.folder / "ledgers", llm),
             endpoint or self.endpoint,
         )
         self._stack.push_async_callback(model.close)
@@ -93,10 +95,7 @@ class Bench:
             store=StoreSettings(folder=self.folder),
             annotation=AnnotationSettings(max_try_time=rounds, configuration=configuration),
         )
-        names = {"yaml": "PyYAML"}
-        committee = build_committee(
-            everything, "recipe", sandbox, lambda name: names.get(name, name), self.endpoint
-        )
+        committee = build_committee(everything, "recipe", sandbox, self.endpoint)
         self._stack.push_async_callback(committee.close)
         return committee
 
@@ -108,10 +107,10 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
 
 
 @pytest.fixture
-def screen(pair: Pair) -> Callable[[LanguageModel, Evidence], Awaitable[str]]:
-    """Ask as the screener, and return the verdict."""
+def screen(pair: Pair) -> Screen:
+    """Ask as the screener, add the calls to a list, and return the verdict."""
 
-    async def ask(model: LanguageModel, evidence: Evidence) -> str:
-        return (await Screener(model).screen(pair, evidence)).verdict
+    async def ask(model: LanguageModel, calls: list[LanguageModelCall]) -> str:
+        return (await Screener(TracedModel(model, calls)).screen(pair)).verdict
 
     return ask

@@ -59,7 +59,7 @@ def committee_for(base_url: str, folder: Path, sandbox: Sandbox) -> Committee:
         store=StoreSettings(folder=folder),
     )
     endpoint = Endpoint(base_url=base_url, api_key=SecretStr(KEY))
-    return build_committee(settings, "recipe", sandbox, str, endpoint)
+    return build_committee(settings, "recipe", sandbox, endpoint)
 
 
 async def judge(base_url: str, folder: Path, number: int, at_once: int) -> None:

@@ -17,9 +17,9 @@ from statistics import fmean, median, quantiles
 from typing import NamedTuple
 
 from agents.evidence import Draft
-from agents.gates.mutation import mutants_of
-from agents.gates.validator import Gatekeeper
-from infra.languages.python.mutation_operators import Kind
+from agents.gates.validator import OracleValidator
+from infra.languages.python import Python
+from infra.languages.python.mutation import mutants_of
 from infra.languages.python.scaffolding import scaffolded
 from infra.records import Code, OracleReport, Outcome, Pair, Query
 from infra.settings import GateSettings, SandboxSettings
@@ -49,7 +49,7 @@ async def timed(item: Scripted, sandbox: Sandbox) -> Timed:
         started = time.perf_counter()
         result = await box.run(draft.program)
         ran = time.perf_counter()
-        report = await Gatekeeper(GATES).inspect(item.pair, draft, result, box)
+        report = await OracleValidator(GATES, Python()).validate(item.pair, draft, result, box)
         return Timed(ran - started, time.perf_counter() - ran, report)
 
 
@@ -71,7 +71,7 @@ async def bench_programs(sandbox: Sandbox) -> None:
 class Examined(NamedTuple):
     """A function with a good test of it: its mutants, as (kind, behaves differently), and gates."""
 
-    mutants: list[tuple[Kind, bool]]
+    mutants: list[tuple[str, bool]]
     gates_s: float
     report: OracleReport
 
@@ -82,9 +82,9 @@ async def examined(code: Code, usual: Behaviour, sandbox: Sandbox) -> Examined:
     async with sandbox.box(scaffolded(code.text)) as box:
         result = await box.run(draft.program)
         started = time.perf_counter()
-        report = await Gatekeeper(GATES).inspect(pair, draft, result, box)
+        report = await OracleValidator(GATES, Python()).validate(pair, draft, result, box)
         gates_s = time.perf_counter() - started
-        mutants: list[tuple[Kind, bool]] = []
+        mutants: list[tuple[str, bool]] = []
         for mutant in mutants_of(code.text, GATES.mutants):
             found = await behaviour(box, mutant.code)
             same = isinstance(found, Behaviour) and found.digest == usual.digest
@@ -125,7 +125,7 @@ def _print_mutants(found: list[Examined]) -> None:
 
 def _ends_of_different(item: Examined) -> list[Outcome]:
     """Return how the test ended on each mutant that behaves differently."""
-    tried = zip(item.report.trials, item.mutants, strict=False)  # crude mutants come after these
+    tried = zip(item.report.trials, item.mutants, strict=False)  # strong mutants come after these
     return [trial.outcome for trial, (_, differs) in tried if differs]
 
 

@@ -54,7 +54,7 @@ async def sizes_by_role(scripted: list[Scripted], configuration: Configuration) 
         )
         endpoint = Endpoint(base_url=server.base_url, api_key=SecretStr(KEY))
         sandbox = as_the_labels_say(scripted)
-        committee = build_committee(settings, "bench", sandbox, str, endpoint)
+        committee = build_committee(settings, "bench", sandbox, endpoint)
         for item in scripted:
             asked = len(server.calls)
             made = await committee.judge(item.pair)

@@ -7,10 +7,10 @@ from infra.records import (
     ExecutionResult,
     Label,
     LanguageModelCall,
+    MutantRun,
     OracleReport,
     Query,
     SourceInfo,
-    Trial,
 )
 from tasks.benchmarks import Benchmark, Undecided
 
@@ -85,7 +85,8 @@ def _evidence(demo: bool) -> Annotation:
     )
     result = ExecutionResult(outcome="passed", stdout="ok", tests_run=1, asserts_executed=2)
     oracle = OracleReport(
-        faults={"kills_mutants": "only 0 of 1"}, trials=(Trial(change="1 → 2", outcome="passed"),)
+        faults={"kills_mutants": "only 0 of 1"},
+        trials=(MutantRun(change="1 → 2", outcome="passed"),),
     )
     run = Execution(
         round=0, program="assert True", requirements=("numpy",), result=result, oracle=oracle

@@ -8,7 +8,8 @@ its steps one after the other for each pair, the last one for ever after:
         {"reply": {"reason": "…", "verdict": "unclear"}}]}]
 
 A step is ``reply`` (an object, sent in the form that was asked for), ``text`` (sent as it is) or
-``status`` (an HTTP error, with ``message`` and ``retry_after``); ``delay_s`` may stand beside each.
+``status`` (an HTTP error, with ``message`` and ``retry_after``); ``delay_s`` may stand beside each,
+and ``usage`` (the token counts to report) beside a reply.
 
 ``python -m tests.fakes.llm_server --script rules.json --log calls.jsonl`` prints its address.
 """
@@ -147,7 +148,7 @@ class ScriptedServer:
         await asyncio.sleep(step.get("delay_s", 0))
         if "status" in step:
             return _failure(step)
-        return _http(HTTPStatus.OK, _completion(request, _text(step, request)))
+        return _http(HTTPStatus.OK, _completion(request, _text(step, request), step.get("usage")))
 
 
 def _read_head(head: bytes) -> tuple[str, dict[str, str]]:
@@ -178,7 +179,9 @@ def _text(step: Mapping[str, Any], request: Mapping[str, Any]) -> str:
     return "\n".join(f"=== {field} ===\n{value}" for field, value in step["reply"].items())
 
 
-def _completion(request: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _completion(
+    request: Mapping[str, Any], text: str, usage: Mapping[str, Any] | None
+) -> dict[str, Any]:
     asked = sum(len(message["content"].split()) for message in request["messages"])
     said = len(text.split())
     message = {"role": "assistant", "content": text}
@@ -188,7 +191,8 @@ def _completion(request: Mapping[str, Any], text: str) -> dict[str, Any]:
         "created": 0,
         "model": request["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {
+        "usage": usage
+        or {
             "prompt_tokens": asked,
             "completion_tokens": said,
             "total_tokens": asked + said,

@@ -1,1 +1,34 @@
 """Python source code by its syntax tree; nothing is imported and nothing runs."""
+
+from collections.abc import Sequence
+
+from infra.languages import Language, Mutant, languages
+from infra.languages.python import functions, mutation, scaffolding, signature
+
+
+@languages.register("python")
+class Python(Language):
+    """Python 3, as this interpreter reads it."""
+
+    name = "python"
+    suffixes = (".py",)
+
+    def functions_of(self, text: str) -> Sequence[functions.Function]:
+        """Return a file's top-level functions and the methods of its classes."""
+        return functions.functions_of(text)
+
+    def signature_of(self, code: str) -> str:
+        """Return the headers of functions and classes."""
+        return signature.signature_of(code)
+
+    def scaffolded(self, code: str) -> str:
+        """Return code with the imports and stubs that it lacks."""
+        return scaffolding.scaffolded(code)
+
+    def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
+        """Return mutants with one small mistake each."""
+        return mutation.mutants_of(code, limit)
+
+    def strong_mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
+        """Return mutants with one gross mistake each."""
+        return mutation.strong_mutants_of(code, limit)

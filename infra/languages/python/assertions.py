@@ -1,8 +1,10 @@
-"""The assertions of a test program: what they demand, and whether that is anything at all."""
+"""The assertions of a test program: what they assert, and whether that is too weak."""
 
 import ast
 from collections import Counter
 from collections.abc import Iterator
+
+from infra.languages.python.syntax import parse
 
 _WEAK_TESTS = {"isinstance", "issubclass", "callable", "hasattr"}
 _WEAK_METHODS = {"assertIsNotNone", "assertIsInstance"}
@@ -13,33 +15,37 @@ _TRUTH_METHODS = {"assertTrue", "assertFalse"}
 def assertions_in(tree: ast.AST) -> Iterator[ast.Assert | ast.Call]:
     """Yield assert statements and calls of methods named ``assert…``."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assert) or _method(node).startswith("assert"):
-            assert isinstance(node, ast.Assert | ast.Call)  # noqa: S101 - tells mypy
+        if isinstance(node, ast.Assert) or (
+            isinstance(node, ast.Call) and _method(node).startswith("assert")
+        ):
             yield node
 
 
-def demands_of(program: str) -> Counter[str]:
-    """Return what a program asserts, each as text with how often it stands there.
+def assertions_of(program: str) -> Counter[str]:
+    """Return what a program asserts, as text, with the number of times.
 
     Raises:
-        SyntaxError: The program is no Python.
+        SyntaxError: The program is no Python, or nested too deeply.
     """
-    return Counter(
-        ast.unparse(found.test if isinstance(found, ast.Assert) else found)
-        for found in assertions_in(ast.parse(program))
-    )
+    assertions = assertions_in(parse(program))
+    try:
+        return Counter(
+            ast.unparse(item.test if isinstance(item, ast.Assert) else item) for item in assertions
+        )
+    except RecursionError as error:
+        raise SyntaxError(str(error)) from None
 
 
 def is_weak(assertion: ast.Assert | ast.Call) -> bool:
     """Return whether hardly any wrong result would fail the assertion.
 
-    Weak are tautologies, and demands of a type or of anything but None.
+    Weak are tautologies, and assertions of a type or of anything but None.
     """
     if isinstance(assertion, ast.Assert):
         return _is_weak_test(assertion.test)
     method, arguments = _method(assertion), assertion.args
     if method in _COMPARING_METHODS and len(arguments) >= 2:
-        return _says_nothing(ast.Compare(arguments[0], [ast.Eq()], [arguments[1]]))
+        return _is_tautology(ast.Compare(arguments[0], [ast.Eq()], [arguments[1]]))
     if method in _TRUTH_METHODS and arguments:
         return _is_weak_test(arguments[0])
     return method in _WEAK_METHODS
@@ -52,12 +58,12 @@ def _is_weak_test(test: ast.expr) -> bool:
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
         return test.func.id in _WEAK_TESTS
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        return _says_nothing(test) or _is_about_type(test) or _is_about_length(test)
+        return _is_tautology(test) or _is_about_type(test) or _is_about_length(test)
     return _is_constant(test)
 
 
-def _says_nothing(test: ast.Compare) -> bool:
-    """Tell ``x == x``, ``1 == 1`` and ``x is not None``."""
+def _is_tautology(test: ast.Compare) -> bool:
+    """Return whether it is like ``x == x``, ``1 == 1`` or ``x is not None``."""
     left, operator, right = test.left, test.ops[0], test.comparators[0]
     if isinstance(operator, ast.IsNot | ast.NotEq) and _is_none(right):
         return True
@@ -75,7 +81,7 @@ def _is_about_length(test: ast.Compare) -> bool:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    """Tell an expression without any name: its value is known before the code is called."""
+    """Return whether an expression has no name: its value does not depend on the code."""
     return not any(isinstance(part, ast.Name) for part in ast.walk(node))
 
 

@@ -1,28 +1,15 @@
-"""Functions of a Python file by its syntax tree; nothing is imported and nothing runs."""
+"""The functions of a Python file, by its syntax tree."""
 
 import ast
 import io
 import tokenize
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+from infra.languages.python.syntax import FunctionNode, parse
 
-
-def parse(text: str) -> ast.Module:
-    """Return the syntax tree of a text.
-
-    Raises:
-        SyntaxError: The text is not Python as this interpreter reads it.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes are the corpus's own affair
-            return ast.parse(text)
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(str(error) or "nested too deeply") from None
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
@@ -60,12 +47,17 @@ class Function:
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters, without the object or class that a method is bound to."""
-        given = self.node.args
-        positional = [*given.posonlyargs, *given.args]
+        arguments = self.node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
         if self.in_class and not self._is_static():
             positional = positional[1:]
-        every = [*positional, given.vararg, *given.kwonlyargs, given.kwarg]
-        return tuple(parameter.arg for parameter in every if parameter is not None)
+        parameters = [*positional, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+        return tuple(parameter.arg for parameter in parameters if parameter is not None)
+
+    @property
+    def returns_value(self) -> bool:
+        """Whether a ``return`` of its own, not of a function inside it, has a value but None."""
+        return any(map(_gives_value, _own_statements(self.node.body)))
 
     @cached_property
     def text(self) -> str:
@@ -130,6 +122,24 @@ class Function:
         return any(isinstance(node, ast.Name) and node.id == "staticmethod" for node in decorators)
 
 
+def _gives_value(statement: ast.AST) -> bool:
+    if not isinstance(statement, ast.Return) or statement.value is None:
+        return False
+    return not (isinstance(statement.value, ast.Constant) and statement.value.value is None)
+
+
+def _own_statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Yield the statements of a function, without those of functions and classes inside it."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            waiting.extend(
+                child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)
+            )
+
+
 def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
@@ -137,8 +147,8 @@ def _end(node: ast.stmt) -> int:
 def functions_of(text: str) -> list[Function]:
     """Return a file's top-level functions and the methods of its classes, in their order.
 
-    Functions within functions belong to their surroundings and are not listed. Those that stand
-    under ``if``, ``try`` or ``with`` at module or class level are.
+    Functions within functions are part of them and not listed. Those under ``if``, ``try``
+    or ``with`` at module or class level are.
 
     Raises:
         SyntaxError: The text is not Python.

@@ -1,4 +1,4 @@
-"""What the names in a program stand for, as far as its imports tell."""
+"""The dotted names that expressions of a program stand for, by its imports."""
 
 import ast
 

@@ -1,7 +1,7 @@
-"""Small mistakes in programs: for a node of a syntax tree, what a slip would put in its place.
+"""Mutation operators: for a node of a syntax tree, the nodes that a mistake would put in its place.
 
-To add a kind of mistake, add a function from a node to its replacements to ``SLIPS``, or to
-``BLUNDERS`` if nearly any test would notice it.
+To add an operator, add a function from a node to its replacements to ``OPERATORS``, or to
+``STRONG_OPERATORS`` if nearly any test would notice it.
 """
 
 import ast
@@ -14,7 +14,7 @@ Kind = Literal[
 ]  # fmt: skip
 Replacements = Iterator[ast.AST]
 
-_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+_ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.FloorDiv,
@@ -42,19 +42,19 @@ _CONDITIONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
-_PAIRS = (
+_OPPOSITE_NAMES = (
     ("min", "max"), ("any", "all"), ("lower", "upper"), ("startswith", "endswith"),
     ("lstrip", "rstrip"), ("find", "rfind"), ("floor", "ceil"),
     ("union", "intersection"), ("keys", "values"), ("append", "extend"), ("search", "match"),
 )  # fmt: skip
 _TYPED = {"isinstance", "issubclass", "hasattr", "getattr", "setattr", "map", "filter"}
-_OPPOSITES = {**dict(_PAIRS), **{second: first for first, second in _PAIRS}}
+_OPPOSITES = {**dict(_OPPOSITE_NAMES), **{second: first for first, second in _OPPOSITE_NAMES}}
 
 
 def _operator(node: ast.AST) -> Replacements:
-    if isinstance(node, ast.BinOp) and (other := _OPERATORS.get(type(node.op))):
+    if isinstance(node, ast.BinOp) and (other := _ARITHMETIC.get(type(node.op))):
         yield ast.BinOp(node.left, other(), node.right)
-    elif isinstance(node, ast.AugAssign) and (other := _OPERATORS.get(type(node.op))):
+    elif isinstance(node, ast.AugAssign) and (other := _ARITHMETIC.get(type(node.op))):
         yield ast.AugAssign(node.target, other(), node.value)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         yield node.operand
@@ -99,7 +99,7 @@ def _condition(node: ast.AST) -> Replacements:
 
 def _return(node: ast.AST) -> Replacements:
     if not isinstance(node, ast.Return) or node.value is None or _is_equation(node.value):
-        return  # the opposite of an equation is a mistaken condition already
+        return  # the operator of conditions negates an equation already
     is_truth = isinstance(node.value, ast.Compare | ast.BoolOp | ast.UnaryOp)
     yield ast.Return(_negated(node.value) if is_truth else ast.Constant(None))
 
@@ -165,7 +165,7 @@ def _element(node: ast.AST) -> Replacements:
 
 
 def _loop(node: ast.AST) -> Replacements:
-    """Make one turn only."""
+    """Run a loop once only."""
     if isinstance(node, ast.While):
         yield ast.If(node.test, node.body, node.orelse)
     elif isinstance(node, ast.For):
@@ -180,7 +180,7 @@ def _first_of(items: ast.expr) -> ast.expr:
 
 
 def _answer(node: ast.AST) -> Replacements:
-    """Answer a plain value, one that is true: that there is an answer must not be enough."""
+    """Return a plain value, one that is true: that there is a result must not be enough."""
     if isinstance(node, ast.Pass) or (isinstance(node, ast.Return) and node.value is not None):
         yield ast.Return(ast.Constant("X"))
         yield ast.Return(ast.Constant(2))  # 1 would be equal to True
@@ -190,7 +190,7 @@ def _answer(node: ast.AST) -> Replacements:
 
 
 def _value(node: ast.AST) -> Replacements:
-    """Assign or pass None in place of what is worked out."""
+    """Assign or pass None in place of a computed value."""
     nothing = ast.Constant(None)
     if isinstance(node, ast.Assign):
         yield ast.Assign(node.targets, nothing, node.type_comment)
@@ -199,14 +199,14 @@ def _value(node: ast.AST) -> Replacements:
 
 
 def _access(node: ast.AST) -> Replacements:
-    """Take the whole where a part of it is wanted."""
+    """Take the whole in place of an attribute or item of it."""
     if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load):
         yield node.value
 
 
-Mistakes = Mapping[Kind, Callable[[ast.AST], Replacements]]
+Operators = Mapping[Kind, Callable[[ast.AST], Replacements]]
 
-SLIPS: Mistakes = {
+OPERATORS: Operators = {
     "operator": _operator,
     "boundary": _boundary,
     "condition": _condition,
@@ -218,7 +218,7 @@ SLIPS: Mistakes = {
     "element": _element,
     "argument": _argument,
 }
-BLUNDERS: Mistakes = {"answer": _answer, "value": _value, "access": _access}
+STRONG_OPERATORS: Operators = {"answer": _answer, "value": _value, "access": _access}
 
 
 def _negated(test: ast.expr) -> ast.expr:

@@ -1,17 +1,18 @@
-"""What a function torn out of its file lacks, put around it without a model.
+"""Imports and stubs that an isolated function needs to be run, added without a model.
 
 Of CoSQA's functions about a fifth run once their imports are there, and a third are methods without
 their class. The function itself stays as it is. A line of imports and shims comes before it, for
-names that it uses and binds nowhere; annotations, which name types that may be anywhere, are left
-unevaluated. After a method comes a class of objects to call it with: they have the method and what
-a test gives them, and nothing else, so that no result is made up.
+names that it uses and binds nowhere; annotations, which name types of other files, are left
+unevaluated. After a method comes a class of objects to call it with: they have the method and the
+attributes that a test gives them, and nothing else, so that no result is made up.
 """
 
 import ast
 import builtins
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
+
+from infra.languages.python.syntax import FunctionNode, parse_or_none
 
 _SHIMS = {
     "xrange": "xrange = range",
@@ -45,24 +46,20 @@ from types import SimpleNamespace
 class {DUMMY}(SimpleNamespace):
     __eq__, __hash__ = object.__eq__, object.__hash__"""
 _RECEIVERS = {"self", "cls"}
-_OWN_NAMES = {"datetime", "copy", "time", "pprint", "glob"}  # modules with a member of that name
+_OWN_NAMES = {"datetime", "copy", "time", "pprint", "glob"}  # of modules with a member of that name
 _METHODS = {"now", "strptime", "utcnow", "combine", "fromtimestamp"}  # of datetime.datetime
-Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def scaffolded(code: str) -> str:
-    """Return the code with what it lacks around it, as far as anything is known of it.
+    """Return the code with known imports and stubs that it lacks.
 
-    Of a method that stands in no class, the module has a class ``DummySelf`` that takes attributes
+    For a method without its class, the module gets a class ``DummySelf`` that takes attributes
     by name: ``f(DummySelf(y=2), 3)`` or ``DummySelf(y=2).f(3)``.
 
     Code that is no Python 3 is returned as it is.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the code under test, which is not ours to mend
-            tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_or_none(code)
+    if tree is None:
         return code
     known = set(_bound(tree)) | set(dir(builtins))
     lazy = [_LAZY] if _names_in(_annotations(tree)) - known else []
@@ -76,13 +73,13 @@ def _dummy(tree: ast.Module) -> str:
 
     Names that Python itself calls are not bound: a dummy is made and read in the usual way.
     """
-    functions = (node for node in tree.body if isinstance(node, Function))
+    functions = (node for node in tree.body if isinstance(node, FunctionNode))
     methods = [node.name for node in functions if _is_method(node)]
     bound = (f"\n{DUMMY}.{name} = {name}" for name in methods if not name.endswith("__"))
     return "".join((_DUMMY_CLASS, *bound, "\n")) if methods else ""
 
 
-def _is_method(node: Function) -> bool:
+def _is_method(node: FunctionNode) -> bool:
     first = [*node.args.posonlyargs, *node.args.args][:1]
     return any(argument.arg in _RECEIVERS for argument in first)
 
@@ -93,7 +90,7 @@ def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
-        if isinstance(node, Function) and node.returns:
+        if isinstance(node, FunctionNode) and node.returns:
             yield node.returns
         elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
             yield node.annotation
@@ -113,7 +110,7 @@ def _bound(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             yield node.id
-        elif isinstance(node, Function | ast.ClassDef):
+        elif isinstance(node, FunctionNode | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.arg):
             yield node.arg

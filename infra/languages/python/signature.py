@@ -1,14 +1,15 @@
-"""What can be called in a piece of code, without how it is done."""
+"""Signatures of the functions and classes in a piece of code, without their bodies."""
 
 import ast
 import re
-import warnings
+
+from infra.languages.python.syntax import parse
 
 _HEADER = re.compile(r"(?ms)^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(.*?\)[^:\n]*:")
 
 
 class _Hollow(ast.NodeTransformer):
-    """Empties functions; what stands beside them in modules goes, imports stay."""
+    """Empties functions and removes what is neither a function nor a class."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         node.body = [self.visit(item) for item in node.body if isinstance(item, _SHOWN)]
@@ -37,9 +38,7 @@ def signature_of(code: str) -> str:
     Of code that is no Python 3 the first header's own text is returned.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.unparse(_Hollow().visit(ast.parse(code)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.unparse(_Hollow().visit(parse(code)))
+    except (SyntaxError, RecursionError):  # the latter of defaults that are nested deeply
         header = _HEADER.search(code)
         return header[0] if header else ""

@@ -12,8 +12,8 @@ from itertools import count
 
 from prefect.artifacts import create_markdown_artifact
 
-from agents.gates.mutation import mutants_of
 from infra.errors import CanaryError
+from infra.languages.python.mutation import mutants_of
 from infra.markdown import markdown_table
 from infra.records import Annotation, Code, Pair, Query, Record
 from infra.settings import Settings

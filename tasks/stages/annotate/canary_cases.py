@@ -13,7 +13,7 @@ class KnownAnswer(NamedTuple):
     Attributes:
         query: What somebody might type.
         code: A function that answers it beyond doubt.
-        change: The mutant of `agents.gates.mutation` that answers it no more.
+        change: The mutant of `infra.languages.python.mutation` that answers it no more.
         example: An expression that is true of the function and false of the mutant.
     """
 

@@ -6,7 +6,7 @@ from prefect import task
 from prefect.logging import get_run_logger
 
 from agents import recipe_of
-from agents.committee.configurations import PLANS
+from agents.committee.configurations import CONFIGURATIONS
 from infra.batches import batched
 from infra.identity import digest_of
 from infra.records import Pair, Record
@@ -51,7 +51,7 @@ def recipe_identity(settings: Settings) -> tuple[str, dict[str, object]]:
         finally:
             await sandbox.close()
 
-    runs = PLANS[settings.annotation.configuration].runs == "box"
+    runs = CONFIGURATIONS[settings.annotation.configuration].executor == "box"
     recipe = recipe_of(settings, asyncio.run(describe()) if runs else "")
     return digest_of(recipe), recipe
 

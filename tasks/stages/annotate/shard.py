@@ -11,7 +11,6 @@ from infra.errors import BudgetExhaustedError, LanguageModelError, ModelUnavaila
 from infra.records import Annotation, Pair
 from infra.settings import Settings
 from sandbox.backends import make_sandbox
-from sandbox.packages.resolve import distribution_for
 from tasks.runtime.mailbox import Outbox, Recipient
 
 _worker_loop = asyncio.Runner()  # one loop for the life of a worker's process
@@ -68,7 +67,7 @@ async def judge_all(
         BudgetExhaustedError: What may be spent on the model is spent.
     """
     sandbox = make_sandbox(settings.sandbox)
-    committee = build_committee(settings, recipe_id, sandbox, distribution_for, endpoint)
+    committee = build_committee(settings, recipe_id, sandbox, endpoint)
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     queue = iter(pairs)
     stopped: list[BudgetExhaustedError] = []

@@ -1,15 +1,18 @@
+"""Laws of the recipe, and of the table of configurations that it is made from."""
+
 import json
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import SecretStr
 
 from agents import prompt_versions, recipe_of
-from agents.committee.configurations import PLANS
+from agents.committee.configurations import CONFIGURATIONS
 from infra.identity import digest_of
 from infra.settings import (
     EMBEDDED_MODEL,
     AnnotationSettings,
+    Configuration,
     GateSettings,
     LanguageModelSettings,
     SandboxSettings,
@@ -61,10 +64,10 @@ def test_what_cannot_change_a_label_leaves_the_recipe_alone(sections: dict[str, 
 
 
 def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
-    roles = sorted({role for plan in PLANS.values() for role in plan.roles})
-    versions = prompt_versions(roles)
-    assert sorted(versions) == roles
-    assert len(set(versions.values())) == len(roles) == 7
+    agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
+    versions = prompt_versions(agents)
+    assert set(versions) == {agent.role for agent in agents}
+    assert len(set(versions.values())) == len(agents) == 7
 
 
 def test_the_embedded_model_is_named_by_its_file() -> None:
@@ -84,3 +87,28 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
     assert identity("box 1", annotation=single) == identity(
         "box 2", annotation=single, sandbox=limits
     )
+
+
+DIGESTS = {  # of labels that exist: another digest makes them stale
+    "single": "2d4b73ef5b027b60a387",
+    "arbiter": "f85b7dd888ed3d214048",
+    "writer": "791f5ea38729b03f04ce",
+    "executor": "c477ac33d289cc872fc6",
+    "paper": "4d864a44e69400b7ad4c",
+    "gated": "4aa9ed945fd1fd3e2254",
+}
+
+
+@pytest.mark.parametrize("configuration", DIGESTS)
+def test_the_recipes_of_existing_labels_stay_what_they_were(configuration: Any) -> None:
+    annotation = AnnotationSettings(configuration=configuration)
+    llm = LanguageModelSettings(model="openai/gpt-4o-mini")
+    assert identity(llm=llm, annotation=annotation) == DIGESTS[configuration]
+
+
+def test_the_recipe_of_the_embedded_model_stays_what_it_was() -> None:
+    assert identity() == "21416ba44581cd4ead80"
+
+
+def test_every_configuration_of_the_settings_is_one_row_of_the_table() -> None:
+    assert set(CONFIGURATIONS) == set(get_args(Configuration))

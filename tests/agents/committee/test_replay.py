@@ -29,16 +29,12 @@ FIXES = rule("fixer", {"reply": INSTALLED}, {"text": "no idea"}, {"reply": MENDE
 DERIVED = {"status", "label", "decided_by", "path", "grade", "judgements", "agreeing"}
 
 
-def names(module: str) -> str:
-    return {"yaml": "PyYAML"}.get(module, module)
-
-
 async def again(pair: Pair, annotation: Annotation, configuration: Configuration) -> Annotation:
     settings = Settings(
         llm=LanguageModelSettings(model="openai/scripted"),
         annotation=AnnotationSettings(configuration=configuration),
     )
-    return await replayed(pair, annotation, settings, names)
+    return await replayed(pair, annotation, settings)
 
 
 def as_the_program_says(program: str, installed: frozenset[str]) -> ExecutionResult:

@@ -8,10 +8,11 @@ import pytest
 
 from agents.evidence import Draft
 from agents.gates.gates import Gate, reason_of
-from agents.gates.mutation import mutants_of
-from agents.gates.validator import Gatekeeper
+from agents.gates.validator import OracleValidator
+from infra.languages.python import Python
+from infra.languages.python.mutation import mutants_of
 from infra.languages.python.scaffolding import scaffolded
-from infra.records import Code, ExecutionResult, OracleReport, Pair, Query, Trial
+from infra.records import Code, ExecutionResult, MutantRun, OracleReport, Pair, Query
 from infra.settings import GateSettings, SandboxSettings
 from sandbox.base import Sandbox
 from tests.agents.gates.oracle_cases import CASES, Case
@@ -19,7 +20,7 @@ from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, raised
 from tests.real_sandbox import real_sandbox
 
 LIMITS = SandboxSettings(slots=2, memory_mb=192, timeout_s=2.0, tmp_mb=16, output_kb=8)
-GATEKEEPER = Gatekeeper(GateSettings(mutant_timeout_s=1.0))
+VALIDATOR = OracleValidator(GateSettings(mutant_timeout_s=1.0), Python())
 GOOD = CASES[0]
 TINY = next(case for case in CASES if case.name == "a getter of one line")
 
@@ -37,7 +38,7 @@ def draft_of(case: Case) -> tuple[Pair, Draft]:
 
 async def inspected(case: Case, box: FakeBox) -> OracleReport:
     pair, draft = draft_of(case)
-    return await GATEKEEPER.inspect(pair, draft, await box.run(draft.program), box)
+    return await VALIDATOR.validate(pair, draft, await box.run(draft.program), box)
 
 
 def answering(result: ExecutionResult, on_mutant: ExecutionResult = FAILED) -> FakeBox:
@@ -50,7 +51,7 @@ async def test_the_right_gate_stops_each_program(case: Case, sandbox: Sandbox) -
     pair, draft = draft_of(case)
     async with sandbox.box(scaffolded(pair.code.text)) as box:
         result = await box.run(draft.program)
-        report = await GATEKEEPER.inspect(pair, draft, result, box)
+        report = await VALIDATOR.validate(pair, draft, result, box)
     assert next(iter(report.faults), None) == case.gate, (result, report)
 
 
@@ -87,10 +88,10 @@ async def test_a_mutant_that_does_not_run_to_its_end_is_left_out_of_the_score(ou
 def test_at_least_two_mutants_and_half_of_them_must_fall(
     killed: int, survived: int, score: float, valid: bool
 ) -> None:
-    fallen = [Trial(change="a", outcome="assertion_failed")] * killed
-    report = OracleReport(trials=(*fallen, *[Trial(change="b", outcome="passed")] * survived))
+    fallen = [MutantRun(change="a", outcome="assertion_failed")] * killed
+    report = OracleReport(trials=(*fallen, *[MutantRun(change="b", outcome="passed")] * survived))
     assert report.mutation_score == score
-    assert (GATEKEEPER._faults_of_trials(report) == {}) is valid
+    assert (VALIDATOR._faults_of_mutant_runs(report) == {}) is valid
 
 
 async def test_surviving_mutants_are_told_by_their_mistakes() -> None:
@@ -110,7 +111,7 @@ async def test_a_program_that_ends_otherwise_under_another_hash_seed_is_no_oracl
     }
 
 
-async def test_code_with_one_mutant_that_runs_is_tried_with_crude_ones_too() -> None:
+async def test_code_with_one_mutant_that_runs_is_tried_with_strong_ones_too() -> None:
     report = await inspected(
         TINY, InTurn("raised", "assertion_failed", "passed", "assertion_failed")
     )
@@ -118,13 +119,13 @@ async def test_code_with_one_mutant_that_runs_is_tried_with_crude_ones_too() -> 
     assert (report.killed, report.judged, report.faults) == (2, 3, {})
 
 
-async def test_a_program_that_fails_no_crude_mutant_either_is_void() -> None:
+async def test_a_program_that_fails_no_strong_mutant_either_is_void() -> None:
     report = await inspected(TINY, InTurn("raised", "assertion_failed"))
     assert len(report.survivors) >= 2
     assert set(report.faults) == {Gate.KILLS_MUTANTS}
 
 
-async def test_code_with_enough_mutants_that_run_meets_no_crude_ones() -> None:
+async def test_code_with_enough_mutants_that_run_meets_no_strong_ones() -> None:
     report = await inspected(GOOD, InTurn("assertion_failed"))
     assert len(report.trials) == len(mutants_of(GOOD.code, GateSettings().mutants))
     assert report.killed == 1

@@ -1,33 +1,131 @@
+"""Laws of the cache of replies: paid once, kept whole, and nothing absurd in it."""
+
+import errno
+import math
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agents.llm.cache import RawReply, ReplyStore
+from agents.llm.cache import RawReply, ReplyCache
+from infra.errors import BudgetExhaustedError
 
 REPLY = RawReply(text="yes ✓", prompt_tokens=3, completion_tokens=1, seconds=0.5)
 KEY = "ab" + "0" * 18
 
 
 def test_a_kept_reply_is_found_by_every_store_on_the_folder(tmp_path: Path) -> None:
-    ReplyStore(tmp_path).keep(KEY, REPLY)
-    assert ReplyStore(tmp_path).find(KEY) == REPLY
+    ReplyCache(tmp_path).keep(KEY, REPLY)
+    assert ReplyCache(tmp_path).find(KEY) == REPLY
     assert (tmp_path / "ab" / f"{'0' * 18}.json").is_file()
 
 
 def test_what_was_not_kept_is_absent(tmp_path: Path) -> None:
-    assert ReplyStore(tmp_path / "nowhere").find(KEY) is None
+    assert ReplyCache(tmp_path / "nowhere").find(KEY) is None
 
 
-@pytest.mark.parametrize("content", [b"", b'{"text": "ye', b"\xff\xfe", b'{"words": "yes"}'])
-def test_a_damaged_file_counts_as_absent_and_is_replaced(tmp_path: Path, content: bytes) -> None:
-    store = ReplyStore(tmp_path)
-    store.keep(KEY, REPLY)
-    (tmp_path / "ab" / f"{'0' * 18}.json").write_bytes(content)
-    assert store.find(KEY) is None
-    store.keep(KEY, REPLY)
-    assert store.find(KEY) == REPLY
+DAMAGES = [b"", b'{"text": "ye', b"\xff\xfe", b'{"words": "yes"}', b"[1]", b"null", b"\0" * 99]
+
+
+@pytest.mark.parametrize("content", DAMAGES)
+def test_an_unreadable_reply_is_moved_aside_with_a_warning_and_replaced(
+    tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = ReplyCache(tmp_path)
+    cache.keep(KEY, REPLY)
+    file = tmp_path / "ab" / f"{'0' * 18}.json"
+    file.write_bytes(content)
+    assert cache.find(KEY) is None
+    assert file.with_suffix(".unreadable").read_bytes() == content
+    assert str(file) in caplog.text
+    cache.keep(KEY, REPLY)
+    assert cache.find(KEY) == REPLY
+
+
+def test_a_folder_in_the_place_of_a_reply_is_moved_aside(tmp_path: Path) -> None:
+    (tmp_path / "ab" / f"{'0' * 18}.json").mkdir(parents=True)
+    assert ReplyCache(tmp_path).find(KEY) is None
+    ReplyCache(tmp_path).keep(KEY, REPLY)
+    assert ReplyCache(tmp_path).find(KEY) == REPLY
+
+
+def test_a_kept_reply_and_the_folders_that_name_it_are_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = []
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{handle}").resolve())
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    ReplyCache(tmp_path).keep(KEY, REPLY)
+    above, part, folder = synced
+    assert (above, folder) == (tmp_path, tmp_path / "ab")
+    assert part.parent == folder
+    ReplyCache(tmp_path).keep(KEY, REPLY)
+    assert synced[3:][1:] == [folder]
+
+
+@pytest.mark.parametrize("failure", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
+def test_a_reply_that_cannot_be_written_stops_the_run_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: int
+) -> None:
+    def fsync(handle: int) -> None:
+        raise OSError(failure, os.strerror(failure))
+
+    (tmp_path / "ab").mkdir()
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(BudgetExhaustedError, match="paid for cannot be kept"):
+        ReplyCache(tmp_path).keep(KEY, REPLY)
+    assert list((tmp_path / "ab").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("cut \ud83d", "cut \ufffd"),
+        ("\ude00 cut", "\ufffd cut"),
+        ("\ud83d\ude00", "\U0001f600"),
+        ("\udc80\ud800", "\ufffd\ufffd"),
+        ("\U0001f600 ✓", "\U0001f600 ✓"),
+    ],
+)
+def test_lone_surrogates_of_a_reply_are_replaced(tmp_path: Path, text: str, kept: str) -> None:
+    reply = RawReply(text=text)
+    ReplyCache(tmp_path).keep(KEY, reply)
+    found = ReplyCache(tmp_path).find(KEY)
+    assert found == reply
+    assert reply.text == kept
+
+
+@pytest.mark.parametrize(
+    "count", [-1, 2**31, 2**70, -(2**70), 12.5, 1e300, math.inf, math.nan, "7", "many", True, [3]]
+)
+def test_a_count_of_tokens_that_cannot_be_true_is_unknown(tmp_path: Path, count: Any) -> None:
+    reply = RawReply(text="", prompt_tokens=count, completion_tokens=count)
+    assert (reply.prompt_tokens, reply.completion_tokens, reply.tokens) == (None, None, 0)
+    ReplyCache(tmp_path).keep(KEY, reply)
+    assert ReplyCache(tmp_path).find(KEY) == reply
+
+
+@pytest.mark.parametrize(("count", "known"), [(0, 0), (7, 7), (12.0, 12), (10**6, 10**6)])
+def test_a_plausible_count_of_tokens_is_kept(count: Any, known: int) -> None:
+    assert RawReply(text="", prompt_tokens=count).prompt_tokens == known
+
+
+@pytest.mark.parametrize("cost", [-0.01, 1e9, math.inf, -math.inf, math.nan, "free", True, [1]])
+def test_a_price_that_cannot_be_true_is_unknown(cost: Any) -> None:
+    assert RawReply(text="", cost_usd=cost).cost_usd is None
+
+
+@pytest.mark.parametrize("cost", [0, 0.0, 1e-9, 3])
+def test_a_plausible_price_is_kept(cost: float) -> None:
+    assert RawReply(text="", cost_usd=cost).cost_usd == cost
 
 
 def test_nothing_is_left_beside_a_kept_reply(tmp_path: Path) -> None:
-    ReplyStore(tmp_path).keep(KEY, REPLY)
+    ReplyCache(tmp_path).keep(KEY, REPLY)
     assert [file.name for file in (tmp_path / "ab").iterdir()] == [f"{'0' * 18}.json"]

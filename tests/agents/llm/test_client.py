@@ -1,15 +1,12 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from agents.evidence import Evidence
-from agents.llm.client import LanguageModel
 from agents.llm.endpoint import Endpoint
 from infra.errors import (
     LanguageModelError,
@@ -18,12 +15,11 @@ from infra.errors import (
     PromptDeclinedError,
     UnreadableReplyError,
 )
-from tests.agents.conftest import CLEAR, Bench, rule
+from infra.records import LanguageModelCall
+from tests.agents.conftest import CLEAR, Bench, Screen, rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 pytestmark = pytest.mark.usefixtures("way")
-
-Screen = Callable[[LanguageModel, Evidence], Awaitable[str]]
 
 GARBAGE = {"text": "I think it is fine."}
 TRUNCATED = {"text": json.dumps(CLEAR["reply"])[:-12]}
@@ -41,9 +37,9 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 async def test_a_call_is_recorded_with_what_it_took(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", CLEAR)])
-    evidence = Evidence()
-    assert await screen(bench.model(), evidence) == "clear_match"
-    (call,) = evidence.calls
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(), calls) == "clear_match"
+    (call,) = calls
     assert (call.role, call.attempt, call.status, call.cached) == ("screener", 1, "ok", False)
     assert call.model == "openai/scripted"
     assert json.loads(call.reply) == CLEAR["reply"]
@@ -55,26 +51,27 @@ async def test_a_call_is_recorded_with_what_it_took(bench: Bench, screen: Screen
 
 async def test_no_reply_is_paid_twice(bench: Bench, screen: Screen) -> None:
     server = bench.serve([rule("screener", GARBAGE, CLEAR)])
-    first, second = Evidence(), Evidence()
+    first: list[LanguageModelCall] = []
+    second: list[LanguageModelCall] = []
     await screen(bench.model(), first)
     await screen(bench.model(), second)
     assert server.count("screener") == 2
-    assert [call.cached for call in second.calls] == [True, True]
-    assert [call.reply for call in second.calls] == [call.reply for call in first.calls]
+    assert [call.cached for call in second] == [True, True]
+    assert [call.reply for call in second] == [call.reply for call in first]
 
 
 async def test_another_model_or_sampling_is_asked_anew(bench: Bench, screen: Screen) -> None:
     server = bench.serve([rule("screener", CLEAR)])
     for settings in ({}, {"temperature": 0.5}, {"model": "openai/other"}, {"max_tokens": 99}):
-        await screen(bench.model(**settings), Evidence())
+        await screen(bench.model(**settings), [])
     assert server.count("screener") == 4
 
 
 async def test_the_same_model_elsewhere_is_the_same_model(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", CLEAR)])
-    await screen(bench.model(), Evidence())
+    await screen(bench.model(), [])
     elsewhere = bench.serve([rule("screener", CLEAR)])
-    await screen(bench.model(), Evidence())
+    await screen(bench.model(), [])
     assert elsewhere.calls == []
 
 
@@ -83,9 +80,9 @@ async def test_an_unreadable_reply_is_asked_for_again_with_the_reason(
     bench: Bench, screen: Screen, unreadable: dict[str, Any]
 ) -> None:
     server = bench.serve([rule("screener", unreadable, CLEAR)])
-    evidence = Evidence()
-    assert await screen(bench.model(), evidence) == "clear_match"
-    assert [call.status for call in evidence.calls] == ["unreadable", "ok"]
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(), calls) == "clear_match"
+    assert [call.status for call in calls] == ["unreadable", "ok"]
     *_, echo, request = server.calls[1]["messages"]
     assert echo["role"] == "assistant"
     assert len(echo["content"]) <= 2000
@@ -97,11 +94,11 @@ async def test_two_unreadable_replies_are_an_error_with_both_as_evidence(
 ) -> None:
     wrong = {"reply": {"reason": "so so", "verdict": "maybe"}}
     bench.serve([rule("screener", GARBAGE, wrong)])
-    evidence = Evidence()
+    calls: list[LanguageModelCall] = []
     with pytest.raises(UnreadableReplyError, match="verdict"):
-        await screen(bench.model(), evidence)
-    assert [call.status for call in evidence.calls] == ["unreadable", "unreadable"]
-    assert "maybe" in evidence.calls[1].reply
+        await screen(bench.model(), calls)
+    assert [call.status for call in calls] == ["unreadable", "unreadable"]
+    assert "maybe" in calls[1].reply
 
 
 @pytest.mark.parametrize(
@@ -116,16 +113,16 @@ async def test_the_ladder_is_climbed_down_once_and_remembered(
     bench: Bench, screen: Screen, formats: list[str], asked: list[str]
 ) -> None:
     server = bench.serve([rule("screener", GARBAGE, CLEAR)], formats=formats)
-    evidence = Evidence()
-    assert await screen(bench.model(), evidence) == "clear_match"
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(), calls) == "clear_match"
     assert [call["format"] for call in server.calls] == asked
-    assert len(evidence.calls) == 2
+    assert len(calls) == 2
 
 
 async def test_refusals_met_at_once_step_down_once(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", CLEAR)], formats=["json_object"])
     model = bench.model()
-    asked = [screen(model, Evidence()) for _ in range(6)]
+    asked = [screen(model, []) for _ in range(6)]
     assert set(await asyncio.gather(*asked)) == {"clear_match"}
     assert "text" not in {call["format"] for call in bench.server.calls}
 
@@ -133,16 +130,16 @@ async def test_refusals_met_at_once_step_down_once(bench: Bench, screen: Screen)
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
 async def test_a_passing_failure_is_tried_again(bench: Bench, screen: Screen, status: int) -> None:
     server = bench.serve([rule("screener", {"status": status}, {"status": status}, CLEAR)])
-    evidence = Evidence()
-    assert await screen(bench.model(), evidence) == "clear_match"
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(), calls) == "clear_match"
     assert server.count("screener") == 3
-    assert [call.status for call in evidence.calls] == ["ok"]
+    assert [call.status for call in calls] == ["ok"]
 
 
 async def test_retry_after_is_waited_for(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", {"status": 429, "retry_after": "0.4"}, CLEAR)])
     started = time.monotonic()
-    await screen(bench.model(max_backoff_s=5), Evidence())
+    await screen(bench.model(max_backoff_s=5), [])
     assert time.monotonic() - started >= 0.4
 
 
@@ -150,25 +147,25 @@ async def test_a_lasting_failure_is_unavailable_after_all_tries(
     bench: Bench, screen: Screen
 ) -> None:
     server = bench.serve([rule("screener", {"status": 503, "message": "overloaded"})])
-    evidence = Evidence()
+    calls: list[LanguageModelCall] = []
     with pytest.raises(ModelUnavailableError, match=r"no reply in 3 tries \(503: .*overloaded"):
-        await screen(bench.model(), evidence)
+        await screen(bench.model(), calls)
     assert server.count("screener") == 3
-    assert [call.status for call in evidence.calls] == ["unavailable"]
+    assert [call.status for call in calls] == ["unavailable"]
 
 
 async def test_a_failure_is_not_remembered(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", {"status": 503}, CLEAR)])
     with pytest.raises(ModelUnavailableError):
-        await screen(bench.model(max_retries=0), Evidence())
-    assert await screen(bench.model(max_retries=0), Evidence()) == "clear_match"
+        await screen(bench.model(max_retries=0), [])
+    assert await screen(bench.model(max_retries=0), []) == "clear_match"
 
 
 async def test_a_slow_reply_times_out(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", {"delay_s": 1.5, **CLEAR})])
     started = time.monotonic()
     with pytest.raises(ModelUnavailableError, match="408"):
-        await screen(bench.model(timeout_s=0.3, max_retries=0), Evidence())
+        await screen(bench.model(timeout_s=0.3, max_retries=0), [])
     assert time.monotonic() - started < 1.4
 
 
@@ -177,7 +174,7 @@ async def test_a_server_that_is_gone_is_unavailable(bench: Bench, screen: Screen
         address = server.base_url
     endpoint = Endpoint(base_url=address, api_key=SecretStr(KEY))
     with pytest.raises(ModelUnavailableError, match="2 tries"):
-        await screen(bench.model(endpoint, max_retries=1), Evidence())
+        await screen(bench.model(endpoint, max_retries=1), [])
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404])
@@ -185,17 +182,17 @@ async def test_a_refusal_is_not_tried_again_and_names_the_way_out(
     bench: Bench, screen: Screen, status: int
 ) -> None:
     server = bench.serve([rule("screener", {"status": status, "message": "no"}, CLEAR)])
-    evidence = Evidence()
+    calls: list[LanguageModelCall] = []
     with pytest.raises(ModelRefusedError, match=r"openai/scripted refused.*COSQA_LLM__MODEL"):
-        await screen(bench.model(), evidence)
+        await screen(bench.model(), calls)
     assert server.count("screener") == 1
-    assert [call.status for call in evidence.calls] == ["refused"]
+    assert [call.status for call in calls] == ["refused"]
 
 
 async def test_a_name_without_a_provider_is_refused(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", CLEAR)])
     with pytest.raises(ModelRefusedError, match="COSQA_LLM__MODEL"):
-        await screen(bench.model(model="nobody-knows-this"), Evidence())
+        await screen(bench.model(model="nobody-knows-this"), [])
 
 
 @pytest.mark.parametrize(
@@ -207,7 +204,7 @@ async def test_a_prompt_that_is_declined_stops_only_itself(
 ) -> None:
     bench.serve([rule("screener", {"status": status, "message": message})])
     with pytest.raises(PromptDeclinedError):
-        await screen(bench.model(), Evidence())
+        await screen(bench.model(), [])
 
 
 async def test_the_key_is_nowhere_in_evidence_errors_or_files(
@@ -215,30 +212,30 @@ async def test_the_key_is_nowhere_in_evidence_errors_or_files(
 ) -> None:
     told = {"status": 401, "message": f"Incorrect API key provided: {KEY}"}
     bench.serve([rule("screener", CLEAR), rule("writer", told)])
-    await screen(bench.model(), Evidence())
+    await screen(bench.model(), [])
     bench.serve([rule("screener", told)])
-    evidence = Evidence()
+    calls: list[LanguageModelCall] = []
     with caplog.at_level(0), pytest.raises(LanguageModelError) as caught:
-        await screen(bench.model(temperature=1), evidence)
+        await screen(bench.model(temperature=1), calls)
     assert "Incorrect API key provided: ***" in str(caught.value)
     stored = _all_text(tmp_path)
     assert "clear_match" in stored
-    assert KEY not in f"{caught.value}{evidence}{stored}{caplog.text}{bench.endpoint!r}"
+    assert KEY not in f"{caught.value}{calls}{stored}{caplog.text}{bench.endpoint!r}"
 
 
 async def test_requests_are_paced(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", GARBAGE, GARBAGE)])
     started = time.monotonic()
     with pytest.raises(UnreadableReplyError):
-        await screen(bench.model(requests_per_minute=120), Evidence())
+        await screen(bench.model(requests_per_minute=120), [])
     assert time.monotonic() - started >= 0.5
 
 
 async def test_closing_one_client_leaves_others_open(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", {"delay_s": 0.2, **CLEAR})])
     first, second = bench.model(), bench.model(max_tokens=99)
-    await screen(first, Evidence())
-    busy = asyncio.ensure_future(screen(second, Evidence()))
+    await screen(first, [])
+    busy = asyncio.ensure_future(screen(second, []))
     await asyncio.sleep(0.1)
     await first.close()
     assert await busy == "clear_match"
@@ -249,8 +246,62 @@ async def test_a_closed_client_can_be_followed_by_another(bench: Bench, screen: 
     bench.serve([rule("screener", CLEAR)])
     for tokens in (100, 101):
         model = bench.model(max_tokens=tokens)
-        assert await screen(model, Evidence()) == "clear_match"
+        assert await screen(model, []) == "clear_match"
         await model.close()
+
+
+USAGES: list[dict[str, Any]] = [
+    {"prompt_tokens": count, "completion_tokens": count, "total_tokens": count}
+    for count in (-1, 2**70, 10**12, "12")
+]
+
+
+@pytest.mark.parametrize("usage", USAGES, ids=lambda usage: str(usage["prompt_tokens"]))
+async def test_counts_that_cannot_be_true_are_unknown_and_the_reply_is_used(
+    bench: Bench, screen: Screen, usage: dict[str, Any]
+) -> None:
+    server = bench.serve([rule("screener", {**CLEAR, "usage": usage})])
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(model="openai/gpt-4o-mini"), calls) == "clear_match"
+    (call,) = calls
+    assert (call.prompt_tokens, call.completion_tokens) in {(None, None), (12, 12)}
+    assert call.cost_usd is None or 0 <= call.cost_usd < 1e5
+    assert server.count("screener") == 1
+
+
+async def test_fractional_counts_lose_no_paid_reply(
+    bench: Bench, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_ORG_ID", raising=False)  # litellm's own way refuses such a reply
+    usage = {"prompt_tokens": 12.5, "completion_tokens": 3, "total_tokens": 15.5}
+    server = bench.serve([rule("screener", {**CLEAR, "usage": usage})])
+    calls: list[LanguageModelCall] = []
+    assert await screen(bench.model(model="openai/gpt-4o-mini"), calls) == "clear_match"
+    assert (calls[0].prompt_tokens, calls[0].cost_usd) == (None, None)
+    assert server.count("screener") == 1
+
+
+@pytest.mark.parametrize("half", ["\ud83d", "a\ud800b", "\udc80c"])
+@pytest.mark.parametrize("escaped", [True, False])
+async def test_half_of_a_surrogate_pair_neither_loses_a_reply_nor_asks_again(
+    bench: Bench, screen: Screen, half: str, escaped: bool
+) -> None:
+    reply = {"reason": half, "verdict": "clear_match"}
+    text = json.dumps(reply, ensure_ascii=escaped)
+    server = bench.serve([rule("screener", {"text": text})])
+    calls: list[LanguageModelCall] = []
+    for _ in range(2):
+        assert await screen(bench.model(), calls) == "clear_match"
+    assert server.count("screener") == 1
+    assert [call.cached for call in calls] == [False, True]
+    calls[0].model_dump_json()
+
+
+async def test_the_key_of_a_kept_reply_stays_what_it_was(bench: Bench, screen: Screen) -> None:
+    bench.serve([rule("screener", CLEAR)])
+    calls: list[LanguageModelCall] = []
+    await screen(bench.model(), calls)
+    assert calls[0].prompt_digest == "fa18bde7d67817e65b32", "else all replies are paid for again"
 
 
 def _all_text(folder: Path) -> str:

@@ -5,8 +5,8 @@ import httpx
 import pytest
 
 from agents.committee.factory import build_committee
-from agents.evidence import Evidence
-from agents.llm.cache import ReplyStore
+from agents.committee.trace import TracedModel
+from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel
 from agents.llm.embedded import (
     MODEL_BYTES,
@@ -17,10 +17,10 @@ from agents.llm.embedded import (
     model_folder,
 )
 from agents.llm.endpoint import Endpoint
-from agents.llm.rate_limit import Ledger
+from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
 from infra.errors import SettingsError
-from infra.records import Pair
+from infra.records import LanguageModelCall, Pair
 from infra.settings import LanguageModelSettings, Settings
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
@@ -68,7 +68,7 @@ def test_only_the_embedded_model_is_held_short() -> None:
 
 def test_the_embedded_model_needs_its_server() -> None:
     with pytest.raises(SettingsError, match="endpoint"):
-        build_committee(Settings(), "r", FakeSandbox(lambda *_: PASSED), str)
+        build_committee(Settings(), "r", FakeSandbox(lambda *_: PASSED))
 
 
 @pytest.mark.slow
@@ -76,13 +76,13 @@ async def test_the_embedded_model_replies_in_shape(
     served: Endpoint, tmp_path: Path, pair: Pair
 ) -> None:
     settings = adapted(LanguageModelSettings())
-    model = LanguageModel(settings, ReplyStore(tmp_path), Ledger(tmp_path, settings), served)
-    evidence = Evidence()
-    screening = await Screener(model).screen(pair, evidence)
+    model = LanguageModel(settings, ReplyCache(tmp_path), SharedLimiter(tmp_path, settings), served)
+    calls: list[LanguageModelCall] = []
+    screening = await Screener(TracedModel(model, calls)).screen(pair)
     await model.close()
     assert screening.verdict in {"clear_match", "clear_non_match", "unclear"}
-    assert evidence.calls[0].prompt_tokens
-    assert evidence.calls[0].cost_usd is None
+    assert calls[0].prompt_tokens
+    assert calls[0].cost_usd is None
 
 
 @pytest.mark.slow

@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from agents.evidence import Evidence
-from agents.llm.litellm_transport import Wire, _litellm
+from agents.llm.litellm_transport import Transport, _litellm
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions
 from agents.llm.retry import RequestError
-from agents.llm.structured_output import Dialect, response_format
+from agents.llm.structured_output import ResponseFormat, response_format
 from agents.roles.screener import Screener
 from infra.errors import ModelUnavailableError
-from infra.records import Pair
+from infra.records import LanguageModelCall, Pair
 from infra.settings import LanguageModelSettings
-from tests.agents.conftest import Bench, rule
+from tests.agents.conftest import Bench, Screen, rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 MESSAGES = [
@@ -88,12 +87,12 @@ def recorder(bench: Bench) -> Recorder:
     return server
 
 
-@pytest.mark.parametrize("rung", PARAMETERS)
+@pytest.mark.parametrize("mode", PARAMETERS)
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_the_same_goes_over_the_wire_and_the_same_is_read(
-    recorder: Recorder, provider: str, rung: str
+    recorder: Recorder, provider: str, mode: str
 ) -> None:
-    asked = {"max_tokens": 77, **PARAMETERS[rung]}
+    asked = {"max_tokens": 77, **PARAMETERS[mode]}
     theirs, ours = await both_ways(recorder, f"{provider}/some-model", KEY, asked)
     first, second = recorder.requests
     assert second == first
@@ -133,9 +132,9 @@ async def test_a_key_of_the_environment_is_in_no_error(
     told = {"status": 401, "message": f"Incorrect API key provided: {KEY}"}
     server = bench.serve([rule("screener", told)])
     monkeypatch.setenv(KEYS["hosted_vllm"], KEY)
-    wire = Wire(LanguageModelSettings(model="hosted_vllm/x", base_url=server.base_url))
+    wire = Transport(LanguageModelSettings(model="hosted_vllm/x", base_url=server.base_url))
     with pytest.raises(RequestError) as caught:
-        await wire.request(MESSAGES, SCHEMA, Dialect())
+        await wire.request(MESSAGES, SCHEMA, ResponseFormat())
     await wire.close()
     assert "Incorrect API key provided: ***" in caught.value.message
 
@@ -188,7 +187,7 @@ async def test_an_answer_that_is_no_completion_may_be_asked_for_again(
 ) -> None:
     broken(bench, NO_COMPLETIONS[answer])
     with pytest.raises(ModelUnavailableError):
-        await Screener(bench.model(max_retries=1)).screen(pair, Evidence())
+        await Screener(bench.model(max_retries=1)).screen(pair)
 
 
 def completion(*, compressed: bool = False) -> bytes:
@@ -205,17 +204,17 @@ def completion(*, compressed: bool = False) -> bytes:
     return f"HTTP/1.1 200 OK\r\n{encoding}Content-Length: {len(content)}\r\n\r\n".encode() + content
 
 
-async def test_what_a_server_does_not_count_is_unknown(bench: Bench, pair: Pair) -> None:
+async def test_what_a_server_does_not_count_is_unknown(bench: Bench, screen: Screen) -> None:
     broken(bench, completion())
-    evidence = Evidence()
-    await Screener(bench.model(model="openai/gpt-4o-mini")).screen(pair, evidence)
-    (call,) = evidence.calls
+    calls: list[LanguageModelCall] = []
+    await screen(bench.model(model="openai/gpt-4o-mini"), calls)
+    (call,) = calls
     assert (call.prompt_tokens, call.completion_tokens, call.cost_usd) == (None, None, None)
 
 
 async def test_a_compressed_answer_is_read(bench: Bench, pair: Pair) -> None:
     broken(bench, completion(compressed=True))
-    assert (await Screener(bench.model()).screen(pair, Evidence())).verdict == "clear_match"
+    assert (await Screener(bench.model()).screen(pair)).verdict == "clear_match"
 
 
 def test_only_known_providers_requests_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:

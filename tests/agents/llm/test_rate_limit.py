@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agents.evidence import Evidence
-from agents.llm.client import LanguageModel
-from agents.llm.rate_limit import Ledger
+from agents.llm.rate_limit import SharedLimiter
 from infra.errors import BudgetExhaustedError
 from infra.records import Pair
 from infra.settings import LanguageModelSettings
-from tests.agents.conftest import CLEAR, Bench, rule
+from tests.agents.conftest import CLEAR, Bench, Screen, rule
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
 Clock = Callable[[float], None]
@@ -30,8 +28,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return pass_by
 
 
-def ledger(folder: Path, **settings: Any) -> Ledger:
-    return Ledger(folder, LanguageModelSettings(**{"model": "openai/x", **settings}))
+def ledger(folder: Path, **settings: Any) -> SharedLimiter:
+    return SharedLimiter(folder, LanguageModelSettings(**{"model": "openai/x", **settings}))
 
 
 def test_requests_are_spaced_evenly(tmp_path: Path, clock: Clock) -> None:
@@ -125,12 +123,12 @@ def test_processes_that_share_a_ledger_lose_no_entry(tmp_path: Path) -> None:
 
 
 async def test_a_reply_from_the_store_costs_no_budget(
-    bench: Bench, pair: Pair, screen: Callable[[LanguageModel, Evidence], Any]
+    bench: Bench, pair: Pair, screen: Screen
 ) -> None:
     bench.serve([rule("screener", CLEAR)])
-    assert await screen(bench.model(), Evidence()) == "clear_match"
+    assert await screen(bench.model(), []) == "clear_match"
     poor = bench.model(budget_tokens=1)
-    assert await screen(poor, Evidence()) == "clear_match"
+    assert await screen(poor, []) == "clear_match"
 
 
 async def test_a_spent_budget_stops_the_committee_and_a_higher_one_lets_it_go_on(
@@ -146,11 +144,11 @@ async def test_a_spent_budget_stops_the_committee_and_a_higher_one_lets_it_go_on
 
 
 async def test_a_request_that_brought_no_reply_is_not_spent(
-    bench: Bench, pair: Pair, screen: Callable[[LanguageModel, Evidence], Any]
+    bench: Bench, pair: Pair, screen: Screen
 ) -> None:
     bench.serve([rule("screener", {"status": 500}, CLEAR)])
-    await screen(bench.model(), Evidence())
+    await screen(bench.model(), [])
     settings = LanguageModelSettings(model="openai/scripted")
-    tokens, _ = Ledger(bench.folder / "ledgers", settings).spent()
+    tokens, _ = SharedLimiter(bench.folder / "ledgers", settings).spent()
     asked = sum(len(m["content"].split()) for m in bench.server.calls[-1]["messages"])
     assert asked < tokens < asked + 20

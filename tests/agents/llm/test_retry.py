@@ -2,8 +2,10 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agents.llm.retry import Meaning, RequestError, wait_before
+from agents.llm.retry import Kind, RequestError, backoff_s, retrying
 
 
 @pytest.mark.parametrize(
@@ -21,29 +23,81 @@ from agents.llm.retry import Meaning, RequestError, wait_before
         (RequestError(403, ""), "refused"),
         (RequestError(404, ""), "refused"),
         (RequestError(413, ""), "declined"),
-        (RequestError(400, "", kind="ContextWindowExceededError"), "declined"),
-        (RequestError(400, "", kind="ContentPolicyViolationError"), "declined"),
+        (RequestError(400, "", error_type="ContextWindowExceededError"), "declined"),
+        (RequestError(400, "", error_type="ContentPolicyViolationError"), "declined"),
     ],
 )
-def test_a_failed_request_means(error: RequestError, meaning: Meaning) -> None:
-    assert error.meaning == meaning
+def test_a_failed_request_means(error: RequestError, meaning: Kind) -> None:
+    assert error.kind == meaning
 
 
 def test_the_wait_doubles_with_jitter_up_to_its_limit() -> None:
     for retry, most in enumerate([0.5, 1, 2, 4, 5, 5]):
-        waits = [wait_before(retry, None, 5) for _ in range(50)]
+        waits = [backoff_s(retry, None, 5) for _ in range(50)]
         assert most / 2 <= min(waits) < max(waits) <= most
 
 
 @pytest.mark.parametrize(("asked", "wait"), [("3", 3), ("0.25", 0.25), ("3600", 60), ("-1", 0)])
 def test_retry_after_is_honoured_up_to_the_limit(asked: str, wait: float) -> None:
-    assert wait_before(0, asked, 60) == wait
+    assert backoff_s(0, asked, 60) == wait
 
 
 def test_retry_after_may_be_a_date() -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
-    assert 18 < wait_before(0, moment, 60) <= 20
+    assert 18 < backoff_s(0, moment, 60) <= 20
 
 
-def test_a_senseless_retry_after_is_ignored() -> None:
-    assert 0.25 <= wait_before(0, "soon", 60) <= 0.5
+@pytest.mark.parametrize("zone", ["", " -0000", " +0000", " GMT"])
+def test_a_date_without_a_zone_is_read_as_utc(zone: str) -> None:
+    moment = datetime.now(UTC) + timedelta(seconds=20)
+    assert 18 < backoff_s(0, f"{moment:%a, %d %b %Y %H:%M:%S}{zone}", 60) <= 20
+
+
+@pytest.mark.parametrize("zone", ["", " -0000"])
+def test_a_date_in_the_past_means_now(zone: str) -> None:
+    assert backoff_s(0, f"Wed, 21 Oct 2015 07:28:00{zone}", 60) == 0
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "soon", "nan", "", " ", "-", "0x10", "Wed, 99 Oct 2026 07:28:00 GMT", "Wed, 21 Oct",
+        "Wed, 21 Oct 2026 07:28:00 +99999999999", "Fri, 31 Dec 9999 23:59:59 -2359", "\ud800",
+    ],
+)  # fmt: skip
+def test_a_senseless_retry_after_never_raises(header: str) -> None:
+    assert 0 <= backoff_s(0, header, 60) <= 60
+
+
+@given(st.text())
+def test_any_retry_after_gives_a_wait_within_bounds(header: str) -> None:
+    assert 0 <= backoff_s(0, header, 60) <= 60
+
+
+def test_a_wait_after_very_many_retries_stays_within_bounds() -> None:
+    assert backoff_s(5_000, None, 60) <= 60
+
+
+async def test_transient_errors_are_retried_up_to_the_limit_and_then_raised() -> None:
+    tries, waits = [], []
+
+    async def request() -> None:
+        tries.append(1)
+        raise RequestError(503, "down", retry_after="0.001")
+
+    with pytest.raises(RequestError, match="down"):
+        await retrying(3, 60, lambda error, wait: waits.append((error.status, wait)))(request)
+    assert (len(tries), waits) == (4, [(503, 0.001)] * 3)
+
+
+@pytest.mark.parametrize("error", [RequestError(401, "key"), RequestError(413, ""), KeyError("x")])
+async def test_other_errors_are_not_retried(error: Exception) -> None:
+    tries = []
+
+    async def request() -> None:
+        tries.append(1)
+        raise error
+
+    with pytest.raises(type(error)):
+        await retrying(3, 60, lambda *_: None)(request)
+    assert len(tries) == 1

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.llm.structured_output import (
-    Dialect,
-    Rung,
+    Mode,
+    ResponseFormat,
     format_instruction,
     read,
     response_format,
@@ -69,7 +69,7 @@ def test_a_program_in_plain_text_loses_its_code_block() -> None:
 
 
 @pytest.mark.parametrize(
-    ("complaints", "rung", "temperature"),
+    ("complaints", "mode", "temperature"),
     [
         ([], "json_schema", True),
         (["'response_format' is not supported"], "json_object", True),
@@ -79,24 +79,24 @@ def test_a_program_in_plain_text_loses_its_code_block() -> None:
     ],
 )
 def test_a_dialect_gives_up_what_the_provider_complains_of(
-    complaints: list[str], rung: Rung, temperature: bool
+    complaints: list[str], mode: Mode, temperature: bool
 ) -> None:
-    dialect: Dialect | None = Dialect()
+    dialect: ResponseFormat | None = ResponseFormat()
     for complaint in complaints:
         assert dialect is not None
         dialect = dialect.without(complaint)
-    assert dialect == Dialect(rung, temperature)
+    assert dialect == ResponseFormat(mode, temperature)
 
 
 @pytest.mark.parametrize(
     ("dialect", "complaint"),
     [
-        (Dialect(), "model `gpt-x` does not exist"),
-        (Dialect("text"), "response_format is not supported"),
-        (Dialect("text", temperature=False), "temperature"),
+        (ResponseFormat(), "model `gpt-x` does not exist"),
+        (ResponseFormat("text"), "response_format is not supported"),
+        (ResponseFormat("text", temperature=False), "temperature"),
     ],
 )
-def test_no_dialect_mends_other_complaints(dialect: Dialect, complaint: str) -> None:
+def test_no_dialect_mends_other_complaints(dialect: ResponseFormat, complaint: str) -> None:
     assert dialect.without(complaint) is None
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from agents.evidence import Draft, Evidence
+from agents.evidence import Draft, FailedFix
 from agents.roles.fixer import Fixer
 from infra.records import ExecutionResult, Pair
 from tests.agents.conftest import Bench, rule
@@ -22,8 +22,7 @@ def box(*installable: str) -> FakeBox:
 async def mend(
     bench: Bench, pair: Pair, draft: Draft, result: ExecutionResult, place: FakeBox
 ) -> Draft | None:
-    fixer = Fixer(bench.model(), {"yaml": "PyYAML", "target": "target"}.__getitem__)
-    return await fixer.mend(pair, draft, result, place, Evidence())
+    return await Fixer(bench.model()).fix(pair, draft, result, place)
 
 
 async def test_a_failed_installation_is_told_to_the_model_and_not_tried_again(
@@ -33,8 +32,9 @@ async def test_a_failed_installation_is_told_to_the_model_and_not_tried_again(
     mended = await mend(bench, pair, DRAFT, lacks("yaml"), box())
     assert mended is not None
     assert mended.program == "import target"
-    assert mended.attempts == ("install PyYAML: no such distribution",)
-    assert mended.attempts[0] in server.calls[0]["messages"][1]["content"]
+    (failed,) = mended.failed_fixes
+    assert failed.description == "install PyYAML: no such distribution"
+    assert failed.description in server.calls[0]["messages"][1]["content"]
     again = await mend(bench, pair, mended, lacks("yaml"), box("PyYAML"))
     assert again is not None
     assert again.requirements == ()
@@ -66,7 +66,7 @@ async def test_only_names_of_distributions_reach_the_installer(
     mended = await mend(bench, pair, DRAFT, raised(), place)
     assert mended is not None
     assert mended.runs_like(DRAFT)
-    assert "not the name of a distribution" in mended.attempts[0]
+    assert "not the name of a distribution" in mended.failed_fixes[0].problem
     assert place.installed == frozenset()
 
 
@@ -78,7 +78,7 @@ async def test_only_imports_are_added_as_imports(bench: Bench, pair: Pair, lines
     mended = await mend(bench, pair, DRAFT, raised(), box())
     assert mended is not None
     assert mended.program == DRAFT.program
-    assert "not import statements alone" in mended.attempts[0]
+    assert "not import statements alone" in mended.failed_fixes[0].problem
 
 
 SOUND = Draft(reading="r", program="from target import backwards\nassert backwards('ab') == 'ba'")
@@ -102,7 +102,7 @@ async def test_a_repair_touches_neither_the_target_nor_the_demands(
     mended = await mend(bench, pair, SOUND, raised(), box())
     assert mended is not None
     assert mended.program == SOUND.program
-    assert problem in mended.attempts[0]
+    assert problem in mended.failed_fixes[0].problem
 
 
 async def test_the_surroundings_of_the_assertions_may_be_repaired(bench: Bench, pair: Pair) -> None:
@@ -119,3 +119,50 @@ async def test_a_program_that_is_no_python_may_be_replaced_by_any(bench: Bench, 
     mended = await mend(bench, pair, broken, raised("SyntaxError"), box())
     assert mended is not None
     assert mended.program == SOUND.program
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [
+        FailedFix(action="install", content="PyYAML-extras", problem="no such distribution"),
+        FailedFix(action="install", content="types-PyYAML", problem="no such distribution"),
+        FailedFix(action="install", content="x", problem="conflicts with PyYAML 6"),
+        FailedFix(action="install", content="PyYAML==99", problem="no such version"),
+        FailedFix(action="add_import", content="'import PyYAML'", problem="no such thing"),
+        FailedFix(action="replace_program", problem="it imports PyYAML"),
+    ],
+)
+async def test_a_name_in_an_earlier_message_does_not_skip_its_installation(
+    bench: Bench, pair: Pair, earlier: FailedFix
+) -> None:
+    server = bench.serve([repair("give_up")])
+    fixed = await mend(bench, pair, DRAFT.without_success(earlier), lacks("yaml"), box("PyYAML"))
+    assert fixed is not None
+    assert fixed.requirements == ("PyYAML",)
+    assert server.calls == []
+
+
+@pytest.mark.parametrize("installed", [True, False])
+async def test_what_was_installed_or_could_not_be_is_not_tried_again(
+    bench: Bench, pair: Pair, installed: bool
+) -> None:
+    failed = FailedFix(action="install", content="PyYAML", problem="no wheel")
+    tried = DRAFT.without_success(failed)
+    if installed:
+        tried = DRAFT.model_copy(update={"requirements": ("PyYAML",)})
+    bench.serve([repair("give_up")])
+    place = box("PyYAML")
+    assert await mend(bench, pair, tried, lacks("yaml"), place) is None
+    assert place.installed == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("fix", "description"),
+    [
+        (FailedFix(action="install", content="a", problem="no"), "install a: no"),
+        (FailedFix(action="replace_program", problem="no"), "replace_program: no"),
+        (FailedFix(action="install", content="a", problem="x" * 999), f"install a: {'x' * 289}"),
+    ],
+)
+def test_a_failed_fix_is_described_in_a_line(fix: FailedFix, description: str) -> None:
+    assert fix.description == description

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from agents import Reranker, build_model
-from agents.evidence import Evidence
 from infra.errors import UnreadableReplyError
 from infra.records import Code, Query
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
@@ -16,15 +15,14 @@ QUERY = Query.of("python reverse a list")
 CODES = [Code.of(f"def f{n}():\n    return {n}") for n in range(4)]
 
 
-async def ordered(folder: Path, *steps: dict[str, object]) -> tuple[list[int], Evidence]:
+async def ordered(folder: Path, *steps: dict[str, object]) -> list[int]:
     with ScriptedServer([rule("reranker", *steps)]) as server:
         model = LanguageModelSettings.model_validate(
             QUICK | {"base_url": server.base_url, "api_key": KEY}
         )
         language_model = build_model(Settings(llm=model, store=StoreSettings(folder=folder)))
-        evidence = Evidence()
         try:
-            return await Reranker(language_model).order(QUERY, CODES, evidence), evidence
+            return await Reranker(language_model).order(QUERY, CODES)
         finally:
             await language_model.close()
 
@@ -41,9 +39,8 @@ async def ordered(folder: Path, *steps: dict[str, object]) -> tuple[list[int], E
 async def test_an_order_holds_every_function_once(
     tmp_path: Path, reply: list[int], expected: list[int]
 ) -> None:
-    order, evidence = await ordered(tmp_path, {"reply": {"order": reply}})
+    order = await ordered(tmp_path, {"reply": {"order": reply}})
     assert order == expected
-    assert [(call.role, call.status) for call in evidence.calls] == [("reranker", "ok")]
 
 
 async def test_what_cannot_be_read_is_an_error_and_no_order(tmp_path: Path) -> None:

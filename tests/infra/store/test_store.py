@@ -19,10 +19,10 @@ from infra.records import (
     ExecutionResult,
     Label,
     LanguageModelCall,
+    MutantRun,
     OracleReport,
     Query,
     SourceInfo,
-    Trial,
 )
 from infra.settings import StoreSettings
 from infra.store import (
@@ -162,7 +162,7 @@ def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotat
         result=ExecutionResult(outcome="passed", asserts_executed=1),
         oracle=OracleReport(
             faults={"kills_mutants": "only 0 of 1"},
-            trials=(Trial(change="1 → 2", outcome="passed"),),
+            trials=(MutantRun(change="1 → 2", outcome="passed"),),
         ),
     )
     return Annotation.model_validate(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.languages.python.functions import Function, functions_of, parse
+from infra.languages.python.functions import Function, functions_of
+from infra.languages.python.syntax import parse
 from tasks.corpus.python_files import read_python
 
 # Modules of the standard library with the hard cases: strings over several lines in methods,

@@ -1,8 +1,8 @@
-"""Semantic mutants: the code under test with one small mistake each, made from its syntax tree.
+"""Mutants of a piece of code: the code with one mistake each, made from its syntax tree.
 
-A test program that cannot tell the code from its mutants tests little. Mutants are made without
-running anything, in an order that follows from the code alone (DeMillo, Lipton and Sayward, "Hints
-on test data selection", 1978).
+A test program that passes on the mutants as well as on the code tests little. Mutants are made
+without running anything, in an order that follows from the code alone (DeMillo, Lipton and Sayward,
+"Hints on test data selection", 1978).
 """
 
 import ast
@@ -11,27 +11,16 @@ from collections.abc import Iterator
 from itertools import dropwhile, islice, takewhile, zip_longest
 from types import CodeType
 
-from infra.languages.python.mutation_operators import BLUNDERS, SLIPS, Kind, Mistakes
-from infra.records import Record
+from infra.languages import Mutant
+from infra.languages.python.mutation_operators import (
+    OPERATORS,
+    STRONG_OPERATORS,
+    Kind,
+    Operators,
+)
+from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse
 
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-_LEFT_ALONE = {"decorator_list", "returns", "annotation", "type_comment", "ctx"}
-
-
-class Mutant(Record):
-    """The code under test with one mistake.
-
-    Attributes:
-        kind: What sort of mistake.
-        line: Where, counted from 1.
-        change: The mistake as ``before → after``, for people and for the writer of tests.
-        code: The whole mutated source.
-    """
-
-    kind: Kind
-    line: int
-    change: str
-    code: str
+_NOT_MUTATED = {"decorator_list", "returns", "annotation", "type_comment", "ctx"}
 
 
 def mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
@@ -40,47 +29,45 @@ def mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
     Mutants that compile to the same instructions as the code or as an earlier mutant are left out.
     Code that does not parse as Python 3 has none.
     """
-    return _first(limit, takewhile(_is_slip, _different_mutants(code)))
+    return _first(limit, takewhile(_is_ordinary, _different_mutants(code)))
 
 
-def crude_mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
+def strong_mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
     """Return at most ``limit`` other mutants, whose mistakes nearly any test would notice.
 
-    They are for code that has hardly anything to get wrong, such as a single call.
+    They are for code with few ordinary mutants, such as a single call.
     """
-    return _first(limit, dropwhile(_is_slip, _different_mutants(code)))
+    return _first(limit, dropwhile(_is_ordinary, _different_mutants(code)))
 
 
 def _first(limit: int, mutants: Iterator[Mutant]) -> tuple[Mutant, ...]:
     try:
         return tuple(islice(mutants, limit))
-    except _UNREADABLE:
+    except UNREADABLE:
         return ()
 
 
-def _is_slip(mutant: Mutant) -> bool:
-    return mutant.kind in SLIPS
+def _is_ordinary(mutant: Mutant) -> bool:
+    return mutant.kind in OPERATORS
 
 
 def _different_mutants(code: str) -> Iterator[Mutant]:
-    """Yield mutants, slips before blunders, each made only when it is asked for."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the code under test, which is not ours to mend
-        tree = ast.parse(code)
+    """Yield mutants, those of ordinary operators first, each made only when it is asked for."""
+    tree = parse(code)
     seen = {_instructions(ast.unparse(tree)), None}
-    for mistakes in (SLIPS, BLUNDERS):
-        for mutant in _mutants(tree, mistakes):
+    for operators in (OPERATORS, STRONG_OPERATORS):
+        for mutant in _mutants(tree, operators):
             instructions = _instructions(mutant.code)
             if instructions not in seen:
                 seen.add(instructions)
                 yield mutant
 
 
-def _mutants(tree: ast.Module, mistakes: Mistakes) -> Iterator[Mutant]:
-    """Yield mutants with the given mistakes, kind after kind in turn."""
-    made: dict[Kind, list[tuple[_Place, ast.AST]]] = {kind: [] for kind in mistakes}
+def _mutants(tree: ast.Module, operators: Operators) -> Iterator[Mutant]:
+    """Yield mutants by the given operators, one operator after the other in turn."""
+    made: dict[Kind, list[tuple[_Place, ast.AST]]] = {kind: [] for kind in operators}
     for place in _places(tree):
-        for kind, replacements in mistakes.items():
+        for kind, replacements in operators.items():
             made[kind] += ((place, replacement) for replacement in replacements(place.node))
     for turn in zip_longest(*made.values()):
         for kind, mistake in zip(made, turn, strict=True):
@@ -90,7 +77,7 @@ def _mutants(tree: ast.Module, mistakes: Mistakes) -> Iterator[Mutant]:
 
 
 class _Place:
-    """A node and where it hangs, so that it can be replaced for a moment."""
+    """A node and its place in the tree, so that it can be replaced for a moment."""
 
     def __init__(self, parent: ast.AST, field: str, index: int | None) -> None:
         self._parent = parent
@@ -124,7 +111,7 @@ class _Place:
 def _places(parent: ast.AST, *, inside: bool = False) -> Iterator[_Place]:
     """Yield the places of all statements and expressions inside functions, in reading order."""
     for field, value in ast.iter_fields(parent):
-        if field in _LEFT_ALONE:
+        if field in _NOT_MUTATED:
             continue
         nodes = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, node in nodes:
@@ -136,7 +123,7 @@ def _places(parent: ast.AST, *, inside: bool = False) -> Iterator[_Place]:
             if inside and not is_docstring:
                 yield _Place(parent, field, index)
             if not is_docstring:
-                within = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                within = inside or isinstance(node, FunctionNode)
                 yield from _places(node, inside=within)
 
 
@@ -156,18 +143,18 @@ def _shown(node: ast.AST, longest: int = 80) -> str:
 
 
 def _instructions(source: str) -> object | None:
-    """Return what tells one compiled source from another, None when it does not compile."""
+    """Return the compiled source in comparable form, None when it does not compile."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return _essence(compile(source, "target.py", "exec", dont_inherit=True))
-        except _UNREADABLE:
+            return _comparable(compile(source, "target.py", "exec", dont_inherit=True))
+        except UNREADABLE:
             return None
 
 
-def _essence(code: CodeType) -> object:
+def _comparable(code: CodeType) -> object:
     constants = tuple(
-        _essence(value) if isinstance(value, CodeType) else (type(value), repr(value))
+        _comparable(value) if isinstance(value, CodeType) else (type(value), repr(value))
         for value in code.co_consts
     )
     return code.co_code, constants, code.co_names, code.co_varnames

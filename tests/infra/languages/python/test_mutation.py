@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.gates.mutation import crude_mutants_of, mutants_of
+from infra.languages.python.mutation import mutants_of, strong_mutants_of
 
 ALL = 1_000
 
@@ -70,13 +70,13 @@ def test_each_kind_of_mistake_is_made_where_it_can_be(
         ("return 'X'", {"return 'X' → return 2"}),
     ],
 )
-def test_crude_mistakes_are_made_where_there_is_little_to_get_wrong(
+def test_strong_mistakes_are_made_where_there_is_little_to_get_wrong(
     body: str, expected: set[str]
 ) -> None:
     code = f"def f(a, b=None):\n    {body}\n"
-    crude = crude_mutants_of(code, ALL)
-    assert {mutant.change for mutant in crude} == expected
-    assert not {mutant.code for mutant in crude} & {m.code for m in mutants_of(code, ALL)}
+    strong = strong_mutants_of(code, ALL)
+    assert {mutant.change for mutant in strong} == expected
+    assert not {mutant.code for mutant in strong} & {m.code for m in mutants_of(code, ALL)}
 
 
 def test_only_what_a_function_does_is_mutated() -> None:

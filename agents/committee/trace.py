@@ -1,0 +1,57 @@
+"""The trace of a pair: every model call and every execution while it is judged, in order."""
+
+from agents.evidence import Draft
+from agents.llm.client import ReportingModel
+from agents.llm.prompt import Prompt
+from agents.llm.structured_output import ReplyType
+from infra.records import Execution, ExecutionResult, LanguageModelCall, OracleReport
+
+
+class Trace:
+    """Calls and executions of one pair, kept also when judging breaks off by an error.
+
+    The committee makes one for each pair; the agents ask ``model`` and know nothing of it.
+
+    Args:
+        model: What is asked.
+    """
+
+    def __init__(self, model: ReportingModel) -> None:
+        self.calls: list[LanguageModelCall] = []
+        self.executions: list[Execution] = []
+        self.model = TracedModel(model, self.calls)
+
+    def add_execution(
+        self, draft: Draft, result: ExecutionResult, report: OracleReport | None
+    ) -> None:
+        """Add the run of a program, with what the gates found."""
+        execution = Execution(
+            round=len(self.executions),
+            program=draft.program,
+            requirements=draft.requirements,
+            result=result,
+            oracle=report,
+        )
+        self.executions.append(execution)
+
+
+class TracedModel:
+    """A model whose calls are added to a list, also those of requests that fail.
+
+    Args:
+        model: What is asked.
+        calls: The list.
+    """
+
+    def __init__(self, model: ReportingModel, calls: list[LanguageModelCall]) -> None:
+        self._model = model
+        self._calls = calls
+
+    @property
+    def code_limit(self) -> int:
+        """Longest code in a prompt, in characters."""
+        return self._model.code_limit
+
+    async def ask(self, role: str, prompt: Prompt, reply_type: type[ReplyType]) -> ReplyType:
+        """Return the model's reply; see ``LanguageModel.ask`` for the errors."""
+        return await self._model.ask(role, prompt, reply_type, self._calls.append)

@@ -1,0 +1,27 @@
+"""What all agents share: a role with its system text, the type of its reply, and a model."""
+
+from typing import ClassVar, Generic
+
+from agents.llm.client import Model
+from agents.llm.prompt import Prompt, system_text
+from agents.llm.structured_output import ReplyType
+
+
+class Agent(Generic[ReplyType]):
+    """A role that a language model takes.
+
+    Attributes:
+        role: Its name, and that of the file with its system text.
+        reply_type: What the model must reply.
+    """
+
+    role: ClassVar[str]
+    reply_type: type[ReplyType]
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def _ask(self, user: str) -> ReplyType:
+        """Return the reply to a user message; ``LanguageModelError`` when the model fails."""
+        prompt = Prompt(system=system_text(self.role), user=user)
+        return await self._model.ask(self.role, prompt, self.reply_type)

@@ -1,0 +1,29 @@
+"""Parsing of untrusted Python, and the names of syntax nodes that its readers share."""
+
+import ast
+import warnings
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # what parsing can raise
+
+
+def parse(text: str) -> ast.Module:
+    """Return the syntax tree of a text, without a warning about what is in it.
+
+    Raises:
+        SyntaxError: The text is not Python as this interpreter reads it, or is nested too deeply.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes are no fault of ours
+            return ast.parse(text)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(str(error) or "nested too deeply") from None
+
+
+def parse_or_none(text: str) -> ast.Module | None:
+    """Return the syntax tree of a text, None where it is no Python 3."""
+    try:
+        return parse(text)
+    except SyntaxError:
+        return None

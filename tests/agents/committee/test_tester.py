@@ -1,0 +1,116 @@
+"""Laws of the tester, and of the trace in which the committee keeps calls and executions."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from agents.committee import tester as testers
+from agents.committee.trace import Trace
+from agents.evidence import Draft
+from agents.gates.validator import OracleValidator
+from infra.errors import BoxLostError, ModelRefusedError
+from infra.languages.python import Python
+from infra.records import ExecutionResult, Pair
+from infra.settings import GateSettings
+from tests.agents.committee.test_configurations import (
+    ANSWERS,
+    BETTER,
+    BLIND,
+    GOOD,
+    HOLLOW,
+    UNCLEAR,
+    written,
+    written_blind,
+)
+from tests.agents.conftest import Bench, rule
+from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
+
+GIVES_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
+
+
+def breaking(results: Iterator[ExecutionResult]) -> FakeSandbox:
+    """Return boxes that give the results in turn and then are lost."""
+
+    def run(program: str, installed: frozenset[str]) -> ExecutionResult:
+        for result in results:
+            return result
+        raise BoxLostError("gone")
+
+    return FakeSandbox(run)
+
+
+@pytest.mark.parametrize("configuration", ["gated", "paper"])
+async def test_attempts_hold_each_program_in_its_last_form(
+    bench: Bench, pair: Pair, configuration: str
+) -> None:
+    bench.serve([written_blind(), written(BETTER)])
+    gated = configuration == "gated"
+    tester = testers.Tester(
+        sandbox=FakeSandbox(lambda program, installed: FAILED),
+        language=Python(),
+        rounds=0,
+        validator=OracleValidator(GateSettings(), Python()) if gated else None,
+    )
+    trace = Trace(bench.model())
+    attempts = await tester.test(pair, Draft(reading="r", program=GOOD), trace)
+    programs = [GOOD, BLIND] if gated else [GOOD]
+    assert [attempt.draft.program for attempt in attempts] == programs
+    assert [attempt.is_valid for attempt in attempts] == [gated] * len(programs)
+    assert [run.program for run in trace.executions] == programs
+    assert [run.round for run in trace.executions] == list(range(len(programs)))
+    assert [run.oracle for run in trace.executions] == [attempt.report for attempt in attempts]
+
+
+async def test_a_run_is_kept_though_its_validation_breaks_off(bench: Bench, pair: Pair) -> None:
+    bench.serve([UNCLEAR, written(GOOD), ANSWERS])
+    committee = bench.committee(breaking(iter([PASSED])), configuration="gated")
+    annotation = await committee.judge(pair)
+    assert (annotation.status, annotation.path) == ("failed", "sandbox_unavailable")
+    (execution,) = annotation.executions
+    assert (execution.program, execution.result, execution.oracle) == (GOOD, PASSED, None)
+
+
+async def test_runs_and_calls_are_kept_though_a_later_program_breaks_off(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(HOLLOW, BETTER), ANSWERS])
+    committee = bench.committee(breaking(iter([PASSED])), configuration="gated")
+    annotation = await committee.judge(pair)
+    assert annotation.status == "failed"
+    assert [run.program for run in annotation.executions] == [HOLLOW]
+    assert annotation.executions[0].oracle is not None
+    assert [call.role for call in annotation.calls] == ["screener", "writer", "writer"]
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+async def test_runs_are_kept_though_the_fixer_cannot_be_read(
+    bench: Bench, pair: Pair, rounds: int
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), rule("fixer", {"text": "no"}), ANSWERS])
+    annotation = await bench.committee(breaking(iter([raised()])), rounds).judge(pair)
+    assert (annotation.status, annotation.path) == ("undecided", "unreadable_reply")
+    assert [run.result.outcome for run in annotation.executions] == ["raised"]
+    assert [call.role for call in annotation.calls].count("fixer") == 2
+
+
+async def test_pairs_that_are_judged_at_once_have_traces_of_their_own(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([UNCLEAR, written(GOOD), GIVES_UP, ANSWERS])
+    model = bench.model()
+    first, second = Trace(model), Trace(model)
+    tester = testers.Tester(
+        sandbox=FakeSandbox(lambda program, installed: raised()),
+        language=Python(),
+        rounds=1,
+        validator=None,
+    )
+    await tester.test(pair, Draft(reading="r", program=GOOD), first)
+    assert (len(first.calls), len(first.executions)) == (1, 1)
+    assert (second.calls, second.executions) == ([], [])
+
+
+async def test_a_run_that_must_stop_is_no_annotation(bench: Bench, pair: Pair) -> None:
+    bench.serve([UNCLEAR, rule("writer", {"status": 401})])
+    with pytest.raises(ModelRefusedError):
+        await bench.committee(breaking(iter([]))).judge(pair)

@@ -1,0 +1,93 @@
+"""Laws of the static checks and of ``gates.py``: whatever a program's text is, it has a verdict.
+
+``test_validator.py`` holds the checks against a table of programs, in real boxes.
+"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.gates.gates import Gate, can_be_improved, reason_of
+from agents.gates.static_checks import faults_of, names_defined_by
+from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
+from tests.agents.committee.test_configurations import ANSWERS, UNCLEAR, written
+from tests.agents.conftest import Bench
+from tests.fakes.sandbox import PASSED, FakeSandbox
+
+HEAD = "from target import backwards\n"
+
+
+def nested(terms: int) -> dict[str, str]:
+    """Return programs that the parser takes, each nested as deeply as it has terms."""
+    return {
+        "sum": f"{HEAD}assert backwards('') == {' + '.join(['1'] * terms)}",
+        "calls": f"{HEAD}assert backwards(''){'.f()' * terms}",
+        "attributes": f"{HEAD}assert backwards('').{'.'.join(['a'] * terms)} == 1",
+        "subscripts": f"{HEAD}assert backwards(''){'[0]' * terms} == 1",
+        "negations": f"{HEAD}assert {'not ' * (terms // 4)}backwards('')",
+        "elif": HEAD + "if a:\n    pass\n" + "elif a:\n    pass\n" * (terms // 2),
+        "in an argument": f"{HEAD}check(backwards({' * '.join(['a'] * terms)}))",
+        "parentheses": f"{HEAD}assert {'(' * 150}1{')' * 150}",
+    }
+
+
+@pytest.mark.parametrize("shape", nested(1))
+@pytest.mark.parametrize("terms", [100, 330, 500, 990, 3_000, 9_000])
+def test_a_program_nested_deeply_has_faults_and_never_raises(shape: str, terms: int) -> None:
+    faults = faults_of(nested(terms)[shape], "def backwards(text): ...")
+    assert all(isinstance(gate, Gate) and fault for gate, fault in faults.items())
+
+
+def test_a_program_nested_too_deeply_is_not_readable() -> None:
+    for shape in ("sum", "calls", "attributes"):
+        faults = faults_of(nested(2_000)[shape], "")
+        assert set(faults) == {Gate.READABLE}
+
+
+@pytest.mark.parametrize("shape", ["sum", "calls", "subscripts"])
+async def test_a_model_that_repeats_itself_ends_no_pair(
+    bench: Bench, pair: Pair, shape: str
+) -> None:
+    bench.serve([UNCLEAR, written(nested(2_000)[shape]), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: PASSED)
+    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
+    assert (annotation.status, annotation.grade) == ("labelled", "void_oracle")
+
+
+async def test_no_repair_makes_a_program_too_deep_to_be_read(bench: Bench, pair: Pair) -> None:
+    deep = nested(2_000)["sum"]
+    fixes = {"reply": {"diagnosis": "d", "action": "replace_program", "content": deep}}
+    imports = {
+        "reply": {"diagnosis": "d", "action": "add_import", "content": "import " + "a." * 5_000}
+    }
+    bench.serve(
+        [UNCLEAR, written(deep), {"role": "fixer", "steps": [fixes, imports, fixes]}, ANSWERS]
+    )
+    raised = ExecutionResult(outcome="raised", error_type="RecursionError")
+    annotation = await bench.committee(FakeSandbox(lambda *_: raised)).judge(pair)
+    assert annotation.path == "unclear_never_executable"
+
+
+@given(st.text())
+def test_any_text_is_checked(program: str) -> None:
+    assert faults_of(program, program)
+
+
+@pytest.mark.parametrize("code", ["def f(:", "\0", "x = " + "(" * 400, nested(5_000)["sum"]])
+def test_code_that_cannot_be_read_defines_no_names_or_known_ones(code: str) -> None:
+    assert names_defined_by(code) == frozenset()
+
+
+def test_a_report_without_faults_has_no_reason() -> None:
+    assert reason_of(OracleReport()) == ""
+    assert not can_be_improved(OracleReport())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "improvable"), [("passed", True), ("raised", False), ("timeout", False)]
+)
+def test_a_program_can_be_improved_where_mutants_survive(outcome: str, improvable: bool) -> None:
+    run = MutantRun.model_validate({"change": "a → b", "outcome": outcome})
+    report = OracleReport(faults={Gate.KILLS_MUTANTS: "only 0"}, trials=(run,))
+    assert can_be_improved(report) is improvable
+    assert ("a → b" in reason_of(report)) is improvable

@@ -1,0 +1,154 @@
+"""Laws of the budget: it holds for requests that are in flight together."""
+
+import asyncio
+import errno
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from agents.llm.budget import TokenLimits
+from agents.llm.client import LanguageModel
+from agents.roles.screener import Screener
+from infra.errors import BudgetExhaustedError
+from infra.records import Code, LanguageModelCall, Pair, Query
+from tests.agents.conftest import CLEAR, Bench, Screen, rule
+from tests.fakes.llm_server import ScriptedServer
+
+PRICED = "openai/gpt-4o-mini"  # $0.15 a million tokens in, $0.60 out
+MOST_USD = 2048 * 0.6e-6  # of a reply
+LENGTHS = (20, 2_000, 11_000)  # characters of code
+
+
+class Counting(ScriptedServer):
+    """A scripted server that knows how many requests it answered at once."""
+
+    now = most = 0
+
+    async def _respond(self, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            return await super()._respond(path, headers, body)
+        finally:
+            self.now -= 1
+
+
+def pairs(number: int) -> list[Pair]:
+    """Return pairs with codes of different lengths."""
+    return [
+        Pair(
+            query=Query.of(f"query {place}"),
+            code=Code.of("x = 1\n" * (LENGTHS[place % len(LENGTHS)] // 6)),
+        )
+        for place in range(number)
+    ]
+
+
+async def wave(model: LanguageModel, number: int) -> list[Any]:
+    """Ask about so many pairs at once; return replies and errors."""
+    screened = [Screener(model).screen(pair) for pair in pairs(number)]
+    return await asyncio.gather(*screened, return_exceptions=True)
+
+
+def billed(server: ScriptedServer, usage: Mapping[str, int]) -> float:
+    """Return what a provider would ask for the requests that it answered."""
+    a_request = usage["prompt_tokens"] * 0.15e-6 + usage["completion_tokens"] * 0.6e-6
+    return len(server.calls) * a_request
+
+
+@pytest.mark.parametrize("budget_usd", [MOST_USD * 1.9, 0.005, 0.02])
+async def test_a_first_wave_of_256_of_the_dearest_requests_stays_within_the_budget(
+    bench: Bench, budget_usd: float
+) -> None:
+    usage = {"prompt_tokens": 200, "completion_tokens": 2048, "total_tokens": 2248}
+    server = bench.serve([rule("screener", {**CLEAR, "usage": usage, "delay_s": 0.05})])
+    ends = await wave(bench.model(model=PRICED, budget_usd=budget_usd), 256)
+    refused = [end for end in ends if isinstance(end, BudgetExhaustedError)]
+    assert len(refused) == 256 - len(server.calls)
+    assert 0 < billed(server, usage) <= budget_usd
+    assert "COSQA_LLM__BUDGET_USD" in str(refused[0])
+
+
+async def test_requests_wait_for_those_in_flight_before_the_budget_counts_as_spent(
+    bench: Bench,
+) -> None:
+    server = bench.serve([rule("screener", {**CLEAR, "delay_s": 0.02})], kind=Counting)
+    assert isinstance(server, Counting)
+    model = bench.model(model=PRICED, budget_usd=0.006)
+    ends = await wave(model, 12)
+    assert [end.verdict for end in ends] == ["clear_match"] * 12
+    assert server.most <= 4, "more than 4 reservations have no room"
+    assert len(server.calls) == 12
+
+
+async def test_longer_prompts_reserve_more(bench: Bench) -> None:
+    bench.serve([rule("screener", CLEAR)])
+    budget = bench.model(model=PRICED, budget_usd=1.0)._budget
+    short, long = (budget._price(TokenLimits(size, 2048)) for size in (100, 100_000))
+    assert short is not None
+    assert long is not None
+    assert long - short == pytest.approx(99_900 * 0.15e-6)
+    assert short > MOST_USD
+
+
+async def test_an_unknown_price_is_said_once_and_stops_after_the_first_replies(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.serve([rule("screener", {**CLEAR, "delay_s": 0.05})])
+    model = bench.model(budget_usd=1.0)
+    await wave(model, 8)
+    assert caplog.text.count("the price of openai/scripted is unknown") == 1
+    with pytest.raises(BudgetExhaustedError, match="price of openai/scripted is unknown"):
+        await Screener(model).screen(pairs(9)[-1])
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 2**70, "completion_tokens": 1, "total_tokens": 2**70},
+        {"prompt_tokens": -(10**6), "completion_tokens": -(10**6), "total_tokens": -2},
+    ],
+)
+async def test_absurd_usage_is_charged_as_reserved(
+    bench: Bench, pair: Pair, usage: dict[str, int]
+) -> None:
+    bench.serve([rule("screener", {**CLEAR, "usage": usage})])
+    model = bench.model(model=PRICED, budget_usd=1.0)
+    await Screener(model).screen(pair)
+    tokens, usd = model._budget._limiter.spent()
+    assert MOST_USD < usd < 2 * MOST_USD
+    assert tokens >= 2048 or usage["prompt_tokens"] > 0
+
+
+async def test_a_budget_that_cannot_be_written_loses_no_paid_reply(
+    bench: Bench, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = bench.serve([rule("screener", CLEAR)])
+    real, writes = os.pwrite, []
+
+    def pwrite(handle: int, content: bytes, offset: int) -> int:
+        writes.append(content)
+        if len(writes) == 2:  # the first one reserves, the second one settles
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(handle, content, offset)
+
+    monkeypatch.setattr(os, "pwrite", pwrite)
+    calls: list[LanguageModelCall] = []
+    with pytest.raises(BudgetExhaustedError, match=r"cannot be written.*No space left"):
+        await screen(bench.model(), calls)
+    assert await screen(bench.model(), calls) == "clear_match"
+    assert (server.count("screener"), calls[-1].cached) == (1, True)
+
+
+async def test_a_reply_that_cannot_be_read_is_kept_before_it_is_parsed(
+    bench: Bench, screen: Screen
+) -> None:
+    server = bench.serve([rule("screener", {"text": "\ud83d"}, {"text": "[" * 10_000}, CLEAR)])
+    calls: list[LanguageModelCall] = []
+    for _ in range(2):
+        with pytest.raises(Exception, match="no readable reply"):
+            await screen(bench.model(), calls)
+    assert server.count("screener") == 2
+    assert [call.cached for call in calls] == [False, False, True, True]

@@ -1,0 +1,84 @@
+"""Conformance of every registered language: what the rest of the project relies on."""
+
+from collections.abc import Callable
+
+import pytest
+
+from infra.languages import Language, languages
+
+BROKEN = ("def f(:", "\0", "{" * 5_000, "\ud800", "", "   \n\t")
+
+every_language = pytest.mark.parametrize("name", languages.names())
+
+
+def asked(call: Callable[[], object]) -> object:
+    """Return what a call gives, or that the text cannot be parsed; nothing else may be raised."""
+    try:
+        return call()
+    except SyntaxError:
+        return None
+
+
+@every_language
+def test_a_language_has_its_registered_name_and_suffixes(name: str) -> None:
+    language = languages.get(name)()
+    assert isinstance(language, Language)
+    assert language.name == name
+    assert language.suffixes
+    assert all(suffix.startswith(".") for suffix in language.suffixes)
+
+
+@every_language
+@pytest.mark.parametrize("text", BROKEN)
+def test_any_text_has_an_answer(name: str, text: str) -> None:
+    language = languages.get(name)()
+    asked(lambda: language.functions_of(text))
+    assert isinstance(language.signature_of(text), str)
+    assert isinstance(language.scaffolded(text), str)
+    assert len(language.mutants_of(text, 3)) <= 3
+    assert len(language.strong_mutants_of(text, 3)) <= 3
+
+
+def test_no_two_languages_share_a_suffix() -> None:
+    suffixes = [suffix for name in languages for suffix in languages.get(name)().suffixes]
+    assert len(suffixes) == len(set(suffixes))
+
+
+def test_a_language_that_is_only_searched_needs_no_more_than_functions_and_signatures() -> None:
+    class Searched(Language):
+        name, suffixes = "searched", (".s",)
+
+        def functions_of(self, text: str) -> list[object]:  # type: ignore[override]
+            return []
+
+        def signature_of(self, code: str) -> str:
+            return ""
+
+    language = Searched()
+    assert language.scaffolded("x") == "x"
+    assert (language.mutants_of("x", 9), language.strong_mutants_of("x", 9)) == ((), ())
+
+
+def test_a_python_function_has_what_collecting_and_filtering_ask() -> None:
+    text = "class A:\n    def f(self, x):\n        'Doc.'\n        return x\n"
+    (function,) = languages.get("python")().functions_of(text)
+    assert (function.name, function.first_line, function.last_line) == ("A.f", 2, 4)
+    assert (function.parameters, function.documentation) == (("x",), "Doc.")
+    assert "Doc." not in function.text_without_documentation
+
+
+@pytest.mark.parametrize(
+    ("body", "returns"),
+    [
+        ("return x", True),
+        ("return None", False),
+        ("return", False),
+        ("pass", False),
+        ("if x:\n        return 1", True),
+        ("def g():\n        return 1", False),
+        ("return (lambda: 1)", True),
+    ],
+)
+def test_a_function_returns_a_value_of_its_own(body: str, returns: bool) -> None:
+    (function,) = languages.get("python")().functions_of(f"def f(x):\n    {body}\n")
+    assert function.returns_value is returns
