@@ -118,7 +118,10 @@ app.add_typer(suite, name="suite")
 @app.command("settings")
 def show_settings() -> None:
     """Print all settings in force as a commented cosqa.toml."""
-    typer.echo(settings_reference(load_settings()))
+    from tasks.sources import sources  # noqa: PLC0415 - see `_flow`
+
+    settings = load_settings()
+    typer.echo(settings_reference(settings, sources.get(settings.source.name).Options))
 
 
 def main() -> None:

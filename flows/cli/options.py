@@ -5,13 +5,19 @@ from typing import Annotated
 
 import typer
 
+from infra.errors import SettingsError
 from infra.settings import EMBEDDED_MODEL, Settings, load_settings
+from tasks.encoders import encoders
+from tasks.sources import sources
 
 _INPUT, _SEARCH, _JUDGE, _OUTPUT = "What goes in", "Candidates", "Annotation", "What comes out"
 
 Source = Annotated[
     str | None,
-    typer.Option(help="python-source (default), cosqa or jsonl.", rich_help_panel=_INPUT),
+    typer.Option(
+        help=f"One of {', '.join(sources.names())} (default python-source).",
+        rich_help_panel=_INPUT,
+    ),
 ]
 SourcePath = Annotated[
     Path | None,
@@ -30,6 +36,16 @@ Queries = Annotated[
     Path | None,
     typer.Option(help="JSON Lines file of queries.", rich_help_panel=_INPUT),
 ]
+SourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source-option",
+        metavar="KEY=VALUE",
+        help="Another option of the source, such as filters=testable,parseable; repeat it. "
+        "`cosqa settings` prints those of the source in force.",
+        rich_help_panel=_INPUT,
+    ),
+]
 Collection = Annotated[
     str | None,
     typer.Option(help="Name in the store; the source's name by default.", rich_help_panel=_INPUT),
@@ -38,7 +54,8 @@ Encoders = Annotated[
     list[str] | None,
     typer.Option(
         "--encoder",
-        help="minilm (default), codebert, unixcoder or codet5p; repeat it to average several.",
+        help=f"One of {', '.join(encoders.names())} (default minilm); repeat it to average "
+        "several.",
         rich_help_panel=_SEARCH,
     ),
 ]
@@ -92,6 +109,7 @@ def settings_from(  # noqa: PLR0913 - one parameter an option: this is the comma
     path: SourcePath = None,
     distribution: Distribution = None,
     queries: Queries = None,
+    source_option: SourceOption = None,
     collection: Collection = None,
     encoder: Encoders = None,
     top_k: TopK = None,
@@ -115,6 +133,7 @@ def settings_from(  # noqa: PLR0913 - one parameter an option: this is the comma
                 "distribution": distribution,
                 "queries": queries,
                 "collection": collection,
+                **_pairs(source_option or []),
             },
             "search": {"encoders": encoder or None, "top_k": top_k},
             "llm": {"model": model},
@@ -124,3 +143,10 @@ def settings_from(  # noqa: PLR0913 - one parameter an option: this is the comma
             "evaluation": {"methods": method or None},
         }
     )
+
+
+def _pairs(options: list[str]) -> dict[str, str]:
+    for option in options:
+        if "=" not in option:
+            raise SettingsError(f"--source-option {option} has no value: write {option}=VALUE")
+    return dict(option.split("=", 1) for option in options)
