@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-console = Console(highlight=False, soft_wrap=True)
+from flows.cli.console import say
+from flows.cli.tables import print_table
+
 suite = typer.Typer(
     help="Score other people's evaluation suites from their own files.",
     no_args_is_help=True,
@@ -56,11 +54,11 @@ def challenge(
     found = ("annotated results found", "relevant ones")
     _print(("language", "NDCG within", "NDCG all", "queries", *found), rows)
     if scores.missing:
-        console.print(f"without predictions, counted as 0: {', '.join(scores.missing)}")
+        say(f"without predictions, counted as 0: {', '.join(scores.missing)}")
     if scores.unannotated:
-        console.print(f"without annotations, left out: {', '.join(scores.unannotated)}")
+        say(f"without annotations, left out: {', '.join(scores.unannotated)}")
     if scores.repeated:
-        console.print(f"repeated within a query, counted each time: {scores.repeated:,} results")
+        say(f"repeated within a query, counted each time: {scores.repeated:,} results")
 
 
 @suite.command("score-sheet")
@@ -91,9 +89,7 @@ def agreement(
     from tasks.benchmarks import annotation_sheets  # noqa: PLC0415 - see `challenge`
 
     found = annotation_sheets.agreement(annotation_sheets.read_sheets(sheets, highest))
-    console.print(
-        f"{len(found.annotators)} annotators, {found.pairs:,} pairs graded by two or more"
-    )
+    say(f"{len(found.annotators)} annotators, {found.pairs:,} pairs graded by two or more")
     _figures({"alpha, nominal": found.nominal, "alpha, ordinal": found.ordinal})
     rows = [
         (f"{two.first}, {two.second}", f"{two.pairs:,}", f"{two.equal:.1%}", _said(two.kappa))
@@ -104,7 +100,7 @@ def agreement(
 
 def _figures(figures: Mapping[str, float]) -> None:
     for name, value in figures.items():
-        console.print(f"{name}: {_said(value)}")
+        say(f"{name}: {_said(value)}")
 
 
 def _said(value: float) -> str:
@@ -112,9 +108,4 @@ def _said(value: float) -> str:
 
 
 def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for number, name in enumerate(header):
-        table.add_column(name, justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console.print(table)
+    print_table("", header, rows, rest="a wider terminal, or a file: `cosqa suite ... > file`")

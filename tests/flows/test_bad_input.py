@@ -125,7 +125,7 @@ def test_a_bad_file_is_named_with_its_line_and_the_store_stays_untouched(
         (("--encoder", "word2vec"), ["word2vec", "minilm", "codet5p"]),
         (("--source", "stackoverflow"), ["stackoverflow", "python-source", "jsonl"]),
         (("--method", "grep"), ["grep", "bm25"]),
-        (("--top-k", "0"), ["top_k"]),
+        (("--top-k", "1001"), ["top_k"]),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_known_ones_before_any_work(

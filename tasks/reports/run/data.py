@@ -14,7 +14,7 @@ _EDGE_STEP = 0.05  # edges that people like to read
 _LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
 
 
-class MethodScores(Record):
+class MethodMeans(Record):
     """A retrieval method's means: metric's printed name → mean over the queries."""
 
     method: str
@@ -38,7 +38,7 @@ class BenchmarkScores(Record):
     queries: int
     codes: int
     depth: int
-    methods: tuple[MethodScores, ...]
+    methods: tuple[MethodMeans, ...]
     note: str = ""
 
     @property

@@ -13,7 +13,7 @@ from tests.tasks.reports.leaderboard.cases import leaderboard
 def test_whiskers_stand_in_the_order_of_the_table_inside_the_drawing() -> None:
     board = leaderboard()
     chart = interval_chart(board, "NDCG@10")
-    assert [mark.method for mark in chart.whiskers] == [each.method for each in board.standings]
+    assert [mark.method for mark in chart.whiskers] == [each.method for each in board.rows]
     for mark in chart.whiskers:
         assert chart.left <= mark.low <= mark.mean <= mark.high <= chart.right
         assert 0 < mark.y < chart.base
