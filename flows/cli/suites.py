@@ -9,6 +9,8 @@ import typer
 
 from flows.cli.console import say
 from flows.cli.tables import print_table
+from tasks.benchmarks import annotation_sheets
+from tasks.suites import codesearchnet, neural_code_search
 
 suite = typer.Typer(
     help="Score other people's evaluation suites from their own files.",
@@ -32,8 +34,6 @@ def challenge(
     *, annotations: Annotations, predictions: Predictions, queries: Queries = None
 ) -> None:
     """Score predictions for the CodeSearchNet challenge: NDCG within and over all, by language."""
-    from tasks.suites import codesearchnet  # noqa: PLC0415 - --help must not wait for numpy
-
     asked = codesearchnet.read_queries(queries) if queries else None
     scores = codesearchnet.score(
         codesearchnet.read_predictions(predictions, asked),
@@ -68,8 +68,6 @@ def score_sheet(
     questions: Questions = None,
 ) -> None:
     """Score the Neural Code Search sheet: Answered@1, 5, 10 and MRR of each method."""
-    from tasks.suites import neural_code_search  # noqa: PLC0415 - see `challenge`
-
     asked = neural_code_search.read_questions(questions) if questions else None
     scores = neural_code_search.score_sheet(neural_code_search.read_score_sheet(sheet, asked))
     rows = [
@@ -86,8 +84,6 @@ def agreement(
     highest: Highest = 1,
 ) -> None:
     """Say how far annotators agree: Krippendorff's alpha, and Cohen's kappa of every two."""
-    from tasks.benchmarks import annotation_sheets  # noqa: PLC0415 - see `challenge`
-
     found = annotation_sheets.agreement(annotation_sheets.read_sheets(sheets, highest))
     say(f"{len(found.annotators)} annotators, {found.pairs:,} pairs graded by two or more")
     _figures({"alpha, nominal": found.nominal, "alpha, ordinal": found.ordinal})

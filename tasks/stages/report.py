@@ -181,7 +181,7 @@ def _agents(database: Database, searches: Sequence[str], recipe: StoredRecipe) -
         paths=annotations.count_by(database, recipe.recipe_id, searches, "path"),
         outcomes=annotations.count_outcomes(database, recipe.recipe_id, searches),
         effort=Effort.model_validate(took.model_dump()),
-        grades=annotations.count_by(database, recipe.recipe_id, searches, "grade"),
+        support=annotations.count_by(database, recipe.recipe_id, searches, "grade"),
         canaries=_canaries(database, recipe),
     )
 

@@ -215,7 +215,7 @@ def _agents() -> AgentsPart:
             "sandbox_unavailable": 2,
         },
         outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
-        grades={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
+        support={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
         canaries=Canaries(right_codes=4, wrong_codes=8, false_fails=1, false_passes=2),
         effort=Effort(
             calls=318,

@@ -68,5 +68,12 @@ def test_harmless_text_is_shown_as_it_is(text: str) -> None:
     assert wording.visible(text, 100) == text
 
 
+@pytest.mark.parametrize(
+    "sign", ["\u200b", "\u202e", "\u180e", "\u3164", "\uffa0", "\ufe0f", "\U000e0041", "\U000e0100"]
+)
+def test_characters_that_do_not_show_are_shown_as_code_points(sign: str) -> None:
+    assert wording.visible(f"a{sign}b", 100) == f"a⟨U+{ord(sign):04X}⟩b"
+
+
 def test_signs_that_could_hide_a_program_are_shown_as_code_points() -> None:
     assert wording.visible("x = '\u202e'  # \x00", 100) == "x = '⟨U+202E⟩'  # ⟨U+0000⟩"
