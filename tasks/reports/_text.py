@@ -2,8 +2,11 @@
 
 import re
 
+from markupsafe import Markup, escape
+
 UNKNOWN = "unknown"
 NONE = "\N{EN DASH}"
+_LONGEST_NAME = 400
 
 # Controls but tab and line feed, zero-width and direction marks, odd line ends, blank fillers,
 # variation selectors, lone surrogates, tags: they can hide what a program does or a prompt says.
@@ -54,6 +57,22 @@ def rate(part: int, whole: int) -> str:
 def words(identifier: str) -> str:
     """Return an identifier's words: ``assertion_failed`` → "assertion failed"."""
     return identifier.replace("_", " ")
+
+
+def breakable(name: str) -> Markup:
+    """Return a metric's name as HTML that may break before its variant and its cut-off."""
+    safe = escape(visible(name, _LONGEST_NAME))
+    for sign in "(@":
+        safe = safe.replace(sign, Markup("<wbr>") + sign)
+    return safe
+
+
+def shortened(name: str, limit: int) -> str:
+    """Return a name with its middle replaced by an ellipsis where it is longer than ``limit``."""
+    if len(name) <= limit:
+        return name
+    tail = (limit - 1) // 2
+    return f"{name[: limit - 1 - tail]}\N{HORIZONTAL ELLIPSIS}{name[-tail:]}"
 
 
 def visible(text: str, limit: int) -> str:

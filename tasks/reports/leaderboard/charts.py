@@ -5,11 +5,14 @@ from itertools import pairwise
 from math import log
 
 from infra.records import Record
+from tasks.reports._text import shortened
 from tasks.reports.leaderboard.build import RECALL_DEPTHS, Leaderboard
 
 WIDTH = 720
 _LEFT, _RIGHT, _TOP, _BOTTOM = 190, 24, 12, 34
 _ROW, _PLOT = 30, 260
+_LONGEST_NAME = 21
+_LABEL_GAP = 24
 
 
 class Tick(Record):
@@ -26,7 +29,8 @@ class Whisker(Record):
     low: float
     mean: float
     high: float
-    method: str
+    letter: str
+    name: str
     tooltip: str
 
 
@@ -35,7 +39,8 @@ class Line(Record):
 
     points: str
     label: float
-    method: str
+    letter: str
+    name: str
     style: int
     tooltip: str
 
@@ -83,7 +88,8 @@ def interval_chart(leaderboard: Leaderboard, metric: str) -> IntervalChart:
                 low=x(cell.low),
                 mean=x(cell.mean),
                 high=x(cell.high),
-                method=row.method,
+                letter=row.letter,
+                name=shortened(row.method, _LONGEST_NAME),
                 tooltip=f"{row.method}: {cell.mean:.3f}, {cell.low:.3f} to {cell.high:.3f}",
             )
         )
@@ -109,14 +115,16 @@ def recall_chart(leaderboard: Leaderboard) -> RecallChart:
         return round(base - recall * _PLOT, 2)
 
     ends = [y(row.recall[RECALL_DEPTHS[-1]]) for row in leaderboard.rows]
-    labels = _apart(ends, gap=15, lowest=base)
+    labels = _apart(ends, gap=min(_LABEL_GAP, _PLOT / len(ends)), lowest=base) if ends else []
     lines = [
         Line(
             points=" ".join(f"{x(depth)},{y(recall)}" for depth, recall in row.recall.items()),
             label=label,
-            method=row.method,
+            letter=row.letter,
+            name=shortened(row.method, _LONGEST_NAME),
             style=place % 6,
-            tooltip=", ".join(f"{recall:.3f} at {depth}" for depth, recall in row.recall.items()),
+            tooltip=f"{row.method}: "
+            + ", ".join(f"{recall:.3f} at {depth}" for depth, recall in row.recall.items()),
         )
         for place, (row, label) in enumerate(zip(leaderboard.rows, labels, strict=True))
     ]

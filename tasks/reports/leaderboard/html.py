@@ -34,6 +34,7 @@ def render_leaderboard(
     )
     environment.filters["cut"] = lambda value: text.visible(value, _LONGEST)
     environment.filters["count"] = text.count
+    environment.filters["breakable"] = text.breakable
     return environment.get_template("leaderboard.html.jinja").render(
         board=leaderboard,
         width=charts.WIDTH,

@@ -44,7 +44,7 @@ def _environment() -> Environment:
         cost=text.cost,
         duration=text.duration,
         words=text.words,
-        breakable=_breakable,
+        breakable=text.breakable,
         python=lambda value: coloured(text.visible(value, _LONGEST["code"])),
         cut=lambda value, kind: escape(text.visible(value, _LONGEST[kind])),
     )
@@ -66,14 +66,6 @@ def _distinct(histograms: Iterable[Histogram]) -> list[Histogram]:
     for histogram in histograms:
         shapes.setdefault((histogram.edges, histogram.counts), histogram)
     return list(shapes.values())
-
-
-def _breakable(name: str) -> Markup:
-    """Return a metric's name that a narrow column may break before its variant and cut-off."""
-    safe = escape(text.visible(name, _LONGEST["line"]))
-    for sign in "(@":
-        safe = safe.replace(sign, Markup("<wbr>") + sign)
-    return safe
 
 
 def _is_safe_link(address: str) -> bool:
