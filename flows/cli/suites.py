@@ -8,24 +8,21 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from typer.core import TyperGroup
 
+from flows.cli.console import say
+from flows.cli.tables import print_table
 from infra.errors import SettingsError
 from tasks.benchmarks import annotation_sheets
 from tasks.suites import Figures, Suite, SuiteOptions, suites
 
-console = Console(highlight=False, soft_wrap=True)
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+if TYPE_CHECKING:
+    from typer._click import Command, Context
 
 # Names before suites were plug-ins; to be removed after the next release.
 _OLD_NAMES = {"challenge": "codesearchnet", "score-sheet": "neural-code-search"}
@@ -34,13 +31,13 @@ _OLD_NAMES = {"challenge": "codesearchnet", "score-sheet": "neural-code-search"}
 class _SuiteGroup(TyperGroup):
     """The commands: one for each registered suite beside those of this file."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: "Context") -> list[str]:
         return sorted({*super().list_commands(ctx), *suites.names()})
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
         if cmd_name in _OLD_NAMES:
             name = _OLD_NAMES[cmd_name]
-            errors.print(f"warning: `cosqa suite {cmd_name}` is now `cosqa suite {name}`")
+            say(f"warning: `cosqa suite {cmd_name}` is now `cosqa suite {name}`", progress=True)
             return _command(name)
         return (
             _command(cmd_name) if cmd_name in suites.names() else super().get_command(ctx, cmd_name)
@@ -55,7 +52,7 @@ def _suites() -> None:
     """Score other people's evaluation suites from their own files."""
 
 
-def _command(name: str) -> click.Command:
+def _command(name: str) -> "Command":
     """Return the command of a suite: its options are the fields of the suite's model."""
     kind = suites.get(name)
     app = typer.Typer(rich_markup_mode="rich", add_completion=False)
@@ -107,11 +104,9 @@ def agreement(
 ) -> None:
     """Print how far annotators agree: Krippendorff's alpha, and Cohen's kappa of every two."""
     result = annotation_sheets.agreement(annotation_sheets.read_sheets(sheets, highest))
-    console.print(
-        f"{len(result.annotators)} annotators, {result.pairs:,} pairs graded by two or more"
-    )
-    console.print(f"alpha, nominal: {_figure(result.nominal)}")
-    console.print(f"alpha, ordinal: {_figure(result.ordinal)}")
+    say(f"{len(result.annotators)} annotators, {result.pairs:,} pairs graded by two or more")
+    say(f"alpha, nominal: {_figure(result.nominal)}")
+    say(f"alpha, ordinal: {_figure(result.ordinal)}")
     rows = [
         (f"{two.first}, {two.second}", f"{two.pairs:,}", f"{two.equal:.1%}", _figure(two.kappa))
         for two in result.each_two
@@ -126,13 +121,8 @@ def _figure(value: float) -> str:
 def _print_figures(figures: Figures) -> None:
     _print(figures.columns, figures.rows)
     for note in figures.notes:
-        console.print(note, markup=False)
+        say(note)
 
 
 def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for number, name in enumerate(header):
-        table.add_column(name, justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console.print(table)
+    print_table("", header, rows, rest="a wider terminal, or a file: `cosqa suite ... > file`")

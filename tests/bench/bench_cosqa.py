@@ -26,9 +26,9 @@ from tasks.reports.leaderboard import (
     METRICS,
     RECALL_DEPTHS,
     MethodScores,
+    build_leaderboard,
     judged_share,
     leaderboard_markdown,
-    stand,
 )
 from tasks.retrievers import Rankings
 from tasks.sources import open_source
@@ -114,7 +114,7 @@ def table(benchmark: Benchmark, runs: Mapping[str, Rankings], qrels: Qrels) -> s
         MethodScores(method, evaluate(rankings, qrels, names), judged_share(rankings, qrels))
         for method, rankings in runs.items()
     ]
-    board = stand(benchmark, benchmark_fingerprint(benchmark), scores, METRICS, DEPTH)
+    board = build_leaderboard(benchmark, benchmark_fingerprint(benchmark), scores, METRICS, DEPTH)
     return leaderboard_markdown(board)
 
 

@@ -24,7 +24,7 @@ def test_labels_of_the_embedded_model_are_marked_and_exported_on_demand_only(
     assert "--allow-demo" in first.stdout
     assert not (world.output / "jsonl-agents").exists()
     assert world.rows("SELECT bool_and(demo), count(*) FROM annotations") == [(True, 2)]
-    assert "demonstration" in (world.output / "report.html").read_text()
+    assert "demo of the pipeline" in (world.output / "report.html").read_text()
 
     second = world.run("benchmark", "--allow-demo")
     assert second.returncode == 0, second.stdout

@@ -13,11 +13,6 @@ from tests.tasks.suites.test_codesearchnet import ANNOTATIONS, PREDICTIONS, QUER
 from tests.tasks.suites.test_neural_code_search import SHEET
 
 
-@pytest.fixture(autouse=True)
-def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.cli.suites.console.width", 200)
-
-
 def said(*arguments: str) -> str:
     result = CliRunner().invoke(suite, arguments)
     assert result.exit_code == 0, result.output
@@ -90,3 +85,14 @@ def test_the_help_of_a_suite_has_its_options_and_arguments() -> None:
     assert "sheet" in words
     assert "--questions" in words
     assert "The questions as JSON" in words
+
+
+@pytest.mark.parametrize("width", ["60", "80", "120"])
+def test_a_narrow_terminal_cuts_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    (tmp_path / "sheet.csv").write_text(SHEET)
+    result = CliRunner().invoke(suite, ["neural-code-search", str(tmp_path / "sheet.csv")])
+    assert max(map(len, result.output.splitlines())) <= int(width)
+    assert "0.425" in result.output
