@@ -75,13 +75,10 @@ class ChatCompletions:
             messages: The conversation.
             parameters: OpenAI's parameters; the provider may know them by other names.
         """
-        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is really asked
-
-        expected = (*self._litellm_errors(), aiohttp.ClientError, OSError, ValueError)
         try:
             url, headers, body = self._request(messages, parameters)
             return self._response(await self._post(url, headers, body), body)
-        except expected as error:
+        except self._expected_errors() as error:
             raise self._litellm.exception_type(
                 model=self._model, original_exception=error, custom_llm_provider=self._provider
             ) from None
@@ -92,10 +89,13 @@ class ChatCompletions:
             await self._session.close()
             self._session = None
 
-    def _litellm_errors(self) -> tuple[type[Exception], ...]:
-        """Return what litellm raises; the second kind is what providers' error classes share."""
-        base = import_module("litellm.llms.base_llm.chat.transformation").BaseLLMException
-        return *self._litellm.LITELLM_EXCEPTION_TYPES, base
+    def _expected_errors(self) -> tuple[type[Exception], ...]:
+        """Return what a request can raise: of the connection, of what is sent back, of litellm."""
+        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is really asked
+
+        providers = import_module("litellm.llms.base_llm.chat.transformation").BaseLLMException
+        litellms = tuple(self._litellm.LITELLM_EXCEPTION_TYPES)
+        return (aiohttp.ClientError, OSError, ValueError, providers, *litellms)
 
     def _request(
         self, messages: list[Message], parameters: dict[str, Any]
@@ -151,7 +151,7 @@ class ChatCompletions:
                 litellm_params=self._known,
                 encoding=None,
             )
-        except self._litellm_errors():
+        except self._expected_errors():
             raise
         except Exception as error:  # noqa: BLE001 - a plain one for a reply that is no completion
             status = getattr(error, "status_code", None)
