@@ -74,7 +74,7 @@ def _function(kind: type[Suite]) -> Callable[..., None]:
         for key, field in kind.Options.model_fields.items()
     ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
