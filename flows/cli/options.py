@@ -4,12 +4,14 @@ The function `pipeline` has the options as its parameters and returns what they 
 is imported here: ``--help`` reads this file.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from infra.errors import SettingsError
 from infra.settings import (
     LanguageModelSettings,
     PublishSettings,
@@ -67,6 +69,16 @@ Queries = Annotated[
         metavar="FILE",
         help='Queries as JSON Lines: {"query": "..."} on each line.',
         show_default="python-source: 40 of its own",
+        rich_help_panel=_INPUT,
+    ),
+]
+SourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source-option",
+        metavar="KEY=VALUE",
+        help="Another option of the source, such as filters=testable,parseable. Repeat it for "
+        "several; `cosqa settings` prints those of the chosen source.",
         rich_help_panel=_INPUT,
     ),
 ]
@@ -193,6 +205,7 @@ def pipeline(
     path: SourcePath = None,
     distribution: Distribution = None,
     queries: Queries = None,
+    source_option: SourceOption = None,
     collection: Collection = None,
     encoder: Encoders = None,
     top_k: TopK = None,
@@ -218,6 +231,7 @@ def pipeline(
                 "distribution": distribution,
                 "queries": queries,
                 "collection": collection,
+                **_pairs(source_option or []),
             },
             "search": {"encoders": encoder or None, "top_k": top_k},
             "llm": {"model": model},
@@ -228,3 +242,10 @@ def pipeline(
         }
     )
     return PipelineOptions(str(ctx.info_name), settings, dry_run, replay)
+
+
+def _pairs(options: Sequence[str]) -> dict[str, str]:
+    for option in options:
+        if "=" not in option:
+            raise SettingsError(f"--source-option {option} has no value: write {option}=VALUE")
+    return dict(option.split("=", 1) for option in options)

@@ -50,25 +50,20 @@ class StoreSettings(Section):
 
 
 class SourceSettings(Section):
-    """What goes in."""
+    """Input: a source and its own options, such as path."""
 
-    name: str = Field("python-source", description="Source: python-source, cosqa or jsonl.")
-    path: Path | None = Field(None, description="Folder or file that the source reads.")
-    distribution: str | None = Field(
-        None, description="Installed distribution that python-source reads instead of a folder."
-    )
-    queries: Path | None = Field(
-        None, description="JSON Lines file of queries; python-source has 40 of its own."
-    )
+    # The options of the chosen source are further keys of this section; the source checks them.
+    model_config = ConfigDict(extra="allow")
+
+    name: str = Field("python-source", description="Name of a registered source.")
     collection: str | None = Field(
         None, pattern=r"^[A-Za-z0-9._-]+$", description="Name of the collection in the store."
     )
-    documentation_queries: int = Field(
-        500,
-        ge=0,
-        description="Documentation paragraphs taken as queries; 0 makes no such benchmark.",
-    )
-    seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The keys that are given beside those of every source."""
+        return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
 
 
 class SearchSettings(Section):

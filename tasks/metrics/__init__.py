@@ -129,7 +129,7 @@ def evaluate(
 
 def _by_query(variant: Variant, lists: JudgedLists) -> dict[str, float]:
     values = dict(zip(lists.query_ids, variant.score(lists).tolist(), strict=True))
-    return values | dict.fromkeys(lists.hopeless if variant.zero else (), 0.0)
+    return values | dict.fromkeys(lists.without_relevant if variant.zero else (), 0.0)
 
 
 def mean(values: Iterable[float]) -> float:

@@ -1,6 +1,6 @@
-"""What metrics look at: ranked lists beside what is known of their results, as arrays."""
+"""Ranked lists beside the relevance of their results, as the arrays that metrics score."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tasks.benchmarks.qrels import Judgements, Values
-from tasks.benchmarks.runs import NOTHING, Positions, Rankings
+from tasks.benchmarks.qrels import Judgements, Qrels, Values
+from tasks.benchmarks.runs import NOTHING, Positions, Rankings, rankings_of
 
 Marks = npt.NDArray[np.bool_]
 
@@ -21,13 +21,12 @@ class JudgedLists:
 
     Attributes:
         query_ids: One for each row.
-        relevance: (queries, ranks) 0 where nothing was returned, nobody judged it, or it is not
-            relevant.
-        judged: (queries, ranks) whether somebody judged what was returned.
+        relevance: (queries, ranks) 0 where there is no result, or it is unjudged or not relevant.
+        judged: (queries, ranks) whether the result is judged.
         ideal: (queries, most relevant codes of any query) all positive relevances of each query in
             falling order, padded with 0.
         irrelevant: (queries,) how many codes are judged not relevant, returned or not.
-        hopeless: Judged queries without a relevant code; they have no row.
+        without_relevant: Judged queries without a relevant code; they have no row.
     """
 
     query_ids: Sequence[str]
@@ -35,7 +34,7 @@ class JudgedLists:
     judged: Marks
     ideal: Values
     irrelevant: Positions
-    hopeless: Sequence[str]
+    without_relevant: Sequence[str]
 
     @classmethod
     def of(cls, rankings: Rankings, judgements: Judgements) -> Self:
@@ -48,16 +47,38 @@ class JudgedLists:
         positive = judgements.relevance > 0
         relevant = np.bincount(judgements.rows[positive], minlength=queries)
         irrelevant = np.bincount(judgements.rows[~positive], minlength=queries)
-        hopeful = np.flatnonzero(relevant)
-        relevance, judged = _looked_up(_aligned(rankings, judgements, hopeful), judgements, hopeful)
+        scorable = np.flatnonzero(relevant)
+        relevance, judged = _relevance_of(
+            _aligned(rankings, judgements, scorable), judgements, scorable
+        )
         return cls(
-            query_ids=[judgements.query_ids[row] for row in hopeful.tolist()],
+            query_ids=[judgements.query_ids[row] for row in scorable.tolist()],
             relevance=relevance,
             judged=judged,
-            ideal=_ideal(judgements, relevant)[hopeful],
-            irrelevant=irrelevant[hopeful],
-            hopeless=[judgements.query_ids[row] for row in np.flatnonzero(relevant == 0).tolist()],
+            ideal=_ideal(judgements, relevant)[scorable],
+            irrelevant=irrelevant[scorable],
+            without_relevant=[
+                judgements.query_ids[row] for row in np.flatnonzero(relevant == 0).tolist()
+            ],
         )
+
+    @classmethod
+    def of_results(cls, results: Mapping[str, Sequence[str]], qrels: Qrels) -> Self:
+        """Return results of queries beside the judgements; a result may come more than once.
+
+        Args:
+            results: Query → codes, best first.
+            qrels: Query → code → relevance.
+        """
+        lists = cls.of(rankings_of({}), Judgements.of(qrels))
+        ranked = [results.get(query, ()) for query in lists.query_ids]
+        shape = (len(ranked), max(map(len, ranked), default=0))
+        relevance, judged = np.zeros(shape), np.zeros(shape, np.bool_)
+        for row, (query, codes) in enumerate(zip(lists.query_ids, ranked, strict=True)):
+            for rank, code in enumerate(codes):
+                judged[row, rank] = code in qrels[query]
+                relevance[row, rank] = max(qrels[query].get(code, 0.0), 0.0)
+        return replace(lists, relevance=relevance, judged=judged)
 
     @property
     def relevant(self) -> Positions:
@@ -79,27 +100,27 @@ class JudgedLists:
         )
 
 
-def _aligned(rankings: Rankings, judgements: Judgements, hopeful: Positions) -> Positions:
+def _aligned(rankings: Rankings, judgements: Judgements, scorable: Positions) -> Positions:
     """Return (queries, ranks) positions in the judgements' codes; -1 for all others."""
     if not len(rankings.query_ids):
-        return np.full((len(hopeful), rankings.depth), NOTHING)
-    column = np.append(_places(rankings.code_ids, judgements.code_ids), NOTHING)
-    asked = [judgements.query_ids[row] for row in hopeful.tolist()]
-    row = _places(asked, rankings.query_ids)
+        return np.full((len(scorable), rankings.depth), NOTHING)
+    column = np.append(_positions_of(rankings.code_ids, judgements.code_ids), NOTHING)
+    queries = [judgements.query_ids[row] for row in scorable.tolist()]
+    row = _positions_of(queries, rankings.query_ids)
     positions: Positions = column[rankings.codes[row]]  # NOTHING is -1, where column has it too
     positions[row == NOTHING] = NOTHING
     return positions
 
 
-def _places(names: Sequence[str], among: Sequence[str]) -> Positions:
-    """Return each name's place among others; -1 where it is not one of them."""
-    found = pc.index_in(pa.array(names, pa.string()), pa.array(among, pa.string()))
-    places: Positions = found.fill_null(NOTHING).to_numpy(zero_copy_only=False).astype(np.int64)
-    return places
+def _positions_of(names: Sequence[str], among: Sequence[str]) -> Positions:
+    """Return each name's position among others; -1 where it is not one of them."""
+    indices = pc.index_in(pa.array(names, pa.string()), pa.array(among, pa.string()))
+    positions: Positions = indices.fill_null(NOTHING).to_numpy(zero_copy_only=False)
+    return positions.astype(np.int64)
 
 
-def _looked_up(
-    codes: Positions, judgements: Judgements, hopeful: Positions
+def _relevance_of(
+    codes: Positions, judgements: Judgements, scorable: Positions
 ) -> tuple[Values, Marks]:
     """Return relevance and whether judged of (queries, ranks) positions of judged codes."""
     if not len(judgements.rows):
@@ -107,7 +128,7 @@ def _looked_up(
     pairs = judgements.rows * len(judgements.code_ids) + judgements.columns
     order = np.argsort(pairs, kind="stable")
     pairs, grades = pairs[order], np.maximum(judgements.relevance[order], 0.0)
-    wanted = hopeful[:, None] * len(judgements.code_ids) + codes
+    wanted = scorable[:, None] * len(judgements.code_ids) + codes
     at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
     judged: Marks = (pairs[at] == wanted) & (codes != NOTHING)
     return np.where(judged, grades[at], 0.0), judged
