@@ -4,6 +4,7 @@ The function `pipeline` has the options as its parameters and returns what they 
 is imported here: ``--help`` reads this file.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -76,8 +77,8 @@ SourceOption = Annotated[
     typer.Option(
         "--source-option",
         metavar="KEY=VALUE",
-        help="Another option of the source, such as filters=testable,parseable; repeat it. "
-        "`cosqa settings` prints those of the source in force.",
+        help="Another option of the source, such as filters=testable,parseable. Repeat it for "
+        "several; `cosqa settings` prints those of the chosen source.",
         rich_help_panel=_INPUT,
     ),
 ]
@@ -243,7 +244,7 @@ def pipeline(
     return PipelineOptions(str(ctx.info_name), settings, dry_run, replay)
 
 
-def _pairs(options: list[str]) -> dict[str, str]:
+def _pairs(options: Sequence[str]) -> dict[str, str]:
     for option in options:
         if "=" not in option:
             raise SettingsError(f"--source-option {option} has no value: write {option}=VALUE")

@@ -9,18 +9,22 @@ from flows.cli.evaluation_options import CONFIGURATIONS
 from infra.settings import load_settings
 from infra.settings.reference import settings_reference
 from tasks.encoders import encoders
+from tasks.estimators import estimators
 from tasks.metrics import metrics
 from tasks.retrievers import retrievers
 from tasks.sources import sources
 from tasks.suites import suites
 
-Kind = Literal["sources", "encoders", "methods", "metrics", "suites", "configurations"]
+Kind = Literal[
+    "sources", "encoders", "methods", "metrics", "suites", "estimators", "configurations"
+]
 _NAMES: dict[str, Iterable[str]] = {
     "sources": sources,
     "encoders": encoders,
     "methods": [*retrievers, *encoders],
     "metrics": metrics,
     "suites": suites,
+    "estimators": estimators,
     "configurations": CONFIGURATIONS,
 }
 
@@ -36,5 +40,5 @@ def names(
 def settings() -> None:
     """Print all settings in force as a commented cosqa.toml."""
     chosen = load_settings()
-    reference = settings_reference(chosen, sources.get(chosen.source.name).Options)
-    typer.echo(reference, nl=False)
+    options = sources.get(chosen.source.name).Options
+    typer.echo(settings_reference(chosen, options), nl=False)

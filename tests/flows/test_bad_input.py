@@ -141,11 +141,11 @@ def test_a_function_that_does_not_parse_is_dropped_and_counted(
         (("--encoder", "word2vec"), ["word2vec", "minilm", "codet5p"]),
         (("--source", "stackoverflow"), ["stackoverflow", "python-source", "jsonl"]),
         (("--method", "grep"), ["grep", "bm25"]),
+        (("--top-k", "1001"), ["top_k"]),
         (("--distribution", "rich"), ["no use for source.distribution = rich"]),
         (("--source-option", "filters=short"), ["short", "testable", "near-duplicates"]),
         (("--source-option", "pth=x"), ["no use for source.pth", "filters"]),
         (("--source-option", "filters"), ["filters=VALUE"]),
-        (("--top-k", "1001"), ["top_k"]),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_known_ones_before_any_work(

@@ -94,5 +94,5 @@ def test_a_narrow_terminal_cuts_no_figure(
     monkeypatch.setenv("COLUMNS", width)
     (tmp_path / "sheet.csv").write_text(SHEET)
     result = CliRunner().invoke(suite, ["neural-code-search", str(tmp_path / "sheet.csv")])
-    assert max(map(len, result.output.splitlines())) <= int(width)
-    assert "0.425" in result.output
+    assert max(map(len, result.stdout.splitlines())) <= int(width)
+    assert "0.425" in result.stdout
