@@ -19,14 +19,14 @@ def test_labels_of_the_embedded_model_are_marked_and_exported_on_demand_only(
     world = World(folder, {k: v for k, v in env.items() if not k.startswith("COSQA_LLM__")})
     world.write([CASES["clear_match"], CASES["clear_non_match"]])
 
-    first = world.run("benchmark")
+    first = world.run_alone("benchmark")
     assert first.returncode == 0, first.stdout
     assert "--allow-demo" in first.stdout
     assert not (world.output / "jsonl-agents").exists()
     assert world.rows("SELECT bool_and(demo), count(*) FROM annotations") == [(True, 2)]
     assert "demonstration" in (world.output / "report.html").read_text()
 
-    second = world.run("benchmark", "--allow-demo")
+    second = world.run_alone("benchmark", "--allow-demo")
     assert second.returncode == 0, second.stdout
     exported = world.output / "jsonl-agents"
     marks = pq.read_table(exported / "labels.parquet").column("demo").to_pylist()
@@ -42,7 +42,7 @@ def test_a_dry_run_tells_how_many_pairs_there_are_and_does_nothing(
 ) -> None:
     world = World(folder, environment("", PREFECT_API_URL=prefect_server))
     world.write(list(CASES.values()))
-    told = world.run("benchmark", "--dry-run", "--limit", "3", "--model", "openai/gpt-4o-mini")
+    told = world.run_alone("benchmark", "--dry-run", "--limit", "3", "--model", "openai/gpt-4o-mini")
     assert told.returncode == 0, told.stdout
     assert "3 queries, top 1: 3 pairs, 0 judged already, 3 left to judge" in told.stdout
     assert "Expected cost: $0.00" in told.stdout

@@ -8,14 +8,16 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
 from infra.settings import StoreSettings
 from infra.store import Database, open_database
 from tests.fakes.llm_server import KEY
+from tests.flows.command_process import CommandProcess
 
 COSQA = str(Path(sys.executable).with_name("cosqa"))
 
@@ -53,6 +55,19 @@ def mended(action: str, content: str) -> dict[str, Any]:
 def judged(verdict: str) -> dict[str, Any]:
     """Return the arbiter's rule."""
     return says("arbiter", {"reply": {"reason": "as scripted", "verdict": verdict}})
+
+
+class Finished(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    returncode: int
+    stdout: str
+
+
+@cache
+def commands() -> CommandProcess:
+    """Return the process that runs this session's commands; `tests/flows/conftest.py` ends it."""
+    return CommandProcess()
 
 
 @dataclass
@@ -109,21 +124,25 @@ class World:
             "--store", str(self.store), "--output", str(self.output), *options,
         ]  # fmt: skip
 
-    def run(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run a command over the source to its end."""
-        return self.finish(self.command(name, *options))
+    def run(self, name: str, *options: str) -> Finished:
+        """Run a command over the source to its end, in the process that all commands share."""
+        return self._finish(self.command(name, *options))
 
-    def run_on_folder(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    def run_on_folder(self, name: str, *options: str) -> Finished:
         """Run a command that takes benchmarks as folders to its end."""
         places = ["--store", str(self.store), "--output", str(self.output)]
-        return self.finish([COSQA, name, *places, *options])
+        return self._finish([COSQA, name, *places, *options])
 
-    def finish(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run a command line to its end."""
-        return subprocess.run(
-            command, env=self.env, cwd=self.folder, text=True,
+    def _finish(self, command: Sequence[str]) -> Finished:
+        return Finished(*commands().run(command, self.env, self.folder))
+
+    def run_alone(self, name: str, *options: str) -> Finished:
+        """Run a command over the source to its end, in a process of its own as a user does."""
+        done = subprocess.run(
+            self.command(name, *options), env=self.env, cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False,
         )  # fmt: skip
+        return Finished(done.returncode, done.stdout)
 
     def kill_when(self, name: str, seen: Callable[[], bool]) -> None:
         """Start a command and end it by SIGKILL as soon as ``seen``."""
