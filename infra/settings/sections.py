@@ -84,7 +84,7 @@ class EncoderSettings(Section):
     """How embedding uses the machine."""
 
     actors: int = Field(
-        0, ge=0, description="Ray actors; 0 takes one for each GPU, or one for each core up to 8."
+        0, ge=0, description="Most Ray actors; 0 takes one for each GPU, or one for each core up to 8."
     )
     batch_size: int = Field(32, ge=1, description="Texts for one forward pass.")
     shard_size: int = Field(512, ge=1, description="Texts for one Parquet file of vectors.")

@@ -14,6 +14,8 @@ from tasks.encoders import Kind, encoders
 
 Vectors = npt.NDArray[np.float32]
 
+_FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding so many texts
+
 
 class Embedder:
     """The actor that holds one encoder and embeds batches of texts with it."""
@@ -36,6 +38,7 @@ def embed_shards(
     """Yield (number of the shard, its vectors) as actors finish them, in no fixed order.
 
     One actor takes a GPU, where the cluster has any; else each takes an equal part of the cores.
+    Few texts get few actors, since each has to load the encoder first.
     No more shards are in flight than keep the actors busy, so that memory stays bounded.
 
     Args:
@@ -46,7 +49,7 @@ def embed_shards(
     Raises:
         EncoderError: The encoder cannot be loaded, or an actor died.
     """
-    actors = _actors(encoder, len(shards), settings)
+    actors = _actors(encoder, [len(texts) for _, texts in shards], settings)
     waiting = iter(enumerate(shards))
     in_flight: dict[Any, tuple[int, Any]] = {}
     idle = [actor for actor in actors for _ in range(2)]
@@ -67,10 +70,21 @@ def embed_shards(
             ray.kill(actor)
 
 
-def _actors(encoder: str, shards: int, settings: EncoderSettings) -> list[Any]:
+def number_of_actors(wanted: int, sizes: Sequence[int]) -> int:
+    """Return how many actors are worth loading an encoder.
+
+    Args:
+        wanted: How many there may be.
+        sizes: How many texts each shard has; an actor takes whole shards.
+    """
+    worth = max(1, sum(sizes) // _FEWEST_TEXTS)
+    return min(wanted, worth, max(1, len(sizes)))
+
+
+def _actors(encoder: str, sizes: Sequence[int], settings: EncoderSettings) -> list[Any]:
     offered = ray.cluster_resources()  # type: ignore[no-untyped-call]
     gpus, cores = int(offered.get("GPU", 0)), int(offered.get("CPU", 1))
-    number = min(settings.actors or gpus or min(cores, 8), max(1, shards))
+    number = number_of_actors(settings.actors or gpus or min(cores, 8), sizes)
     threads = max(1, cores // number)
     options: dict[str, Any] = {"num_gpus": 1} if gpus else {"num_cpus": threads}
     return [

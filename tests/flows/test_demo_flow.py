@@ -26,7 +26,7 @@ def test_labels_of_the_embedded_model_are_marked_and_exported_on_demand_only(
     assert world.rows("SELECT bool_and(demo), count(*) FROM annotations") == [(True, 2)]
     assert "demonstration" in (world.output / "report.html").read_text()
 
-    second = world.run_alone("benchmark", "--allow-demo")
+    second = world.run("benchmark", "--allow-demo")
     assert second.returncode == 0, second.stdout
     exported = world.output / "jsonl-agents"
     marks = pq.read_table(exported / "labels.parquet").column("demo").to_pylist()
