@@ -14,18 +14,27 @@ from tasks.encoders import Kind, encoders
 
 Vectors = npt.NDArray[np.float32]
 
+_BATCH_ON_CPU, _BATCH_ON_GPU = 8, 64  # on a core, 8 of similar length are 20% faster than 32
 _FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding so many texts
 
 
 class Embedder:
-    """The actor that holds one encoder and embeds batches of texts with it."""
+    """The actor that holds one encoder and embeds batches of texts with it.
+
+    Args:
+        encoder: A registered encoder.
+        threads: How many cores it may use.
+        batch_size: Texts for one forward pass, 0 for what suits its device.
+    """
 
     def __init__(self, encoder: str, threads: int, batch_size: int) -> None:
         import torch  # noqa: PLC0415 - heavy, and needed on workers only
 
         torch.set_num_threads(threads)
         self._encoder = encoders.get(encoder)()
-        self._batch_size = batch_size
+        self._batch_size = batch_size or (
+            _BATCH_ON_GPU if torch.cuda.is_available() else _BATCH_ON_CPU
+        )
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return (n, d) vectors of unit length."""

@@ -1,4 +1,4 @@
-"""A second process that runs `cosqa` commands one after another, so that Ray starts once for all."""
+"""A second process in which `cosqa` commands run one after another, so that Ray starts once."""
 
 import contextlib
 import multiprocessing
@@ -17,16 +17,14 @@ class CommandProcess:
     """Runs commands in one other process, which is started with the first of them.
 
     It imports the product once and stays connected to the Ray runtime that its first command
-    started, as a long-lived worker of a deployment does. What depends on a process of its own (a
-    first start, an end by SIGKILL) is tested with `World.start` instead.
+    started, as a deployment's process does. What depends on a process of its own (a first start,
+    an end by SIGKILL) is tested by `World.run_alone` and `World.kill_when`.
     """
 
     def __init__(self) -> None:
         self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
-    def run(
-        self, command: Sequence[str], env: Mapping[str, str], folder: Path
-    ) -> tuple[int, str]:
+    def run(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> tuple[int, str]:
         """Return a command's exit status and all that it printed.
 
         Args:
@@ -36,7 +34,10 @@ class CommandProcess:
         """
         log = folder / "command.log"
         done = self._pool.submit(_run_script, command, dict(env), folder, log)
-        status = done.result(timeout=_TIMEOUT_S)
+        try:
+            status = done.result(timeout=_TIMEOUT_S)
+        except TimeoutError:
+            raise AssertionError(f"not done in {_TIMEOUT_S} s: {log.read_text()}") from None
         return status, log.read_text(encoding="utf-8")
 
     def close(self) -> None:
@@ -54,7 +55,7 @@ def _run_script(command: Sequence[str], env: dict[str, str], folder: Path, log: 
             runpy.run_path(command[0], run_name="__main__")
         except SystemExit as end:
             return end.code if isinstance(end.code, int) else int(end.code is not None)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - as the interpreter ends a script
             traceback.print_exc()
             return 1
     return 0

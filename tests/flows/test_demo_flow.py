@@ -42,7 +42,7 @@ def test_a_dry_run_tells_how_many_pairs_there_are_and_does_nothing(
 ) -> None:
     world = World(folder, environment("", PREFECT_API_URL=prefect_server))
     world.write(list(CASES.values()))
-    told = world.run_alone("benchmark", "--dry-run", "--limit", "3", "--model", "openai/gpt-4o-mini")
+    told = world.run("benchmark", "--dry-run", "--limit", "3", "--model", "openai/gpt-4o-mini")
     assert told.returncode == 0, told.stdout
     assert "3 queries, top 1: 3 pairs, 0 judged already, 3 left to judge" in told.stdout
     assert "Expected cost: $0.00" in told.stdout

@@ -116,4 +116,4 @@ def test_a_killed_run_goes_on_without_losing_doubling_or_asking_again(
         "jsonl-agents",
         "report.html",
     ]
-    assert world.nothing_stays()
+    assert world.all_have_ended()

@@ -31,30 +31,30 @@ class Case:
     rules: tuple[dict[str, Any], ...]
 
 
-def says(role: str, *steps: dict[str, Any]) -> dict[str, Any]:
-    """Return a rule for one agent."""
+def rule(role: str, *steps: dict[str, Any]) -> dict[str, Any]:
+    """Return a rule of the scripted model for one agent."""
     return {"role": role, "steps": list(steps)}
 
 
 def screened(verdict: str) -> dict[str, Any]:
     """Return the screener's rule."""
-    return says("screener", {"reply": {"reason": "as scripted", "verdict": verdict}})
+    return rule("screener", {"reply": {"reason": "as scripted", "verdict": verdict}})
 
 
 def written(program: str) -> dict[str, Any]:
     """Return the writer's rule."""
-    return says("writer", {"reply": {"reading": "as scripted", "program": program}})
+    return rule("writer", {"reply": {"reading": "as scripted", "program": program}})
 
 
-def mended(action: str, content: str) -> dict[str, Any]:
+def fixed(action: str, content: str) -> dict[str, Any]:
     """Return the fixer's rule."""
     reply = {"diagnosis": "as scripted", "action": action, "content": content}
-    return says("fixer", {"reply": reply})
+    return rule("fixer", {"reply": reply})
 
 
 def judged(verdict: str) -> dict[str, Any]:
     """Return the arbiter's rule."""
-    return says("arbiter", {"reply": {"reason": "as scripted", "verdict": verdict}})
+    return rule("arbiter", {"reply": {"reason": "as scripted", "verdict": verdict}})
 
 
 class Finished(NamedTuple):
@@ -145,7 +145,7 @@ class World:
         return Finished(done.returncode, done.stdout)
 
     def kill_when(self, name: str, seen: Callable[[], bool]) -> None:
-        """Start a command and end it by SIGKILL as soon as ``seen``."""
+        """Start a command in a process of its own and end it by SIGKILL as soon as ``seen``."""
         log = self.folder / "killed.log"
         with (
             log.open("w") as out,
@@ -161,8 +161,8 @@ class World:
             self._started += psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.SIGKILL)
 
-    def nothing_stays(self) -> bool:
-        """Tell whether all that killed commands had started ends; Ray's agents take a minute."""
+    def all_have_ended(self) -> bool:
+        """Return whether all that killed commands had started ends; Ray's agents take a minute."""
         _, alive = psutil.wait_procs(self._started, timeout=120)
         return not alive
 
