@@ -111,9 +111,13 @@ class EncoderSettings(Section):
     """The embedding of texts."""
 
     actors: int = Field(
-        0, ge=0, description="Ray actors; 0 takes one for each GPU, or one for each core up to 8."
+        0,
+        ge=0,
+        description="Most Ray actors; 0 takes one for each GPU, or one for each core up to 8.",
     )
-    batch_size: int = Field(32, ge=1, description="Texts for one forward pass.")
+    batch_size: int = Field(
+        0, ge=0, description="Texts for one forward pass; 0 takes 8 on a CPU and 64 on a GPU."
+    )
     shard_size: int = Field(512, ge=1, description="Texts for one Parquet file of vectors.")
 
 
