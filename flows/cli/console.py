@@ -51,8 +51,8 @@ def print_outcome(report: object, worked: bool) -> None:
         console.print("Nothing was left to do: everything is up to date.")
     if not isinstance(report, WrittenReport):
         return
-    for benchmark in report.data.benchmarks:
+    for benchmark in report.benchmarks:
         print_scores(benchmark)
-    for name, folder in report.data.links.items():
+    for name, folder in report.links.items():
         console.print(f"benchmark {name}: {folder}")
     console.print(f"report: {report.file}")

@@ -84,7 +84,7 @@ def _print_leaderboard(
     print_leaderboard(written.before, "")
     if written.after:
         print_leaderboard(written.after, ", unjudged results judged")
-    console.print(f"{len(written.unjudged):,} results among the first 10 were never judged")
+    console.print(f"{written.unjudged:,} results among the first 10 were never judged")
     console.print(f"leaderboard: {written.folder / 'leaderboard.html'}")
 
 

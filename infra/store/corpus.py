@@ -166,6 +166,16 @@ def load_source_labels(database: Database, collection: str) -> list[Label]:
     return [Label.model_validate(row) for row in rows]
 
 
+def label_origins(database: Database, collection: str) -> list[str]:
+    """Return the origins of the labels that came with a collection's source, ascending."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT DISTINCT origin FROM source_labels WHERE collection = ? ORDER BY origin",
+            [collection],
+        )
+    return [str(origin) for (origin,) in rows]
+
+
 def load_source(database: Database, collection: str) -> tuple[SourceInfo, dict[str, int]]:
     """Return where a collection comes from and how many items each rule dropped."""
     with database.transaction() as tx:
