@@ -52,13 +52,14 @@ def _flow(name: str) -> Flow:
 
 
 def _run(name: str, settings: Settings) -> None:
-    from flows.cli.console import print_outcome, quieten_expected_errors  # noqa: PLC0415 - see `_flow`
-    from flows.runtime.prefect_server import prefect_api  # noqa: PLC0415
-    from tasks.stages.report import pieces_of_work  # noqa: PLC0415
+    from flows.runtime.prefect_server import prefect_api  # noqa: PLC0415 - see `_flow`
 
-    quieten_expected_errors()
-    before = pieces_of_work(settings.store)
-    with prefect_api():
+    with prefect_api(meanwhile=lambda: _flow(name)):
+        from flows.cli.console import print_outcome, quieten_expected_errors  # noqa: PLC0415
+        from tasks.stages.report import pieces_of_work  # noqa: PLC0415
+
+        quieten_expected_errors()
+        before = pieces_of_work(settings.store)
         outcome = _flow(name)(settings)
     print_outcome(outcome, worked=pieces_of_work(settings.store) > before)
 

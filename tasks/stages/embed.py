@@ -46,10 +46,11 @@ def _parts(collections: Sequence[StoredCollection]) -> list[Part]:
 
 
 def _is_embedded(p: Parameters) -> bool:
-    return not any(
-        _missing(p.database, part, p.encoder) or _lost_files(p.database, part, p.encoder)
-        for part in _parts(p.collections)
-    )
+    with p.database.kept_open():
+        return not any(
+            _missing(p.database, part, p.encoder) or _lost_files(p.database, part, p.encoder)
+            for part in _parts(p.collections)
+        )
 
 
 def _embedding_key(p: Parameters) -> str:
@@ -154,7 +155,7 @@ def _missing(database: Database, part: Part, encoder: str) -> list[tuple[str, st
 
 def _lost_files(database: Database, part: Part, encoder: str) -> list[str]:
     """Return the Parquet files of a part's vectors that are no longer in the store's folder."""
-    files = vectors.files_of(database, part.collection, encoder_key(encoder), part.kind)
+    files = vectors.file_names(database, part.collection, encoder_key(encoder), part.kind)
     return [file for file in files if not (database.settings.vectors / file).exists()]
 
 

@@ -48,17 +48,21 @@ def label_sets(
             suffix = "" if len(origins) == 1 else "-" + origin.replace(":", "-")
             name = f"{collection.name}{suffix}"
             found.append(LabelSet(collection=collection, origin=origin, name=name))
-    if recipe:
-        found.append(
-            LabelSet(
-                collection=source.main,
-                origin=f"{AGENTS}{recipe.recipe_id}",
-                name=f"{source.main.name}-agents",
-                recipe_id=recipe.recipe_id,
-                searches=tuple(judged_searches(database, source.search)),
-            )
-        )
+        if recipe and collection == source.main:
+            found.append(_labels_of_agents(database, source, recipe))
     return found
+
+
+def _labels_of_agents(
+    database: Database, source: CollectedSource, recipe: StoredRecipe
+) -> LabelSet:
+    return LabelSet(
+        collection=source.main,
+        origin=f"{AGENTS}{recipe.recipe_id}",
+        name=f"{source.main.name}-agents",
+        recipe_id=recipe.recipe_id,
+        searches=tuple(judged_searches(database, source.search)),
+    )
 
 
 def exported_recipe(

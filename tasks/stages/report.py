@@ -74,7 +74,8 @@ def write_report(
     database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> WrittenReport:
     """Write the report beside the benchmarks and as an artifact."""
-    data = gather_report(database, source, published, settings)
+    with database.kept_open():
+        data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
     with replaced_file(file) as partial:
         partial.write_text(render_html(data), encoding="utf-8")
@@ -140,12 +141,9 @@ def _vectors(
 ) -> dict[str, int]:
     return {
         encoder: sum(
-            len(items)
+            vectors.count_vectors(database, collection.name, encoder_key(encoder), kind)
             for collection in collections
             for kind in KINDS
-            for items in vectors.files_of(
-                database, collection.name, encoder_key(encoder), kind
-            ).values()
         )
         for encoder in settings.search.encoders
     }
@@ -217,9 +215,11 @@ def _pairs(
     judged = annotations.load_annotations(
         database, recipe.recipe_id, [(item.query_id, item.code_id) for item in found]
     )
-    judged.sort(key=lambda item: (not item.executions, item.status, item.path))
+    judged = sorted(judged, key=lambda item: (not item.executions, item.status, item.path))
+    judged = judged[:PAIRS_SHOWN]
     text_of = {item.query_id: item.text for item in corpus.load_queries(database, collection.name)}
-    code_of = {item.code_id: item for item in corpus.load_codes(database, collection.name)}
+    codes = corpus.load_codes(database, collection.name, [item.code_id for item in judged])
+    code_of = {item.code_id: item for item in codes}
     place_of = {(item.query_id, item.code_id): item for item in found}
     return tuple(
         PairEvidence(
@@ -231,5 +231,5 @@ def _pairs(
             similarity=place_of[item.query_id, item.code_id].similarity,
             by_encoder=place_of[item.query_id, item.code_id].by_encoder,
         )
-        for item in judged[:PAIRS_SHOWN]
+        for item in judged
     )

@@ -189,8 +189,9 @@ def _missing_metrics(database: Database, evaluation: Evaluation, settings: Setti
 
 
 def _is_scored(p: Parameters) -> bool:
-    evaluation = _stored_evaluation(p.database, p.benchmark.published, p.method, p.settings)
-    return evaluation is not None and not _missing_metrics(p.database, evaluation, p.settings)
+    with p.database.kept_open():
+        evaluation = _stored_evaluation(p.database, p.benchmark.published, p.method, p.settings)
+        return evaluation is not None and not _missing_metrics(p.database, evaluation, p.settings)
 
 
 def _scoring_key(p: Parameters) -> str:
