@@ -7,7 +7,7 @@ from prefect_ray.context import remote_options
 from flows.runtime.run_names import run_name
 from infra.ray import box_resources, ensure_ray
 from infra.settings import Settings
-from tasks.runtime.references import AnnotationReference
+from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.gather import (
     annotation_run,
     canary_watch,
@@ -18,28 +18,32 @@ from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation
 from tasks.stages.annotate.shard import annotate_shard
 from tasks.stages.candidates import find_candidates
-from tasks.stages.collect import stored_collections
-from tasks.stages.preflight import checked
+from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
 
 
 @flow(name="annotate", flow_run_name=run_name)
-def annotate(settings: Settings | None = None) -> list[AnnotationReference]:
+def annotate(settings: Settings | None = None) -> AnnotationReference:
     """Judge every candidate that the present recipe has not judged.
 
     Args:
         settings: What to annotate and how; read from file and environment when not given.
     """
-    settings = checked(settings, judging=True)
-    references = []
-    for collection in stored_collections(settings.store, settings.source):
-        if collection.for_agents:
-            search = find_candidates(settings.store, collection, settings.search)
-            plan = plan_annotation(search, settings)
-            if plan.shards:
-                ensure_ray(settings.ray)  # before Prefect's task runner would start its own
-                annotate_shards(plan, settings)
-            references.append(plan.reference)
-    return references
+    ready = check_ready(settings)
+    recipe = check_agents(ready.settings)
+    source = collected_source(ready)
+    find_candidates(ready.database, source.main, source.search, ready.settings.search)
+    return judge_candidates(ready, source.search, recipe)
+
+
+def judge_candidates(
+    ready: Ready, search: SearchReference, recipe: RecipeReference
+) -> AnnotationReference:
+    """Judge every candidate of a search that a recipe has not judged."""
+    plan = plan_annotation(search, recipe, ready.settings)
+    if plan.shards:
+        ensure_ray(ready.settings.ray)  # before Prefect's task runner would start its own
+        annotate_shards(plan, ready.settings)
+    return plan.reference
 
 
 @flow(

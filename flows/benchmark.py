@@ -1,14 +1,14 @@
-"""The whole road as one flow."""
+"""The whole pipeline as one flow."""
 
 from prefect import flow
 
-from flows.annotate import annotate
-from flows.collect import collect
-from flows.evaluate import evaluate
-from flows.publish import publish
+from flows.annotate import judge_candidates
+from flows.collect import collect_candidates
+from flows.evaluate import score_benchmarks
+from flows.publish import publish_labels
 from flows.runtime.run_names import run_name
 from infra.settings import Settings
-from tasks.stages.preflight import checked
+from tasks.stages.preflight import check_agents, check_ready
 from tasks.stages.report import WrittenReport
 
 
@@ -19,8 +19,8 @@ def benchmark(settings: Settings | None = None) -> WrittenReport:
     Args:
         settings: What to build and how; read from file and environment when not given.
     """
-    settings = checked(settings, judging=True)
-    collect(settings)
-    annotate(settings)
-    publish(settings)
-    return evaluate(settings)
+    ready = check_ready(settings)
+    recipe = check_agents(ready.settings)
+    source = collect_candidates(ready)
+    judge_candidates(ready, source.search, recipe)
+    return score_benchmarks(ready, source, publish_labels(ready, source))

@@ -1,28 +1,32 @@
-"""Stage 1 to 3 as a flow: sources, vectors, candidates."""
+"""Stages 1 to 3 as a flow: sources, vectors, candidates."""
 
 from prefect import flow
 
 from flows.runtime.run_names import run_name
 from infra.settings import Settings
-from infra.store.corpus import StoredCollection
-from tasks.stages.candidates import find_candidates
+from tasks.runtime.references import CollectedSource
+from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
-from tasks.stages.preflight import checked
+from tasks.stages.preflight import Ready, check_ready
 
 
 @flow(name="collect", flow_run_name=run_name)
-def collect(settings: Settings | None = None) -> list[StoredCollection]:
-    """Read the sources, embed every text, find the candidates of every query.
+def collect(settings: Settings | None = None) -> CollectedSource:
+    """Read the source, embed every text, find the candidates of every query.
 
     Args:
         settings: What to collect; read from file and environment when not given.
     """
-    settings = checked(settings)
-    collections = collect_source(settings.store, settings.source)
+    return collect_candidates(check_ready(settings))
+
+
+def collect_candidates(ready: Ready) -> CollectedSource:
+    """Collect the source's queries and codes, their vectors and the candidates."""
+    settings, database = ready.settings, ready.database
+    collections = collect_source(database, settings.source, ready.fingerprint)
     for encoder in settings.search.encoders:
-        embed(settings, collections, encoder)
-    for collection in collections:
-        if collection.for_agents:
-            find_candidates(settings.store, collection, settings.search)
-    return collections
+        embed(database, collections, encoder, settings.encoder, settings.ray)
+    search = search_of(database, collections[0], settings.search)
+    find_candidates(database, collections[0], search, settings.search)
+    return CollectedSource(collections=tuple(collections), search=search)

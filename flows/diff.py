@@ -1,35 +1,30 @@
-"""Two versions of a benchmark side by side, as a flow."""
+"""Two versions of a benchmark compared, as a flow."""
 
 from pathlib import Path
 
 from prefect import flow
 
 from infra.settings import Settings
-from tasks.stages.diff import Standings, WrittenDifference, compare_versions
-from tasks.stages.leaderboard import (
-    Contest,
-    contestants,
-    open_contest,
-    rank_benchmark,
-    stand_methods,
-)
-from tasks.stages.preflight import checked_contest
+from tasks.ranking.methods import chosen_methods
+from tasks.stages.diff import WrittenDifference, compare_versions
+from tasks.stages.preflight import check_comparison
+from tasks.stages.scoring import open_benchmark, score_method
 
 
 @flow(name="difference", flow_run_name="difference-{before.name}-{after.name}")
 def difference(before: Path, after: Path, settings: Settings | None = None) -> WrittenDifference:
-    """Say what changed between two exports, and what it does to the methods on them.
+    """Compare two exports: what changed, and how the methods' scores follow.
 
     Args:
         before: The first version's folder.
         after: The second version's folder.
         settings: Which methods and metrics; read from file and environment when not given.
     """
-    settings = checked_contest(settings, [before, after])
-    first, second = open_contest(before, settings), open_contest(after, settings)
-    return compare_versions(first, second, _stand(first, settings), _stand(second, settings))
-
-
-def _stand(contest: Contest, settings: Settings) -> Standings:
-    runs = [rank_benchmark(contest, method, settings) for method in contestants(settings)]
-    return stand_methods(contest, runs, settings)
+    ready = check_comparison(settings, [before, after])
+    methods = chosen_methods(ready.settings.evaluation, ready.settings.search)
+    first, second = (open_benchmark(ready.database, folder) for folder in (before, after))
+    old, new = (
+        [score_method(ready.database, opened, method, ready.settings) for method in methods]
+        for opened in (first, second)
+    )
+    return compare_versions(first, second, old, new, ready.settings)

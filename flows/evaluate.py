@@ -1,14 +1,19 @@
 """Stage 6 as a flow: retrieval methods are scored, and the report is written."""
 
+from collections.abc import Sequence
+
 from prefect import flow
 
 from flows.runtime.run_names import run_name
 from infra.settings import Settings
+from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
-from tasks.stages.collect import stored_collections
-from tasks.stages.evaluate import evaluate_method, exports
-from tasks.stages.preflight import checked
+from tasks.runtime.references import CollectedSource
+from tasks.stages.labels import exported_recipe, label_sets
+from tasks.stages.preflight import Ready, check_ready, collected_source
+from tasks.stages.publish import published_benchmarks
 from tasks.stages.report import WrittenReport, write_report
+from tasks.stages.scoring import OpenBenchmark, score_method
 
 
 @flow(name="evaluate", flow_run_name=run_name)
@@ -18,13 +23,20 @@ def evaluate(settings: Settings | None = None) -> WrittenReport:
     Args:
         settings: What to evaluate; read from file and environment when not given.
     """
-    settings = checked(settings)
-    collections = stored_collections(settings.store, settings.source)
-    methods = chosen_methods(settings.evaluation, settings.search)
-    published = []
-    for collection in collections:
-        for export in exports(collection, settings):
-            for method in methods:
-                evaluate_method(collection, export, method, settings)
-            published.append(export.published)
-    return write_report(collections, published, settings)
+    ready = check_ready(settings)
+    source = collected_source(ready)
+    recipe = exported_recipe(ready.database, source.search, ready.settings.publish)
+    labels = label_sets(ready.database, source, recipe)
+    return score_benchmarks(ready, source, published_benchmarks(labels, ready.settings.publish))
+
+
+def score_benchmarks(
+    ready: Ready, source: CollectedSource, published: Sequence[Published]
+) -> WrittenReport:
+    """Score every method on these exports of a source's collections; write the report."""
+    database, settings = ready.database, ready.settings
+    for reference in published:
+        benchmark = OpenBenchmark(reference)
+        for method in chosen_methods(settings.evaluation, settings.search):
+            score_method(database, benchmark, method, settings)
+    return write_report(database, source, published, settings)

@@ -6,9 +6,9 @@ from prefect.logging import get_run_logger
 from flows.runtime.run_names import run_name
 from infra.settings import Settings
 from infra.store.benchmarks import Published
-from tasks.stages.collect import stored_collections
-from tasks.stages.labels import label_origins, withholds_demo
-from tasks.stages.preflight import checked
+from tasks.runtime.references import CollectedSource
+from tasks.stages.labels import exported_recipe, judging_recipe, label_sets
+from tasks.stages.preflight import Ready, check_ready, collected_source
 from tasks.stages.publish import publish_benchmark
 
 
@@ -19,16 +19,21 @@ def publish(settings: Settings | None = None) -> list[Published]:
     Args:
         settings: What to publish and where; read from file and environment when not given.
     """
-    settings = checked(settings)
-    published: list[Published | None] = []
-    for collection in stored_collections(settings.store, settings.source):
-        if withholds_demo(collection, settings):
-            get_run_logger().warning(
-                "the agents' labels of %s are by the demo model and are not exported; "
-                "--allow-demo exports them, marked as a demonstration", collection.name,
-            )  # fmt: skip
-        published += [
-            publish_benchmark(collection, origin, settings)
-            for origin in label_origins(collection, settings)
-        ]
+    ready = check_ready(settings)
+    return publish_labels(ready, collected_source(ready))
+
+
+def publish_labels(ready: Ready, source: CollectedSource) -> list[Published]:
+    """Export the labels of a source's collections, those of the agents that judged last."""
+    database, settings = ready.database, ready.settings.publish
+    recipe = exported_recipe(database, source.search, settings)
+    if recipe is None and judging_recipe(database, source.search):
+        get_run_logger().warning(
+            "the agents' labels of %s are by the demo model and are not exported; "
+            "--allow-demo exports them, marked as a demonstration", source.main.name,
+        )  # fmt: skip
+    published = [
+        publish_benchmark(database, labels, settings)
+        for labels in label_sets(database, source, recipe)
+    ]
     return [item for item in published if item is not None]

@@ -26,7 +26,7 @@ def leaderboard(options: LeaderboardOptions) -> None:
     print_leaderboard(written.before, page)
     if written.after:
         print_leaderboard(written.after, page, ", with unjudged results judged")
-    say(f"{len(written.unjudged):,} results among the first 10 were never judged")
+    say(f"{written.unjudged:,} results among the first 10 were never judged")
     say(f"leaderboard: {page}")
 
 

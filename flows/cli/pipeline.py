@@ -27,11 +27,10 @@ def run(options: PipelineOptions) -> None:
 
 
 def run_flow(name: str, settings: Settings) -> None:
-    """Run a flow; its module is imported here, since one flow needs Ray and another does not."""
-    flow = getattr(import_module(f"flows.{name}"), name)
+    """Run a flow; its module is imported while a private Prefect server starts."""
     before = pieces_of_work(settings.store)
-    with prefect_api():
-        result = flow(settings)
+    with prefect_api(meanwhile=lambda: import_module(f"flows.{name}")):
+        result = getattr(import_module(f"flows.{name}"), name)(settings)
     if pieces_of_work(settings.store) == before:
         say("Nothing was left to do: everything is up to date.")
     if name in _WRITE_REPORTS:
@@ -40,9 +39,9 @@ def run_flow(name: str, settings: Settings) -> None:
 
 def print_report(report: WrittenReport) -> None:
     """Print the scores on each benchmark; the paths come last."""
-    for benchmark in report.data.benchmarks:
+    for benchmark in report.benchmarks:
         print_scores(benchmark, str(report.file))
-    for name, folder in report.data.links.items():
+    for name, folder in report.links.items():
         say(f"benchmark {name}: {folder}")
     say(f"report: {report.file}")
 

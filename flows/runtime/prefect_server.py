@@ -1,40 +1,52 @@
 """The Prefect server that runs report to: the configured one, or a private one for this command."""
 
 import ctypes
+import http.client
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 
-import httpx
 from prefect._internal.concurrency.threads import wait_for_global_loop_exit
 from prefect.logging.handlers import APILogWorker
-from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
+from prefect.settings import (
+    PREFECT_API_TLS_INSECURE_SKIP_VERIFY,
+    PREFECT_API_URL,
+    get_current_settings,
+    temporary_settings,
+)
 
 from infra.errors import SettingsError
 
 _START_TIMEOUT_S = 120.0
 _END_TIMEOUT_S = 10.0
+_POLL_S = 0.1
 _PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
-def prefect_api() -> Iterator[str]:
+def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     """Give the address of the Prefect API for the length of a ``with``.
 
     With ``PREFECT_API_URL`` set (by environment or profile), it is that. Otherwise a server is
     started on loopback over Prefect's own database, so that ``prefect server start`` shows the
     runs afterwards. It dies with this process, however that ends.
 
+    Args:
+        meanwhile: What to do while a private server starts, which takes seconds.
+
     Raises:
         SettingsError: The private server does not start.
     """
+    meanwhile = meanwhile or (lambda: None)
     configured = PREFECT_API_URL.value()
     if configured:
+        meanwhile()
         with _background_ended():
             yield configured
         return
@@ -42,9 +54,12 @@ def prefect_api() -> Iterator[str]:
     url = f"http://127.0.0.1:{port}/api"
     server = _start(port)
     try:
-        _await_health(server, url)
+        meanwhile()
+        _await_health(server, port)
         os.environ["PREFECT_API_URL"] = url  # Ray's workers inherit it
-        with temporary_settings({PREFECT_API_URL: url}), _background_ended():
+        # Each client would load all of the system's certificates, which plain HTTP does not use.
+        settings = {PREFECT_API_URL: url, PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True}
+        with temporary_settings(settings), _background_ended():
             yield url
     finally:
         os.environ.pop("PREFECT_API_URL", None)
@@ -92,15 +107,25 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def _await_health(server: subprocess.Popen[bytes], url: str) -> None:
+def _await_health(server: subprocess.Popen[bytes], port: int) -> None:
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and server.poll() is None:
-        try:
-            if httpx.get(f"{url}/health", timeout=5.0).is_success:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
+        if _is_healthy(port):
+            return
+        time.sleep(_POLL_S)
     raise SettingsError(
         "the private Prefect server did not start (its messages are above); start one with "
         "`prefect server start` and set PREFECT_API_URL to its address"
     )
+
+
+def _is_healthy(port: int) -> bool:
+    """Return whether the server answers; without the TLS context that httpx makes each time."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5.0)
+    try:
+        connection.request("GET", "/api/health")
+        return connection.getresponse().status == HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

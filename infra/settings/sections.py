@@ -5,9 +5,10 @@ import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from infra.records import Grade
 
@@ -129,7 +130,13 @@ class LanguageModelSettings(Section):
         description="litellm's name of the model; the embedded one needs no key and is a demo.",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible server.")
-    api_key: SecretStr | None = Field(None, description="The provider's key.")
+    # Neither in the form of a Prefect deployment nor in the parameters that Prefect stores.
+    api_key: Annotated[SecretStr | None, SkipJsonSchema()] = Field(
+        None, exclude=True, repr=False, description="The provider's key."
+    )
+    api_key_block: str | None = Field(
+        None, description="Prefect Secret block that holds the key, for runs of a deployment."
+    )
     temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature.")
     max_tokens: int = Field(2048, ge=16, description="Longest reply, in tokens.")
     timeout_s: float = Field(120.0, gt=0, description="Time-out of one request, in seconds.")

@@ -64,6 +64,16 @@ def find_evaluation(database: Database, benchmark_id: str, method_key: str) -> E
     return Evaluation.model_validate(rows[0]) if rows else None
 
 
+def scored_metrics(database: Database, benchmark_id: str, method_key: str) -> list[str]:
+    """Return the names of the metrics that an evaluation has scores in."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT DISTINCT metric FROM scores WHERE benchmark_id = ? AND method_key = ?",
+            [benchmark_id, method_key],
+        )
+    return [str(metric) for (metric,) in rows]
+
+
 def add_scores(
     database: Database, evaluation: Evaluation, scores: Mapping[str, Mapping[str, float]]
 ) -> None:
@@ -83,16 +93,17 @@ def add_scores(
 
 
 def mean_scores(
-    database: Database, benchmark_id: str, method_keys: Sequence[str]
+    database: Database, benchmark_id: str, method_keys: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """Return method → metric → mean over queries, in the order of the keys."""
+    """Return method → metric → mean over queries, methods in the order of the keys."""
     with database.transaction() as tx:
         rows = tx.rows(
             "SELECT method, metric, avg(value) FROM scores "
             "JOIN evaluations USING (benchmark_id, method_key) "
             "WHERE benchmark_id = ? AND list_contains(?, method_key) "
+            "AND list_contains(?, metric) "
             "GROUP BY method, method_key, metric ORDER BY list_position(?, method_key), metric",
-            [benchmark_id, list(method_keys), list(method_keys)],
+            [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
         )
     means: dict[str, dict[str, float]] = {}
     for method, metric, value in rows:

@@ -143,14 +143,17 @@ def load_queries(database: Database, collection: str, limit: int | None = None) 
     return [Query.model_validate(row) for row in rows]
 
 
-def load_codes(database: Database, collection: str) -> list[Code]:
-    """Return a collection's codes in the source's order."""
+def load_codes(
+    database: Database, collection: str, only: Sequence[str] | None = None
+) -> list[Code]:
+    """Return a collection's codes in the source's order; ``only`` names some of them by id."""
+    chosen = None if only is None else list(only)
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT code_id, text, name, module, first_line, last_line, documentation, parameters, "
-            "origin FROM collection_codes JOIN codes USING (code_id) "
-            "WHERE collection = ? ORDER BY position",
-            [collection],
+            "origin FROM collection_codes JOIN codes USING (code_id) WHERE collection = ? "
+            "AND (?::VARCHAR[] IS NULL OR list_contains(?::VARCHAR[], code_id)) ORDER BY position",
+            [collection, chosen, chosen],
         )
     return [Code.model_validate(row) for row in rows]
 
@@ -164,6 +167,16 @@ def load_source_labels(database: Database, collection: str) -> list[Label]:
             [collection],
         )
     return [Label.model_validate(row) for row in rows]
+
+
+def label_origins(database: Database, collection: str) -> list[str]:
+    """Return the origins of the labels that came with a collection's source, ascending."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT DISTINCT origin FROM source_labels WHERE collection = ? ORDER BY origin",
+            [collection],
+        )
+    return [str(origin) for (origin,) in rows]
 
 
 def load_source(database: Database, collection: str) -> tuple[SourceInfo, dict[str, int]]:

@@ -54,6 +54,30 @@ def forget_file(database: Database, file: str) -> None:
         tx.execute("DELETE FROM vectors WHERE file = ?", [file])
 
 
+def file_names(database: Database, collection: str, encoder_key: str, kind: Kind) -> list[str]:
+    """Return the files that hold vectors of a collection's items, ascending."""
+    with database.transaction() as tx:
+        rows = tx.connection.execute(
+            f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - a literal above
+            "SELECT DISTINCT file FROM vectors SEMI JOIN members USING (item_id) "
+            "WHERE encoder_key = $encoder_key AND kind = $kind ORDER BY file",
+            {"collection": collection, "encoder_key": encoder_key, "kind": kind},
+        ).fetchall()
+    return [str(file) for (file,) in rows]
+
+
+def count_vectors(database: Database, collection: str, encoder_key: str, kind: Kind) -> int:
+    """Return how many of a collection's items have a vector."""
+    with database.transaction() as tx:
+        (row,) = tx.connection.execute(
+            f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - a literal above
+            "SELECT count(*) FROM vectors SEMI JOIN members USING (item_id) "
+            "WHERE encoder_key = $encoder_key AND kind = $kind",
+            {"collection": collection, "encoder_key": encoder_key, "kind": kind},
+        ).fetchall()
+    return int(row[0])
+
+
 def files_of(
     database: Database, collection: str, encoder_key: str, kind: Kind
 ) -> dict[str, list[str]]:

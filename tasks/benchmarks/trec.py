@@ -84,7 +84,24 @@ def _refuse_repeated(
 RUNS = "runs"
 
 
-def write_run(folder: Path, method: str, rankings: Iterable[tuple[str, str, float]]) -> Path:
+def run_file(folder: Path, method: str) -> Path:
+    """Return where a method's run is kept beside an export."""
+    return folder / RUNS / f"{method}.trec"
+
+
+def run_tag(file: Path) -> str | None:
+    """Return the tag of a run, its lines' last column; None where there is no run with lines."""
+    try:
+        with file.open(encoding="utf-8") as stream:
+            fields = stream.readline().split()
+    except OSError:
+        return None
+    return fields[-1] if fields else None
+
+
+def write_run(
+    folder: Path, method: str, rankings: Iterable[tuple[str, str, float]], *, tag: str = ""
+) -> Path:
     """Write a method's rankings as a TREC run beside an export and return the file's path.
 
     ``trec_eval`` ignores the ranks, reads scores in single precision and breaks ties in its own
@@ -94,31 +111,32 @@ def write_run(folder: Path, method: str, rankings: Iterable[tuple[str, str, floa
         folder: The export's folder; the file becomes ``runs/<method>.trec``.
         method: The method's name, free of white space and slashes.
         rankings: Rows (query id, code id, score), grouped by query, best first.
+        tag: What the run's last column says; the method's name when not given.
 
     Raises:
         PublishError: The name is unfit for a file, or a ranking is not in falling order.
     """
     if not method or method.startswith(".") or set(method) & set(" \t\n/\\"):
         raise PublishError(f"method name {method!r} cannot name a run file: use letters and dashes")
-    file = folder / RUNS / f"{method}.trec"
+    file = run_file(folder, method)
     with atomic_write(file) as partial:
-        _write_lines(partial, _run_lines(method, rankings))
+        _write_lines(partial, _run_lines(tag or method, rankings))
     return file
 
 
-def _run_lines(method: str, rankings: Iterable[tuple[str, str, float]]) -> Iterator[str]:
+def _run_lines(tag: str, rankings: Iterable[tuple[str, str, float]]) -> Iterator[str]:
     query, rank, last, written = "", 0, np.inf, np.float32(np.inf)
     for query_id, code_id, score in rankings:
         if query_id != query:
             query, rank, last, written = query_id, 0, np.inf, np.float32(np.inf)
         if not score <= last:
             raise PublishError(
-                f"the ranking of {method!r} for {query_id} is not in falling order: "
+                f"the ranking of {tag!r} for {query_id} is not in falling order: "
                 f"{code_id} has {score} after {last}"
             )
         lower = np.nextafter(written, np.float32(-np.inf))
         rank, last, written = rank + 1, score, min(np.float32(score), lower)
-        yield f"{query_id} Q0 {code_id} {rank} {written:.9g} {method}"
+        yield f"{query_id} Q0 {code_id} {rank} {written:.9g} {tag}"
 
 
 def _write_lines(file: Path, lines: Iterable[str]) -> None:

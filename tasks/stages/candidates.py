@@ -1,4 +1,4 @@
-"""Stage 3: for every query, the codes with the highest average cosine over the encoders."""
+"""Stage 3: for every query, the codes with the highest mean cosine over the encoders."""
 
 import time
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from prefect.logging import get_run_logger
 
 from infra.batches import batched
 from infra.identity import digest, digest_of_set
-from infra.settings import SearchSettings, StoreSettings
-from infra.store import Database, benchmarks, candidates, corpus, open_database
+from infra.settings import SearchSettings
+from infra.store import Database, benchmarks, candidates, corpus
 from infra.store.corpus import StoredCollection
-from tasks.runtime.caching import run_stage, stage
+from tasks.runtime.caching import stage
 from tasks.runtime.references import SearchReference
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import code_blocks, stored_vectors
@@ -18,20 +18,19 @@ from tasks.stages.vectors import code_blocks, stored_vectors
 QUERIES_AT_ONCE = 2048
 
 
-def find_candidates(
-    store: StoreSettings, collection: StoredCollection, search: SearchSettings
+def search_of(
+    database: Database, collection: StoredCollection, search: SearchSettings
 ) -> SearchReference:
-    """Search the collection's codes for every query that this search has not answered.
+    """Return the search that the settings mean over a collection's present codes.
 
-    The search's identity is that of the codes, the encoders and ``top_k``: new queries are
-    answered beside the old ones, new codes make a new search.
+    Its identity is that of the codes, the encoders and ``top_k``: new queries are answered beside
+    the old ones, new codes make a new search.
     """
-    database = open_database(store)
-    search_id = search_identity(database, collection.name, search)
-    waiting = candidates.queries_without_candidates(database, search_id, collection.name)
-    key = digest("candidates", database.store_id, collection.fingerprint, search_id)
-    return run_stage(
-        _find_candidates, not waiting, key=key, store=store, collection=collection, search=search
+    return SearchReference(
+        search_id=search_identity(database, collection.name, search),
+        collection=collection.name,
+        queries=collection.queries,
+        candidates=collection.queries * min(search.top_k, collection.codes),
     )
 
 
@@ -42,28 +41,41 @@ def search_identity(database: Database, collection: str, search: SearchSettings)
     return digest("search", codes, digest_of_set(keys), str(search.top_k))
 
 
-def judged_searches(database: Database, collection: str, search: SearchSettings) -> list[str]:
-    """Return the search whose candidates agents judge, and those that deepened its benchmarks."""
-    return [
-        search_identity(database, collection, search),
-        *candidates.pools_of(database, collection),
-    ]
+def judged_searches(database: Database, search: SearchReference) -> list[str]:
+    """Return the ids of a search and of those that add to the pools of its collection."""
+    return [search.search_id, *candidates.pools_of(database, search.collection)]
 
 
-@stage("find-candidates", "find-candidates-{collection.name}-top-{search.top_k}")
-def _find_candidates(
-    key: str,  # noqa: ARG001 - names the inputs for Prefect's cache
-    store: StoreSettings,
+def _waiting(database: Database, search: SearchReference) -> list[str]:
+    return candidates.queries_without_candidates(database, search.search_id, search.collection)
+
+
+@stage(
+    "find-candidates",
+    "find-candidates-{search.collection}-top-{settings.top_k}",
+    key=lambda p: digest(
+        "candidates", p.database.store_id, p.collection.fingerprint, p.search.search_id
+    ),
+    holds=lambda p: not _waiting(p.database, p.search),
+)
+def find_candidates(
+    database: Database,
     collection: StoredCollection,
-    search: SearchSettings,
+    search: SearchReference,
+    settings: SearchSettings,
 ) -> SearchReference:
-    database = open_database(store)
+    """Search a collection's codes for every query that the search has not answered.
+
+    Raises:
+        StoreError: An encoder has not embedded the collection.
+    """
     started = time.monotonic()
-    search_id = search_identity(database, collection.name, search)
-    waiting = candidates.queries_without_candidates(database, search_id, collection.name)
-    candidates.record_search(database, search_id, collection.name, search.encoders, search.top_k)
+    waiting = _waiting(database, search)
+    candidates.record_search(
+        database, search.search_id, collection.name, settings.encoders, settings.top_k
+    )
     for queries in batched(waiting, QUERIES_AT_ONCE):
-        _search(database, collection.name, search_id, queries, search)
+        _search(database, search, queries, settings.encoders, settings.top_k)
     get_run_logger().info(
         "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(waiting):,}"
     )
@@ -76,28 +88,23 @@ def _find_candidates(
             seconds=time.monotonic() - started,
         ),
     )
-    return SearchReference(
-        search_id=search_id,
-        collection=collection.name,
-        queries=collection.queries,
-        candidates=collection.queries * min(search.top_k, collection.codes),
-    )
+    return search
 
 
 def _search(
     database: Database,
-    collection: str,
-    search_id: str,
+    search: SearchReference,
     queries: Sequence[str],
-    search: SearchSettings,
+    encoders: Sequence[str],
+    top_k: int,
 ) -> None:
-    from tasks.ranking.dense import top_candidates  # noqa: PLC0415 - brings FAISS along
+    # FAISS takes a second to import, and a run that finds every candidate in place needs none.
+    from tasks.ranking.dense import top_candidates  # noqa: PLC0415
 
+    collection = search.collection
     query_vectors = {
-        name: stored_vectors(database, collection, name, "query").load(queries)
-        for name in search.encoders
+        name: stored_vectors(database, collection, name, "query").load(queries) for name in encoders
     }
-    found = top_candidates(
-        query_vectors, code_blocks(database, collection, search.encoders), queries, search.top_k
-    )
-    candidates.add_candidates(database, search_id, found)
+    blocks = code_blocks(database, collection, encoders)
+    found = top_candidates(query_vectors, blocks, queries, top_k)
+    candidates.add_candidates(database, search.search_id, found)

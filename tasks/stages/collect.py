@@ -6,57 +6,42 @@ from prefect.logging import get_run_logger
 
 from infra.errors import StoreError
 from infra.identity import digest
-from infra.settings import SourceSettings, StoreSettings
-from infra.store import benchmarks, corpus, open_database
+from infra.settings import SourceSettings
+from infra.store import Database, benchmarks, corpus
 from infra.store.corpus import StoredCollection
-from tasks.runtime.caching import run_stage, stage
+from tasks.runtime.caching import Parameters, stage
 from tasks.sources import open_source
 
 
-def collect_source(store: StoreSettings, source: SourceSettings) -> list[StoredCollection]:
-    """Store what a source gives, unless it is stored already.
+def _is_collected(p: Parameters) -> bool:
+    return bool(corpus.collections_of(p.database, p.fingerprint))
+
+
+@stage(
+    "collect",
+    "collect-{source.name}",
+    key=lambda p: digest("collect", p.database.store_id, p.fingerprint),
+    holds=_is_collected,
+)
+def collect_source(
+    database: Database, source: SourceSettings, fingerprint: str
+) -> list[StoredCollection]:
+    """Store what a source gives, unless it is stored already; return its collections.
+
+    Args:
+        database: The store.
+        source: Which source, and what it reads.
+        fingerprint: Of what it reads now.
 
     Raises:
-        UnknownNameError: There is no such source.
         SourceError: An input file is missing or malformed; the store stays as it was.
     """
-    reader = open_source(source)
-    database = open_database(store)
-    fingerprint = reader.fingerprint()
-    holds = bool(corpus.collections_of(database, fingerprint))
-    key = digest("collect", database.store_id, fingerprint)
-    return run_stage(_collect_source, holds, key=key, store=store, source=source)
-
-
-def stored_collections(store: StoreSettings, source: SourceSettings) -> list[StoredCollection]:
-    """Return the collections of a source as it is now.
-
-    Raises:
-        StoreError: The source has not been collected, or has changed since.
-    """
-    held = corpus.collections_of(open_database(store), open_source(source).fingerprint())
-    if not held:
-        raise StoreError(
-            f"{store.folder} holds nothing of source {source.name} as it is now; run "
-            "`cosqa collect` with the same options first"
-        )
-    return held
-
-
-@stage("collect", "collect-{source.name}")
-def _collect_source(
-    key: str,  # noqa: ARG001 - names the inputs for Prefect's cache
-    store: StoreSettings,
-    source: SourceSettings,
-) -> list[StoredCollection]:
-    database, logger = open_database(store), get_run_logger()
-    reader = open_source(source)
-    fingerprint = reader.fingerprint()
-    if held := corpus.collections_of(database, fingerprint):
+    logger = get_run_logger()
+    if stored := corpus.collections_of(database, fingerprint):
         logger.info("%s is unchanged", source.name)
-        return held
+        return stored
     started = time.monotonic()
-    collected = reader.read()
+    collected = open_source(source).read()
     main = next(iter(collected))
     corpus.replace_collections(database, fingerprint, collected, for_agents=main)
     for name, content in collected.items():
@@ -74,3 +59,25 @@ def _collect_source(
             ),
         )
     return corpus.collections_of(database, fingerprint)
+
+
+def stored_collections(
+    database: Database, source: SourceSettings, fingerprint: str
+) -> list[StoredCollection]:
+    """Return the collections of a source, the one whose pairs are judged first.
+
+    Args:
+        database: The store.
+        source: Which source.
+        fingerprint: Of what it reads now.
+
+    Raises:
+        StoreError: The source has not been collected, or has changed since.
+    """
+    stored = corpus.collections_of(database, fingerprint)
+    if not stored:
+        raise StoreError(
+            f"{database.settings.folder} holds nothing of source {source.name} as it is now; run "
+            "`cosqa collect` with the same options first"
+        )
+    return stored

@@ -16,7 +16,7 @@ from infra.settings import Configuration, Settings
 from infra.store import Database, annotations, open_database
 from tasks.benchmarks.labelled_pairs import TruePair
 from tasks.stages.annotate.model_server import served_model
-from tasks.stages.annotate.plan import recipe_identity
+from tasks.stages.annotate.plan import current_recipe, record_recipe
 from tasks.stages.annotate.shard import judge_all
 from tasks.statistics.annotator_scores import Agreement, agreement
 
@@ -95,8 +95,9 @@ def compare_annotators(
 def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:
     """Return the agents' annotations of the pairs, judging those that the store has not."""
     database = open_database(settings.store)
-    recipe_id, recipe = recipe_identity(settings)
-    annotations.record_recipe(database, recipe_id, recipe, demo=settings.llm.is_demo)
+    recipe = current_recipe(settings)
+    recipe_id = recipe.recipe_id
+    record_recipe(database, recipe, settings)
     annotations.record_pairs(database, [item.pair for item in truth])
     done = annotations.finished_pairs(database, recipe_id)
     waiting = [item.pair for item in truth if item.key not in done]

@@ -1,5 +1,6 @@
-"""Two versions of a benchmark are compared, and what that does to methods."""
+"""Two versions of a benchmark compared: what changed, and how the methods' scores follow."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from prefect import task
@@ -7,6 +8,8 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from infra.records import Record
+from infra.settings import Settings
+from tasks.benchmarks import qrels_of
 from tasks.reports.diff import (
     Difference,
     ScoreChanges,
@@ -15,47 +18,70 @@ from tasks.reports.diff import (
     score_changes,
 )
 from tasks.reports.leaderboard import Leaderboard, MethodScores
-from tasks.stages.leaderboard import Contest, opened
+from tasks.stages.leaderboard import compared_methods, read_rankings
+from tasks.stages.scoring import OpenBenchmark, Run
 
-Standings = tuple[Leaderboard, list[MethodScores]]
+_CHANGE = "difference.json"
 
 
 class WrittenDifference(Record):
-    """What changed, what it does, and where it was written."""
+    """How the methods' scores changed, and where all that changed was written."""
 
     folder: Path
-    change: Difference
     effect: ScoreChanges
 
+    @property
+    def change(self) -> Difference:
+        """All that changed, as it was written."""
+        return Difference.model_validate_json((self.folder / _CHANGE).read_bytes())
 
-@task(name="compare-versions", cache_policy=NO_CACHE)
+
+@task(
+    name="compare-versions",
+    task_run_name="compare-{before.name}-{after.name}",
+    cache_policy=NO_CACHE,
+)
 def compare_versions(
-    before: Contest, after: Contest, old: Standings, new: Standings
+    before: OpenBenchmark,
+    after: OpenBenchmark,
+    old: Sequence[Run],
+    new: Sequence[Run],
+    settings: Settings,
 ) -> WrittenDifference:
-    """Write what changed as Markdown, as JSON, and the turned labels line by line.
+    """Write what changed as Markdown, as JSON, and the changed labels line by line.
 
     Args:
         before: The first version.
         after: The second version.
-        old: The methods' standings in the first.
-        new: And in the second.
+        old: The methods' runs over the first.
+        new: And over the second.
+        settings: The metrics, and where the comparison goes.
     """
-    change = difference(opened(before), opened(after))
-    result = score_changes(old[0], new[0], _values(old), _values(new))
-    folder = before.output.parent.parent / "differences"
+    change = difference(before.content, after.content)
+    first, old_scores = _compared(before, old, settings)
+    second, new_scores = _compared(after, new, settings)
+    result = score_changes(first, second, _values(old_scores), _values(new_scores))
+    folder = settings.publish.folder.resolve() / "differences"
     folder /= f"{before.name}-{before.benchmark_id}-{after.benchmark_id}"
     folder.mkdir(parents=True, exist_ok=True)
     page = difference_markdown(change, result)
     (folder / "difference.md").write_text(page, encoding="utf-8")
-    (folder / "difference.json").write_text(change.model_dump_json(indent=2), encoding="utf-8")
+    (folder / _CHANGE).write_text(change.model_dump_json(indent=2), encoding="utf-8")
     flips = "".join(f"{flip.model_dump_json()}\n" for flip in change.flips)
     (folder / "flips.jsonl").write_text(flips, encoding="utf-8")
     create_markdown_artifact(page, key="difference", description=f"{before.name} → {after.name}")
-    return WrittenDifference(folder=folder, change=change, effect=result)
+    return WrittenDifference(folder=folder, effect=result)
 
 
-def _values(standings: Standings) -> dict[str, dict[str, dict[str, float]]]:
+def _compared(
+    benchmark: OpenBenchmark, runs: Sequence[Run], settings: Settings
+) -> tuple[Leaderboard, list[MethodScores]]:
+    qrels = qrels_of(benchmark.content.labels)
+    return compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)
+
+
+def _values(scores: Sequence[MethodScores]) -> dict[str, dict[str, dict[str, float]]]:
     return {
-        each.method: {metric: dict(values) for metric, values in each.values.items()}
-        for each in standings[1]
+        row.method: {metric: dict(values) for metric, values in row.values.items()}
+        for row in scores
     }

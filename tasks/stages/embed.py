@@ -9,12 +9,12 @@ from infra.batches import batched
 from infra.identity import digest, digest_of_set
 from infra.ray import ensure_ray
 from infra.records import Record
-from infra.settings import Settings
-from infra.store import Database, benchmarks, open_database, vectors
+from infra.settings import EncoderSettings, RaySettings
+from infra.store import Database, benchmarks, vectors
 from infra.store.corpus import StoredCollection
 from infra.store.vector_files import Vectors, write_vectors
 from tasks.encoders import Kind, encoders
-from tasks.runtime.caching import run_stage, stage
+from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.progress import progress
 
 PLURAL: dict[Kind, str] = {"query": "queries", "code": "codes"}
@@ -35,49 +35,59 @@ class Shard(Record):
     items: tuple[tuple[str, str], ...]
 
 
-def embed(settings: Settings, collections: Sequence[StoredCollection], encoder: str) -> int:
+def encoder_key(encoder: str) -> str:
+    """Return the identity of an encoder: vectors of another key are not its own."""
+    return encoders.get(encoder).spec.key
+
+
+def _parts(collections: Sequence[StoredCollection]) -> list[Part]:
+    return [Part(collection=item.name, kind=kind) for item in collections for kind in KINDS]
+
+
+def _is_embedded(p: Parameters) -> bool:
+    with p.database.kept_open():
+        return not any(
+            _missing(p.database, part, p.encoder) or _lost_files(p.database, part, p.encoder)
+            for part in _parts(p.collections)
+        )
+
+
+def _embedding_key(p: Parameters) -> str:
+    fingerprints = digest_of_set(collection.fingerprint for collection in p.collections)
+    return digest("embed", p.database.store_id, fingerprints, encoder_key(p.encoder))
+
+
+@stage("embed", "embed-{encoder}", key=_embedding_key, holds=_is_embedded)
+def embed(
+    database: Database,
+    collections: Sequence[StoredCollection],
+    encoder: str,
+    settings: EncoderSettings,
+    ray: RaySettings,
+) -> int:
     """Give every query and code of the collections its vector; return how many were missing.
 
     Raises:
         UnknownNameError: There is no such encoder.
         EncoderError: Its checkpoint cannot be loaded, or a worker died.
     """
-    database = open_database(settings.store)
-    parts = [Part(collection=held.name, kind=kind) for held in collections for kind in KINDS]
-    for part in parts:
-        _forget_lost_files(database, part, encoder)
-    holds = not any(_missing(database, part, encoder) for part in parts)
-    fingerprints = digest_of_set(held.fingerprint for held in collections)
-    key = digest("embed", database.store_id, fingerprints, encoder_key(encoder))
-    return run_stage(_embed, holds, key=key, settings=settings, parts=parts, encoder=encoder)
-
-
-def encoder_key(encoder: str) -> str:
-    """Return the identity of an encoder: vectors of another key are not its own."""
-    return encoders.get(encoder).spec.key
-
-
-@stage("embed", "embed-{encoder}")
-def _embed(
-    key: str,  # noqa: ARG001 - names the inputs for Prefect's cache
-    settings: Settings,
-    parts: Sequence[Part],
-    encoder: str,
-) -> int:
-    database, logger = open_database(settings.store), get_run_logger()
+    logger = get_run_logger()
     shards: list[Shard] = []
     taken: set[str] = set()  # collections may share items
-    for part in parts:
+    for part in _parts(collections):
+        for file in _lost_files(database, part, encoder):
+            logger.warning("%s is gone: its items are embedded again", file)
+            vectors.forget_file(database, file)
         items = [item for item in _missing(database, part, encoder) if item[0] not in taken]
         taken.update(item for item, _ in items)
         logger.info("%s %s of %s to embed", f"{len(items):,}", PLURAL[part.kind], part.collection)
-        shards += [
-            Shard(part=part, items=tuple(piece))
-            for piece in batched(items, settings.encoder.shard_size)
-        ]
-    if shards:
-        _embed_shards(database, shards, encoder, settings)
+        shards += _cut_up(part, items, settings)
+    _embed_shards(database, shards, encoder, settings, ray)
     return len(taken)
+
+
+def _cut_up(part: Part, items: Sequence[tuple[str, str]], settings: EncoderSettings) -> list[Shard]:
+    return [Shard(part=part, items=tuple(piece)) for piece in batched(items, settings.shard_size)]
 
 
 def embed_items(
@@ -85,7 +95,8 @@ def embed_items(
     part: Part,
     items: Sequence[tuple[str, str]],
     encoder: str,
-    settings: Settings,
+    settings: EncoderSettings,
+    ray: RaySettings,
 ) -> None:
     """Embed texts that no collection needs to hold, and keep their vectors with the others.
 
@@ -95,17 +106,21 @@ def embed_items(
         items: (id, text)
         encoder: A registered encoder.
         settings: How many actors, and how large batches.
+        ray: Where the actors run.
     """
-    pieces = batched(items, settings.encoder.shard_size)
-    shards = [Shard(part=part, items=tuple(piece)) for piece in pieces]
-    if shards:
-        _embed_shards(database, shards, encoder, settings)
+    _embed_shards(database, _cut_up(part, items, settings), encoder, settings, ray)
 
 
 def _embed_shards(
-    database: Database, shards: Sequence[Shard], encoder: str, settings: Settings
+    database: Database,
+    shards: Sequence[Shard],
+    encoder: str,
+    settings: EncoderSettings,
+    ray: RaySettings,
 ) -> None:
-    ensure_ray(settings.ray)
+    if not shards:
+        return
+    ensure_ray(ray)
     # Ray takes seconds to import, and a run that finds every vector in place needs none of it.
     from tasks.runtime.embedder import embed_shards  # noqa: PLC0415
 
@@ -113,7 +128,7 @@ def _embed_shards(
     texts = [(shard.part.kind, [text for _, text in shard.items]) for shard in shards]
     started = time.monotonic()
     with progress("embedding", f"texts embedded by {encoder}", total) as bar:
-        for number, rows in embed_shards(encoder, texts, settings.encoder):
+        for number, rows in embed_shards(encoder, texts, settings):
             _keep(database, shards[number], encoder, rows)
             bar.advance(len(rows))
     run = benchmarks.StageRun(
@@ -137,8 +152,7 @@ def _missing(database: Database, part: Part, encoder: str) -> list[tuple[str, st
     return vectors.items_without_vector(database, part.collection, encoder_key(encoder), part.kind)
 
 
-def _forget_lost_files(database: Database, part: Part, encoder: str) -> None:
-    for file in vectors.files_of(database, part.collection, encoder_key(encoder), part.kind):
-        if not (database.settings.vectors / file).exists():
-            get_run_logger().warning("%s is gone: its items are embedded again", file)
-            vectors.forget_file(database, file)
+def _lost_files(database: Database, part: Part, encoder: str) -> list[str]:
+    """Return the Parquet files of a part's vectors that are no longer in the store's folder."""
+    files = vectors.file_names(database, part.collection, encoder_key(encoder), part.kind)
+    return [file for file in files if not (database.settings.vectors / file).exists()]

@@ -1,101 +1,114 @@
-"""Which labels of the store make a benchmark."""
+"""Labels of the store that make benchmarks: whose they are, and the benchmark of each origin."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 
-from infra.records import Annotation, Label
-from infra.settings import SearchSettings, Settings
-from infra.store import Database, annotations, candidates, corpus, open_database
+from infra.records import Grade, Label, Record
+from infra.settings import PublishSettings
+from infra.store import Database, annotations, candidates, corpus
 from infra.store.annotations import StoredRecipe
-from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
-from tasks.benchmarks import Benchmark, Undecided, benchmark_fingerprint
+from tasks.benchmarks import Benchmark, Undecided
+from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.candidates import judged_searches
 
 AGENTS = "agents:"
 
 
-def label_origins(collection: StoredCollection, settings: Settings) -> list[str]:
-    """Return whose labels of a collection may be exported: its source, the agents that came last.
+class LabelSet(Record):
+    """The labels that one origin gives to a collection's pairs, by reference.
 
-    Labels of the demo model count only where the settings allow them.
+    Attributes:
+        name: Name of the benchmark that they make.
+        recipe_id: The agents' recipe; empty for labels that came with the source.
+        searches: The searches whose candidates the agents judged.
     """
-    database = open_database(settings.store)
-    labels = corpus.load_source_labels(database, collection.name)
-    origins = sorted({label.origin for label in labels})
-    recipe = current_recipe(database, collection, settings.search)
-    if recipe and (settings.publish.allow_demo or not recipe.demo):
-        origins.append(f"{AGENTS}{recipe.recipe_id}")
-    return origins
+
+    collection: StoredCollection
+    origin: str
+    name: str
+    recipe_id: str = ""
+    searches: tuple[str, ...] = ()
 
 
-def withholds_demo(collection: StoredCollection, settings: Settings) -> bool:
-    """Tell whether labels of the demo model are there and are not to be exported."""
-    recipe = current_recipe(open_database(settings.store), collection, settings.search)
-    return recipe is not None and recipe.demo and not settings.publish.allow_demo
+def label_sets(
+    database: Database, source: CollectedSource, recipe: StoredRecipe | None
+) -> list[LabelSet]:
+    """Return whose labels of a source's collections may be exported.
+
+    Args:
+        database: The store.
+        source: The collections.
+        recipe: The agents whose labels are wanted; None for none of them.
+    """
+    found = []
+    for collection in source.collections:
+        origins = corpus.label_origins(database, collection.name)
+        for origin in origins:
+            suffix = "" if len(origins) == 1 else "-" + origin.replace(":", "-")
+            name = f"{collection.name}{suffix}"
+            found.append(LabelSet(collection=collection, origin=origin, name=name))
+        if recipe and collection == source.main:
+            found.append(_labels_of_agents(database, source, recipe))
+    return found
 
 
-def current_recipe(
-    database: Database, collection: StoredCollection, search: SearchSettings
+def _labels_of_agents(
+    database: Database, source: CollectedSource, recipe: StoredRecipe
+) -> LabelSet:
+    return LabelSet(
+        collection=source.main,
+        origin=f"{AGENTS}{recipe.recipe_id}",
+        name=f"{source.main.name}-agents",
+        recipe_id=recipe.recipe_id,
+        searches=tuple(judged_searches(database, source.search)),
+    )
+
+
+def exported_recipe(
+    database: Database, search: SearchReference, settings: PublishSettings
 ) -> StoredRecipe | None:
-    """Return the recipe last in use on a collection's candidates, None where nobody judged any.
+    """Return the recipe whose labels may be exported; the demo model's only where allowed."""
+    recipe = judging_recipe(database, search)
+    return None if recipe and recipe.demo and not settings.allow_demo else recipe
 
-    The judges of a deepened pool count only where nobody judged the candidates themselves: a
+
+def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe | None:
+    """Return the recipe last in use on a search's candidates, None where nobody judged any.
+
+    The judges of a benchmark's pool count only where nobody judged the candidates themselves: a
     benchmark must not shrink to the few pairs of its pool when another model judged those.
     """
-    if not collection.for_agents:
-        return None
-    own, *pools = judged_searches(database, collection.name, search)
+    own, *pools = judged_searches(database, search)
     return annotations.latest_recipe(database, [own]) or annotations.latest_recipe(database, pools)
 
 
-def published_as(benchmark: Benchmark, collection: StoredCollection, folder: Path) -> Published:
-    """Return the reference under which a benchmark is, or would be, published."""
-    return Published(
-        benchmark_id=benchmark_fingerprint(benchmark),
-        name=benchmark.name,
-        collection=collection.name,
-        label_origin=benchmark.label_origin,
-        demo=benchmark.demo,
-        folder=str((folder / benchmark.name).resolve()),
-    )
+def labelled_benchmark(database: Database, labels: LabelSet, support: Sequence[Grade]) -> Benchmark:
+    """Return what the store holds of a collection as labelled by one origin.
 
-
-def labelled_benchmark(
-    database: Database, collection: StoredCollection, origin: str, settings: Settings
-) -> Benchmark:
-    """Return what the store holds of a collection as labelled by one origin."""
-    if origin.startswith(AGENTS):
-        return _labelled_by_agents(database, collection, origin, settings)
-    everything = corpus.load_source_labels(database, collection.name)
-    origins = {label.origin for label in everything}
-    suffix = "" if len(origins) == 1 else "-" + origin.replace(":", "-")
-    return _benchmark(
-        database,
-        collection,
-        name=f"{collection.name}{suffix}",
-        origin=origin,
-        labels=[label for label in everything if label.origin == origin],
-        asked={label.query_id for label in everything if label.origin == origin},
-    )
+    Args:
+        database: The store.
+        labels: The collection and the origin.
+        support: What labels of the agents may rest on.
+    """
+    if labels.recipe_id:
+        return _labelled_by_agents(database, labels, support)
+    chosen = [
+        label
+        for label in corpus.load_source_labels(database, labels.collection.name)
+        if label.origin == labels.origin
+    ]
+    return _benchmark(database, labels, chosen, {label.query_id for label in chosen})
 
 
 def _labelled_by_agents(
-    database: Database, collection: StoredCollection, origin: str, settings: Settings
+    database: Database, labels: LabelSet, support: Sequence[Grade]
 ) -> Benchmark:
-    recipe_id = origin.removeprefix(AGENTS)
-    searches = judged_searches(database, collection.name, settings.search)
-    pairs = candidates.pairs_of(database, searches, collection.name)
+    recipe_id = labels.recipe_id
+    pairs = candidates.pairs_of(database, labels.searches, labels.collection.name)
     judged = annotations.load_annotations(database, recipe_id, pairs)
-    benchmark = _benchmark(
-        database,
-        collection,
-        name=f"{collection.name}-agents",
-        origin=origin,
-        labels=annotations.agent_labels(database, recipe_id, pairs, settings.publish.support),
-        asked={item.query_id for item in judged},
-    )
+    exported = annotations.agent_labels(database, recipe_id, pairs, support)
+    benchmark = _benchmark(database, labels, exported, {item.query_id for item in judged})
     return benchmark.model_copy(
         update={
             "recipe": annotations.load_recipe(database, recipe_id),
@@ -105,35 +118,26 @@ def _labelled_by_agents(
                 if item.status == "undecided"
             ),
             "failed": sum(item.status == "failed" for item in judged),
-            "evidence": _without_failed(judged),
+            "evidence": tuple(item for item in judged if item.status != "failed"),
         }
     )
 
 
-def _without_failed(judged: Sequence[Annotation]) -> tuple[Annotation, ...]:
-    return tuple(item for item in judged if item.status != "failed")
-
-
 def _benchmark(
-    database: Database,
-    collection: StoredCollection,
-    *,
-    name: str,
-    origin: str,
-    labels: Sequence[Label],
-    asked: AbstractSet[str],
+    database: Database, labels: LabelSet, chosen: Sequence[Label], queries: AbstractSet[str]
 ) -> Benchmark:
-    info, dropped = corpus.load_source(database, collection.name)
+    collection = labels.collection.name
+    info, dropped = corpus.load_source(database, collection)
     return Benchmark(
-        name=name,
-        label_origin=origin,
+        name=labels.name,
+        label_origin=labels.origin,
         queries=tuple(
             query
-            for query in corpus.load_queries(database, collection.name)
-            if query.query_id in asked
+            for query in corpus.load_queries(database, collection)
+            if query.query_id in queries
         ),
-        codes=tuple(corpus.load_codes(database, collection.name)),
-        labels=tuple(labels),
+        codes=tuple(corpus.load_codes(database, collection)),
+        labels=tuple(chosen),
         sources=(info,),
         dropped=dropped,
     )

@@ -1,22 +1,26 @@
 """Stage 5: the labels of one origin become an exported benchmark."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from prefect import task
 from prefect.logging import get_run_logger
 
-from infra.settings import Settings
-from infra.store import benchmarks, open_database
+from infra.settings import PublishSettings
+from infra.store import Database, benchmarks
 from infra.store.benchmarks import Published
-from infra.store.corpus import StoredCollection
-from tasks.benchmarks import write_benchmark
-from tasks.stages.labels import labelled_benchmark, published_as
+from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
+from tasks.stages.labels import LabelSet, labelled_benchmark
 
 
-@task(name="publish", task_run_name="publish-{collection.name}-{origin}", tags=["publish"])
+@task(
+    name="publish",
+    task_run_name="publish-{labels.collection.name}-{labels.origin}",
+    tags=["publish"],
+)
 def publish_benchmark(
-    collection: StoredCollection, origin: str, settings: Settings
+    database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Published | None:
     """Export the labels of one origin.
 
@@ -24,32 +28,61 @@ def publish_benchmark(
         The export, or None where there is nothing to export.
 
     Raises:
-        PublishError: The labels contradict one another or the folder is somebody else's.
+        PublishError: The labels contradict one another or the folder holds something else.
     """
-    logger, database = get_run_logger(), open_database(settings.store)
-    started = time.monotonic()
-    benchmark = labelled_benchmark(database, collection, origin, settings)
+    logger, started = get_run_logger(), time.monotonic()
+    benchmark = labelled_benchmark(database, labels, settings.support)
     if not benchmark.labels:
         logger.warning("%s has no labels: nothing to export", benchmark.name)
         return None
-    published = published_as(benchmark, collection, settings.publish.folder)
-    known = benchmarks.find_benchmark(database, published.benchmark_id) == published
     manifest = write_benchmark(
         benchmark,
-        Path(published.folder),
-        allow_demo=settings.publish.allow_demo,
-        include_undecided=settings.publish.include_undecided,
+        _folder(labels, settings),
+        allow_demo=settings.allow_demo,
+        include_undecided=settings.include_undecided,
     )
+    published = _reference(labels, manifest, settings)
+    known = benchmarks.find_benchmark(database, published.benchmark_id) == published
     logger.info(
         "%s: %s (%s)", published.folder, "unchanged" if known else "written", manifest.counts
     )
     if not known:
         benchmarks.record_benchmark(database, published)
         run = benchmarks.StageRun(
-            collection=collection.name,
+            collection=labels.collection.name,
             stage=f"publish {benchmark.name}",
             items=len(benchmark.labels),
             seconds=time.monotonic() - started,
         )
         benchmarks.record_stage_run(database, run)
     return published
+
+
+def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:
+    """Return the exports of these labels that lie in the folder of benchmarks."""
+    found = []
+    for item in labels:
+        folder = _folder(item, settings)
+        if is_export(folder) and (manifest := read_manifest(folder)).label_origin == item.origin:
+            found.append(_reference(item, manifest, settings))
+        else:
+            get_run_logger().warning(
+                "the labels by %s of %s are not exported yet: run `cosqa publish` to score methods "
+                "on them", item.origin, item.collection.name,
+            )  # fmt: skip
+    return found
+
+
+def _folder(labels: LabelSet, settings: PublishSettings) -> Path:
+    return settings.folder.resolve() / labels.name
+
+
+def _reference(labels: LabelSet, manifest: Manifest, settings: PublishSettings) -> Published:
+    return Published(
+        benchmark_id=manifest.fingerprint,
+        name=labels.name,
+        collection=labels.collection.name,
+        label_origin=labels.origin,
+        demo=manifest.demo,
+        folder=str(_folder(labels, settings)),
+    )

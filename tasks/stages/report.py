@@ -1,4 +1,4 @@
-"""The report: what the stages did, gathered from the store into one page."""
+"""The report of a run: what the stages did, gathered from the store into one page."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prefect import task
 from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.atomic import atomic_write
@@ -23,6 +24,7 @@ from infra.store import (
 from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
+from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.run import (
     PAIRS_SHOWN,
@@ -39,18 +41,26 @@ from tasks.reports.run import (
     render_html,
     render_markdown,
 )
+from tasks.runtime.references import CollectedSource
 from tasks.stages.annotate.canaries import counted_so_far
 from tasks.stages.candidates import judged_searches
 from tasks.stages.embed import KINDS, encoder_key
-from tasks.stages.evaluate import method_key
-from tasks.stages.labels import current_recipe
+from tasks.stages.labels import judging_recipe
+from tasks.stages.scoring import method_key
 
 
 class WrittenReport(Record):
-    """A report's data and the file it was written to."""
+    """A written report, and what a command prints of it.
+
+    Attributes:
+        file: The page.
+        benchmarks: The methods' mean scores on each benchmark.
+        links: Benchmark → its folder.
+    """
 
     file: Path
-    data: ReportData
+    benchmarks: tuple[BenchmarkScores, ...]
+    links: dict[str, str]
 
 
 def pieces_of_work(store: StoreSettings) -> int:
@@ -58,66 +68,57 @@ def pieces_of_work(store: StoreSettings) -> int:
     return benchmarks.count_stage_runs(open_database(store))
 
 
-@task(name="report", tags=["report"])
+@task(name="report", tags=["report"], cache_policy=NO_CACHE)
 def write_report(
-    collections: Sequence[StoredCollection], published: Sequence[Published], settings: Settings
+    database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> WrittenReport:
     """Write the report beside the benchmarks and as an artifact."""
-    database = open_database(settings.store)
-    data = gather_report(database, collections, published, settings)
+    with database.kept_open():
+        data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
     with atomic_write(file) as partial:
         partial.write_text(render_html(data), encoding="utf-8")
     create_markdown_artifact(render_markdown(data), key="report", description=data.title)
     get_run_logger().info("report: %s", file)
-    return WrittenReport(file=file, data=data)
+    return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links)
 
 
 def gather_report(
-    database: Database,
-    collections: Sequence[StoredCollection],
-    published: Sequence[Published],
-    settings: Settings,
+    database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> ReportData:
-    """Return everything that the report shows of these collections and their exports."""
-    main = next(item for item in collections if item.for_agents)
-    recipe = current_recipe(database, main, settings.search)
-    searches = judged_searches(database, main.name, settings.search)
-    found = candidates.load_candidates(database, searches[0], main.name)
+    """Return everything that the report shows of a source's collections and their exports."""
+    main, search = source.main, source.search
+    recipe = judging_recipe(database, search)
+    found = candidates.load_candidates(database, search.search_id, main.name)
     return ReportData(
         title=f"{main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        benchmarks=tuple(_scores(database, item, collections, settings) for item in published),
-        collections=tuple(_counts(database, item) for item in collections),
-        vectors=_vectors(database, collections, settings),
+        benchmarks=tuple(_scores(database, item, source, settings) for item in published),
+        collections=tuple(_counts(database, item) for item in source.collections),
+        vectors=_vectors(database, source.collections, settings),
         candidates=len(found),
         similarities=_histograms(found, settings.search.encoders),
-        agents=_agents(database, searches, recipe) if recipe else None,
-        stages=_stages(database, collections),
+        agents=_agents(database, judged_searches(database, search), recipe) if recipe else None,
+        stages=_stages(database, source.collections),
         pairs=_pairs(database, main, found, recipe) if recipe else (),
         links={item.name: item.folder for item in published},
     )
 
 
 def _scores(
-    database: Database,
-    published: Published,
-    collections: Sequence[StoredCollection],
-    settings: Settings,
+    database: Database, published: Published, source: CollectedSource, settings: Settings
 ) -> BenchmarkScores:
-    depth = settings.evaluation.depth
     methods = chosen_methods(settings.evaluation, settings.search)
-    means = benchmarks.mean_scores(
-        database, published.benchmark_id, [method_key(method, settings) for method in methods]
-    )
-    collection = next(item for item in collections if item.name == published.collection)
+    keys = [method_key(method, settings) for method in methods]
+    means = benchmarks.mean_scores(database, published.benchmark_id, keys, STANDARD)
+    collection = next(item for item in source.collections if item.name == published.collection)
     return BenchmarkScores(
         name=published.name,
         label_origin=published.label_origin,
         demo=published.demo,
         queries=benchmarks.count_scored_queries(database, published.benchmark_id),
         codes=collection.codes,
-        depth=depth,
+        depth=settings.evaluation.depth,
         methods=tuple(MethodMeans(method=name, scores=row) for name, row in means.items()),
     )
 
@@ -139,12 +140,9 @@ def _vectors(
 ) -> dict[str, int]:
     return {
         encoder: sum(
-            len(items)
+            vectors.count_vectors(database, collection.name, encoder_key(encoder), kind)
             for collection in collections
             for kind in KINDS
-            for items in vectors.files_of(
-                database, collection.name, encoder_key(encoder), kind
-            ).values()
         )
         for encoder in settings.search.encoders
     }
@@ -216,9 +214,11 @@ def _pairs(
     judged = annotations.load_annotations(
         database, recipe.recipe_id, [(item.query_id, item.code_id) for item in found]
     )
-    judged.sort(key=lambda item: (not item.executions, item.status, item.path))
+    judged = sorted(judged, key=lambda item: (not item.executions, item.status, item.path))
+    judged = judged[:PAIRS_SHOWN]
     text_of = {item.query_id: item.text for item in corpus.load_queries(database, collection.name)}
-    code_of = {item.code_id: item for item in corpus.load_codes(database, collection.name)}
+    codes = corpus.load_codes(database, collection.name, [item.code_id for item in judged])
+    code_of = {item.code_id: item for item in codes}
     place_of = {(item.query_id, item.code_id): item for item in found}
     return tuple(
         PairEvidence(
@@ -230,5 +230,5 @@ def _pairs(
             similarity=place_of[item.query_id, item.code_id].similarity,
             by_encoder=place_of[item.query_id, item.code_id].by_encoder,
         )
-        for item in judged[:PAIRS_SHOWN]
+        for item in judged
     )

@@ -1,6 +1,7 @@
-"""Vectors for benchmarks that came as a folder: taken from the store, or made and kept there.
+"""Vectors by an encoder: of a collection's items, and of any benchmark's texts.
 
-A vector belongs to a text, whatever benchmark holds it, so texts are looked up by their content.
+A vector belongs to a text, whatever benchmark holds it, so a benchmark's texts are looked up by
+their content; those that the store lacks are embedded and kept there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,27 +9,33 @@ from collections.abc import Iterator, Sequence
 from infra.batches import batched
 from infra.identity import digest
 from infra.records import normalise_code, normalise_query
-from infra.settings import Settings
+from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, corpus, vectors
 from infra.store.vector_files import StoredVectors, Vectors, load_vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind
 from tasks.stages.embed import Part, embed_items, encoder_key
 
+CODES_AT_ONCE = 65_536
 
-class TextVectors:
+
+class BenchmarkVectors:
     """The vectors of a benchmark's queries and codes by any encoder.
 
     Args:
         benchmark: Whose texts.
         database: Where vectors are kept.
         settings: How missing ones are made.
+        ray: Where they are made.
     """
 
-    def __init__(self, benchmark: Benchmark, database: Database, settings: Settings) -> None:
+    def __init__(
+        self, benchmark: Benchmark, database: Database, settings: EncoderSettings, ray: RaySettings
+    ) -> None:
         self._name = benchmark.name
         self._database = database
         self._settings = settings
+        self._ray = ray
         self._queries = {query.query_id: query.text for query in benchmark.queries}
         self._codes = {code.code_id: code.text for code in benchmark.codes}
 
@@ -56,7 +63,7 @@ class TextVectors:
         if missing:
             part = Part(collection=self._name, kind=kind)
             items = sorted(missing.items())
-            embed_items(self._database, part, items, encoder, self._settings)
+            embed_items(self._database, part, items, encoder, self._settings, self._ray)
             held = self._files(encoder, kind, identities)
         return load_vectors(self._database.settings.vectors, held, identities)
 
@@ -79,9 +86,6 @@ def _code_identity(text: str) -> str:
     return f"c{digest('code', normalise_code(text))}"
 
 
-CODES_AT_ONCE = 65_536
-
-
 def stored_vectors(
     database: Database, collection: str, encoder: str, kind: vectors.Kind
 ) -> StoredVectors:
@@ -96,29 +100,3 @@ def code_blocks(
     stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
     for ids in batched(corpus.code_ids(database, collection), CODES_AT_ONCE):
         yield ids, {name: access.load(ids) for name, access in stored.items()}
-
-
-class CollectionVectors:
-    """The vectors of a collection, from the store.
-
-    Args:
-        database: The store.
-        collection: Whose queries and codes.
-    """
-
-    def __init__(self, database: Database, collection: str) -> None:
-        self._database = database
-        self._collection = collection
-
-    def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
-        """Return (n, d) vectors of these queries.
-
-        Raises:
-            StoreError: The encoder has not embedded the collection.
-        """
-        return stored_vectors(self._database, self._collection, encoder, "query").load(ids)
-
-    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
-        """Yield (m ids, (m, d) vectors) over all codes."""
-        for ids, rows in code_blocks(self._database, self._collection, [encoder]):
-            yield ids, rows[encoder]

@@ -14,6 +14,7 @@ from prefect import flow
 from flows.cli import main as cli
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import open_database
+from tasks.sources import open_source
 from tasks.stages.collect import collect_source
 
 GOOD = {"id": "n1", "code": "def double(number):\n    return number * 2"}
@@ -127,7 +128,10 @@ def test_a_function_that_does_not_parse_is_dropped_and_counted(
     (source / "codes.jsonl").write_text(lines(GOOD, {"id": "n2", "code": "def half(x):\n print x"}))
     store = StoreSettings(folder=tmp_path / "store")
     settings = SourceSettings.model_validate({"name": "jsonl", "path": source})
-    (collection,) = flow(name="collect")(collect_source)(store, settings)
+    fingerprint = open_source(settings).fingerprint()
+    (collection,) = flow(name="collect")(collect_source)(
+        open_database(store), settings, fingerprint
+    )
     assert collection.codes == 1
     with open_database(store).transaction() as tx:
         assert tx.rows("SELECT rule, items FROM dropped") == [

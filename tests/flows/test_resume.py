@@ -29,7 +29,7 @@ KEYS = {
     "evaluations": "benchmark_id, method_key",
     "scores": "benchmark_id, method_key, metric, query_id",
 }
-BENCHMARKS, METHODS, METRICS = 2, 4, 4
+BENCHMARKS, METHODS, METRICS = 2, 4, 12
 
 
 def holds(table: str, rows: int) -> Callable[[World], bool]:

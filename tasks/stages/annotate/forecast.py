@@ -5,7 +5,7 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, annotations, candidates, corpus, open_database
 from tasks.sources import open_source
-from tasks.stages.annotate.plan import recipe_identity
+from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_identity
 
 # CoSQA+ paper: 412,080 pairs for $257 in all.
@@ -52,7 +52,7 @@ def estimate(settings: Settings) -> Estimate:
     pairs = limited * min(settings.search.top_k, codes)
     finished, cost, basis = 0, None, ""
     try:
-        recipe_id, _ = recipe_identity(settings)
+        recipe_id = current_recipe(settings).recipe_id
     except SandboxError:
         recipe_id = ""  # without an engine nothing can have been finished under this recipe
     if collection and recipe_id:

@@ -11,9 +11,9 @@ from infra.batches import batched
 from infra.identity import digest_of
 from infra.records import Pair, Record
 from infra.settings import Settings
-from infra.store import annotations, candidates, corpus, open_database
+from infra.store import Database, annotations, candidates, corpus, open_database
 from sandbox.backends import make_sandbox
-from tasks.runtime.references import AnnotationReference, SearchReference
+from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.canaries import (
     Canary,
     mixed_in,
@@ -34,10 +34,8 @@ class AnnotationPlan(Record):
         return sum(len(shard) for shard in self.shards)
 
 
-def recipe_identity(settings: Settings) -> tuple[str, dict[str, object]]:
-    """Return the id and the body of the recipe: everything that could change a label.
-
-    A configuration that runs nothing needs no engine.
+def current_recipe(settings: Settings) -> RecipeReference:
+    """Return the recipe that the settings mean; asks the engine where programs are to run.
 
     Raises:
         EngineUnavailableError: No Docker engine answers.
@@ -52,16 +50,29 @@ def recipe_identity(settings: Settings) -> tuple[str, dict[str, object]]:
             await sandbox.close()
 
     runs = CONFIGURATIONS[settings.annotation.configuration].executor == "box"
-    recipe = recipe_of(settings, asyncio.run(describe()) if runs else "")
-    return digest_of(recipe), recipe
+    sandbox = asyncio.run(describe()) if runs else ""
+    return RecipeReference(
+        recipe_id=digest_of(recipe_of(settings, sandbox)),
+        model=settings.llm.model,
+        demo=settings.llm.is_demo,
+        sandbox=sandbox,
+    )
+
+
+def record_recipe(database: Database, recipe: RecipeReference, settings: Settings) -> None:
+    """Enter a recipe, which the settings mean, in the store."""
+    body = recipe_of(settings, recipe.sandbox)
+    annotations.record_recipe(database, recipe.recipe_id, body, demo=recipe.demo)
 
 
 @task(name="plan-annotation")
-def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPlan:
-    """Find the pairs of a search that the present recipe has not finished, and cut them up."""
+def plan_annotation(
+    search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> AnnotationPlan:
+    """Find the pairs of a search that a recipe has not finished, and cut them up."""
     database = open_database(settings.store)
-    recipe_id, recipe = recipe_identity(settings)
-    annotations.record_recipe(database, recipe_id, recipe, demo=settings.llm.is_demo)
+    record_recipe(database, recipe, settings)
+    recipe_id = recipe.recipe_id
     limit = settings.annotation.limit
     done = annotations.finished_pairs(database, recipe_id)
     found = candidates.load_candidates(database, search.search_id, search.collection, limit)
@@ -82,8 +93,8 @@ def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPl
             recipe_id=recipe_id,
             search_id=search.search_id,
             collection=search.collection,
-            model=settings.llm.model,
-            demo=settings.llm.is_demo,
+            model=recipe.model,
+            demo=recipe.demo,
         ),
         shards=tuple(
             tuple(shard)

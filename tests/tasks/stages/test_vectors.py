@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from infra.records import Code, Label, Query, SourceInfo
-from infra.settings import Settings, StoreSettings
+from infra.settings import EncoderSettings, RaySettings, StoreSettings
 from infra.store import Database, open_database, vectors
 from infra.store.vector_files import write_vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind, encoders
 from tasks.stages.embed import encoder_key
-from tasks.stages.vectors import TextVectors
+from tasks.stages.vectors import BenchmarkVectors
 
 ENCODER = encoders.names()[0]
 TEXTS = ["def f(x):\n    return x", "def g(x):\n    return x + 1"]
@@ -47,7 +47,7 @@ def foreign() -> Benchmark:
 
 
 def test_known_texts_are_not_embedded_again(database: Database) -> None:
-    source = TextVectors(foreign(), database, Settings(store=database.settings))
+    source = BenchmarkVectors(foreign(), database, EncoderSettings(), RaySettings())
     ((ids, rows),) = source.codes(ENCODER)
     assert list(ids) == ["d0", "d1", "d2"]
     assert np.array_equal(rows, ROWS[[1, 0, 1]])

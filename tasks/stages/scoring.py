@@ -1,0 +1,255 @@
+"""Scoring: a method ranks a published benchmark's codes, and the store keeps run and scores.
+
+Rankings are TREC runs: beside an export that this store has published, else in the leaderboard's
+folder. A run's tag names the method with its weights, its model and its depth, so that no run is
+taken for another's. Scores are stored under the benchmark's checksum. What is there is not made
+again.
+"""
+
+import time
+from functools import cached_property
+from pathlib import Path
+
+from prefect.logging import get_run_logger
+
+from infra.errors import SourceError
+from infra.identity import digest, digest_of_set
+from infra.records import Record
+from infra.settings import PublishSettings, Settings
+from infra.store import Database, benchmarks
+from infra.store.benchmarks import Evaluation, Published
+from tasks.benchmarks import (
+    Benchmark,
+    benchmark_fingerprint,
+    is_export,
+    qrels_of,
+    read_benchmark,
+    read_manifest,
+    write_run,
+)
+from tasks.benchmarks.beir import is_beir, read_beir
+from tasks.benchmarks.manifest import MANIFEST
+from tasks.benchmarks.trec import read_run, run_file, run_tag
+from tasks.metrics import STANDARD, evaluate
+from tasks.ranking.methods import Ranker, identity
+from tasks.reports.leaderboard import METRICS, RECALL_DEPTHS
+from tasks.runtime.caching import Parameters, stage
+from tasks.stages.rerank import reranker
+from tasks.stages.vectors import BenchmarkVectors
+
+_METRICS = (*STANDARD, *METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS))
+
+
+class OpenBenchmark:
+    """A published benchmark, whose content is read from its folder once, when it is first needed.
+
+    Only the reference is pickled, so that tasks take it as they take any other reference.
+
+    Args:
+        published: The reference.
+    """
+
+    def __init__(self, published: Published) -> None:
+        self.published = published
+
+    def __reduce__(self) -> tuple[type["OpenBenchmark"], tuple[Published]]:
+        return OpenBenchmark, (self.published,)
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name."""
+        return self.published.name
+
+    @property
+    def benchmark_id(self) -> str:
+        """The checksum of queries, codes and labels."""
+        return self.published.benchmark_id
+
+    @cached_property
+    def content(self) -> Benchmark:
+        """Queries, codes and labels.
+
+        Raises:
+            PublishError: The export is damaged.
+            SourceError: A file of a BEIR folder is malformed.
+        """
+        folder = Path(self.published.folder)
+        return read_benchmark(folder) if is_export(folder) else read_beir(folder)
+
+
+class Run(Record):
+    """A method's rankings, as a TREC run."""
+
+    method: str
+    file: Path
+
+
+def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
+    """Return the benchmark in a folder after entering it in the store.
+
+    Raises:
+        SourceError: The folder is neither an export nor a BEIR folder.
+        PublishError: It is an export without a manifest that can be read.
+    """
+    check_folder(folder)
+    folder = folder.resolve()
+    content = None if is_export(folder) else read_beir(folder)
+    published = _described(folder) if content is None else _measured(folder, content)
+    stored = benchmarks.find_benchmark(database, published.benchmark_id)
+    if stored is None:
+        benchmarks.record_benchmark(database, published)
+    else:
+        published = stored.model_copy(update={"folder": str(folder)})
+    opened = OpenBenchmark(published)
+    if content is not None:
+        opened.content = content
+    return opened
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is no benchmark.
+
+    Raises:
+        SourceError: It is neither an export nor a BEIR folder.
+    """
+    if not is_export(folder) and not is_beir(folder):
+        raise SourceError(
+            f"{folder} is no benchmark: it has neither an export's {MANIFEST} nor BEIR's "
+            "corpus.jsonl"
+        )
+
+
+def _described(folder: Path) -> Published:
+    manifest = read_manifest(folder)
+    return Published(
+        benchmark_id=manifest.fingerprint,
+        name=manifest.name,
+        collection="",
+        label_origin=manifest.label_origin,
+        demo=manifest.demo,
+        folder=str(folder),
+    )
+
+
+def _measured(folder: Path, content: Benchmark) -> Published:
+    return Published(
+        benchmark_id=benchmark_fingerprint(content),
+        name=content.name,
+        collection="",
+        label_origin=content.label_origin,
+        demo=content.demo,
+        folder=str(folder),
+    )
+
+
+def leaderboard_folder(published: Published, settings: PublishSettings) -> Path:
+    """Return where a benchmark's leaderboard goes."""
+    name = f"{published.name}-{published.benchmark_id}"
+    return settings.folder.resolve() / "leaderboards" / name
+
+
+def method_key(method: str, settings: Settings) -> str:
+    """Return the identity of a method's rankings: the method, its weights, its model, its depth.
+
+    The standard metrics are part of it since they were once all that was computed: scores stored
+    at that time keep their key.
+    """
+    depth = str(settings.evaluation.depth)
+    return digest("scores", identity(method, settings.llm), depth, digest_of_set(STANDARD))
+
+
+def _run_folder(published: Published, settings: PublishSettings) -> Path:
+    is_own = bool(published.collection)
+    return Path(published.folder) if is_own else leaderboard_folder(published, settings)
+
+
+def _tag(method: str, key: str) -> str:
+    return f"{method}.{key[:8]}"
+
+
+def _stored_evaluation(
+    database: Database, published: Published, method: str, settings: Settings
+) -> Evaluation | None:
+    """Return a method's evaluation if the store has it and its run is in place."""
+    key = method_key(method, settings)
+    file = run_file(_run_folder(published, settings.publish), method)
+    if run_tag(file) != _tag(method, key):
+        return None
+    return benchmarks.find_evaluation(database, published.benchmark_id, key)
+
+
+def _computed_metrics(settings: Settings) -> list[str]:
+    return list(dict.fromkeys([*_METRICS, *settings.evaluation.metrics]))
+
+
+def _missing_metrics(database: Database, evaluation: Evaluation, settings: Settings) -> list[str]:
+    """Return the metrics that a stored evaluation lacks; none where no query can be scored."""
+    stored = benchmarks.scored_metrics(database, evaluation.benchmark_id, evaluation.method_key)
+    return [name for name in _computed_metrics(settings) if stored and name not in stored]
+
+
+def _is_scored(p: Parameters) -> bool:
+    with p.database.kept_open():
+        evaluation = _stored_evaluation(p.database, p.benchmark.published, p.method, p.settings)
+        return evaluation is not None and not _missing_metrics(p.database, evaluation, p.settings)
+
+
+def _scoring_key(p: Parameters) -> str:
+    metrics = digest_of_set(_computed_metrics(p.settings))
+    folder = _run_folder(p.benchmark.published, p.settings.publish)
+    run = digest(p.benchmark.benchmark_id, method_key(p.method, p.settings), str(folder))
+    return digest("evaluate", p.database.store_id, run, metrics)
+
+
+@stage("evaluate", "evaluate-{benchmark.name}-{method}", key=_scoring_key, holds=_is_scored)
+def score_method(
+    database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
+) -> Run:
+    """Rank a benchmark's codes by a method and store run and scores, unless they are there.
+
+    Raises:
+        UnknownNameError: There is no such method or metric.
+        EncoderError: An encoder cannot be loaded.
+        LanguageModelError: The model that re-ranks is out of reach or refuses.
+    """
+    published = benchmark.published
+    file = run_file(_run_folder(published, settings.publish), method)
+    evaluation = _stored_evaluation(database, published, method, settings)
+    if evaluation:
+        missing = _missing_metrics(database, evaluation, settings)
+    else:
+        evaluation = _rank(database, benchmark, method, settings)
+        missing = _computed_metrics(settings)
+    if missing:
+        scores = evaluate(read_run(file), qrels_of(benchmark.content.labels), missing)
+        benchmarks.add_scores(database, evaluation, scores)
+    return Run(method=method, file=file)
+
+
+def _rank(
+    database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
+) -> Evaluation:
+    """Write a method's run; the evaluation is stored with its scores."""
+    started = time.monotonic()
+    published, content, key = benchmark.published, benchmark.content, method_key(method, settings)
+    vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
+    ranker = Ranker(content.queries, content.codes, vectors, reranker(content, settings))
+    rankings = ranker.rank(method, settings.evaluation.depth)
+    folder = _run_folder(published, settings.publish)
+    write_run(folder, method, rankings.rows(), tag=_tag(method, key))
+    evaluation = Evaluation(
+        benchmark_id=published.benchmark_id,
+        method=method,
+        method_key=key,
+        depth=settings.evaluation.depth,
+        seconds=time.monotonic() - started,
+    )
+    run = benchmarks.StageRun(
+        collection=published.collection,
+        stage=f"evaluate {method}",
+        items=len(content.queries),
+        seconds=evaluation.seconds,
+    )
+    benchmarks.record_stage_run(database, run)
+    get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)
+    return evaluation
