@@ -5,10 +5,9 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.annotate import annotate_shards
-from infra.ray import ensure_ray
+from flows.annotate import annotate_search
 from infra.settings import Settings
-from tasks.stages.annotate.plan import plan_annotation
+from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.leaderboard import (
     Run,
     WrittenLeaderboard,
@@ -48,9 +47,7 @@ def leaderboard(
     chosen = written.unjudged[:unjudged_to_annotate]
     if not chosen:
         return written
-    plan = plan_annotation(deepen_pool(contest, chosen, settings), settings)
-    if plan.shards:
-        ensure_ray(settings.ray)
-        annotate_shards(plan, settings)
-    judged = gather_judgements(contest, plan.reference, settings)
+    pool = deepen_pool(contest, chosen, settings)
+    reference = annotate_search(pool, current_recipe(settings), settings)
+    judged = gather_judgements(contest, reference, settings)
     return write_leaderboard(contest, ranked, settings, judged)

@@ -10,8 +10,8 @@ class AnnotationPath(StrEnum):
 
     The first two are labelled by the screener, ``read_alone`` and the ``unclear_…`` ones by the
     arbiter;
-    ``unreadable_reply`` and ``prompt_declined`` are undecided; the last two failed and are to be
-    asked again.
+    ``unreadable_reply`` and ``prompt_declined`` are undecided; the last three failed and are to
+    be asked again, ``internal_error`` by an exception that nobody expected.
     """
 
     CLEAR_MATCH = "clear_match"
@@ -28,6 +28,7 @@ class AnnotationPath(StrEnum):
     PROMPT_DECLINED = "prompt_declined"
     MODEL_UNAVAILABLE = "model_unavailable"
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
+    INTERNAL_ERROR = "internal_error"
 
 
 def path_of(tested: Tested) -> AnnotationPath:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from infra.errors import SettingsError
-from infra.settings import Configuration, load_settings
+from infra.settings import Configuration, Settings, load_settings
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tasks.stages.compare_annotators import AnnotatorScore
+    from tasks.stages.compare_annotators import AnnotatorScore, JudgedTruth
 
 app = typer.Typer(help="How far labels can be trusted.", no_args_is_help=True)
 
@@ -48,15 +48,13 @@ def compare(
 ) -> None:
     """Score every configuration of the agents, people, and chance against known labels."""
     from tasks.benchmarks.labelled_pairs import read_truth  # noqa: PLC0415
-    from tasks.stages.compare_annotators import compare_annotators  # noqa: PLC0415 - takes seconds to import
+    from tasks.stages.compare_annotators import annotator_scores  # noqa: PLC0415 - takes seconds to import
 
     chosen = _chosen(configuration or [])
     settings = load_settings({"store": {"folder": store}})
     pairs = read_truth(truth, limit)
-    scores = []
-    for score in compare_annotators(pairs, settings, model or [settings.llm.model], chosen):
-        _tell(score)
-        scores.append(score)
+    judged = _judged(truth, model or [settings.llm.model], chosen, settings, limit)
+    scores = list(annotator_scores(pairs, judged, settings.store))
     _print(scores)
     if output:
         figures = [score.model_dump(mode="json") for score in scores]
@@ -72,18 +70,26 @@ def _chosen(names: Sequence[str]) -> list[Configuration]:
     return [name for name in CONFIGURATIONS if name in names or not names]
 
 
-def _tell(score: "AnnotatorScore") -> None:
-    """Say that an annotator is done: all of them together take long."""
-    from flows.cli.console import errors  # noqa: PLC0415
+def _judged(
+    truth: Path,
+    models: Sequence[str],
+    configurations: Sequence[Configuration],
+    settings: Settings,
+    limit: int | None,
+) -> "Sequence[JudgedTruth]":
+    """Run the flow, whose log says when an annotator is done: all of them take long."""
+    from flows.cli.console import quieten_expected_errors  # noqa: PLC0415
+    from flows.compare_annotators import compare_annotators  # noqa: PLC0415
+    from flows.runtime.prefect_server import prefect_api  # noqa: PLC0415
 
-    found = score.agreement
-    said = f"{score.name}: {found.decided:,} of {found.pairs:,} pairs decided"
-    errors.print(said, markup=False)
+    quieten_expected_errors()
+    with prefect_api():
+        return compare_annotators(truth, models, configurations, settings, limit=limit)
 
 
 def _print(scores: "Sequence[AnnotatorScore]") -> None:
     """Print for each model how well it judges, then what its labels rest on and cost."""
-    from flows.cli.console import console  # noqa: PLC0415 - as `_tell`
+    from flows.cli.console import console  # noqa: PLC0415
 
     others = [score for score in scores if not score.model]
     for model in dict.fromkeys(score.model for score in scores if score.model):

@@ -48,6 +48,11 @@ class StoreSettings(Section):
         """Folder of what was spent on each language model."""
         return self.folder / "ledgers"
 
+    @property
+    def refused(self) -> Path:
+        """Folder of annotations that the database would not take."""
+        return self.folder / "refused"
+
 
 class SourceSettings(Section):
     """What goes in."""
@@ -146,6 +151,9 @@ class AnnotationSettings(Section):
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
     max_try_time: int = Field(3, ge=0, le=20, description="Rounds of the fixer (Algorithm 1).")
     shard_size: int = Field(50, ge=1, description="Pairs for one Prefect task run on Ray.")
+    shards_per_core: int = Field(
+        2, ge=1, le=16, description="Shards handed to Ray at once, for each core of the cluster."
+    )
     concurrency: int = Field(4, ge=1, le=256, description="Pairs at once inside a shard.")
     canaries: int = Field(
         12, ge=0, description="Pairs with known answers mixed into a run, a tenth of it at most."

@@ -61,7 +61,7 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
     """
     corpus, asked, file = beir_files(folder, split)
     codes = {code.code_id: code for code in _codes(corpus)}
-    queries = {query.query_id: query for query in _queries(asked)}
+    queries: dict[str, Query] = {query.query_id: query for query in _queries(asked)}
     judgements = read_beir_qrels(file)
     _refuse_strangers(file, "query", set(judgements.query_ids) - queries.keys())
     _refuse_strangers(file, "code", set(judgements.code_ids) - codes.keys())

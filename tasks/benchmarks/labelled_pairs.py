@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from infra.errors import SourceError
-from infra.records import Code, Pair, Query, Record
+from infra.records import Code, Pair, PairKey, Query, Record
 
 
 class _Item(BaseModel):
@@ -31,9 +31,9 @@ class TruePair(Record):
     by_people: dict[str, int | None]
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> PairKey:
         """Ids of query and code."""
-        return self.pair.query.query_id, self.pair.code.code_id
+        return self.pair.key
 
 
 def read_truth(file: Path, limit: int | None = None) -> tuple[TruePair, ...]:
@@ -42,7 +42,7 @@ def read_truth(file: Path, limit: int | None = None) -> tuple[TruePair, ...]:
     Raises:
         SourceError: The file is missing, an item is malformed, or two items contradict each other.
     """
-    known: dict[tuple[str, str], TruePair] = {}
+    known: dict[PairKey, TruePair] = {}
     for place, value in _items(file):
         found = _true_pair(value, place)
         if known.setdefault(found.key, found).label != found.label:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from prefect.logging import get_run_logger
 
 from infra.identity import digest, digest_of_set
+from infra.records import QueryId, SearchId
 from infra.settings import SearchSettings, StoreSettings
 from infra.store import Database, benchmarks, candidates, corpus, open_database
 from infra.store.corpus import StoredCollection
@@ -34,14 +35,14 @@ def find_candidates(
     )
 
 
-def search_identity(database: Database, collection: str, search: SearchSettings) -> str:
+def search_identity(database: Database, collection: str, search: SearchSettings) -> SearchId:
     """Return the id of the search over a collection's present codes."""
     keys = [encoder_key(name) for name in search.encoders]
     codes = digest_of_set(corpus.code_ids(database, collection))
-    return digest("search", codes, digest_of_set(keys), str(search.top_k))
+    return SearchId(digest("search", codes, digest_of_set(keys), str(search.top_k)))
 
 
-def judged_searches(database: Database, collection: str, search: SearchSettings) -> list[str]:
+def judged_searches(database: Database, collection: str, search: SearchSettings) -> list[SearchId]:
     """Return the search whose candidates agents judge, and those that deepened its benchmarks."""
     return [
         search_identity(database, collection, search),
@@ -86,8 +87,8 @@ def _find_candidates(
 def _search(
     database: Database,
     collection: str,
-    search_id: str,
-    queries: Sequence[str],
+    search_id: SearchId,
+    queries: Sequence[QueryId],
     search: SearchSettings,
 ) -> None:
     from tasks.ranking.dense import top_candidates  # noqa: PLC0415 - brings FAISS along

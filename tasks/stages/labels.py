@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
-from infra.records import Annotation, Label
+from infra.records import Annotation, Label, RecipeId
 from infra.settings import SearchSettings, Settings
-from infra.store import Database, annotations, candidates, corpus, open_database
-from infra.store.annotations import StoredRecipe
+from infra.store import Database, annotations, candidates, corpus, open_database, recipes
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
+from infra.store.recipes import StoredRecipe
 from tasks.benchmarks import Benchmark, Undecided, benchmark_fingerprint
 from tasks.stages.candidates import judged_searches
 
@@ -47,7 +47,7 @@ def current_recipe(
     if not collection.for_agents:
         return None
     own, *pools = judged_searches(database, collection.name, search)
-    return annotations.latest_recipe(database, [own]) or annotations.latest_recipe(database, pools)
+    return recipes.latest_recipe(database, [own]) or recipes.latest_recipe(database, pools)
 
 
 def published_as(benchmark: Benchmark, collection: StoredCollection, folder: Path) -> Published:
@@ -84,7 +84,7 @@ def labelled_benchmark(
 def _labelled_by_agents(
     database: Database, collection: StoredCollection, origin: str, settings: Settings
 ) -> Benchmark:
-    recipe_id = origin.removeprefix(AGENTS)
+    recipe_id = RecipeId(origin.removeprefix(AGENTS))
     searches = judged_searches(database, collection.name, settings.search)
     pairs = candidates.pairs_of(database, searches, collection.name)
     judged = annotations.load_annotations(database, recipe_id, pairs)
@@ -98,7 +98,7 @@ def _labelled_by_agents(
     )
     return benchmark.model_copy(
         update={
-            "recipe": annotations.load_recipe(database, recipe_id),
+            "recipe": recipes.load_recipe(database, recipe_id),
             "undecided": tuple(
                 Undecided(query_id=item.query_id, code_id=item.code_id, reason=item.reason)
                 for item in judged

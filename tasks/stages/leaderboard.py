@@ -19,7 +19,7 @@ from prefect.logging import get_run_logger
 
 from infra.errors import SourceError
 from infra.identity import digest, digest_of_set
-from infra.records import Record
+from infra.records import BenchmarkId, Record
 from infra.settings import Settings
 from infra.store import benchmarks, open_database
 from infra.store.benchmarks import Evaluation, Published
@@ -67,7 +67,7 @@ class Contest(Record):
 
     folder: Path
     name: str
-    benchmark_id: str
+    benchmark_id: BenchmarkId
     output: Path
     metrics: tuple[str, ...]
 
@@ -97,7 +97,8 @@ def open_contest(folder: Path, settings: Settings) -> Contest:
         PublishError: The export is damaged.
     """
     folder = folder.resolve()
-    benchmark, benchmark_id = _opened(folder)
+    benchmark, fingerprint = _opened(folder)
+    benchmark_id = BenchmarkId(fingerprint)
     database = open_database(settings.store)
     if benchmarks.find_benchmark(database, benchmark_id) is None:
         benchmarks.record_benchmark(

@@ -8,7 +8,7 @@ from prefect.logging import get_run_logger
 from agents import check_model
 from infra.errors import PublishError
 from infra.identity import digest, digest_of_set
-from infra.records import Candidate
+from infra.records import Candidate, SearchId
 from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, candidates, open_database
 from infra.store.benchmarks import Published
@@ -16,7 +16,7 @@ from tasks.benchmarks import qrels_of
 from tasks.reports.leaderboard import Unjudged
 from tasks.reports.leaderboard.pooling import DEPTH
 from tasks.runtime.references import AnnotationReference, SearchReference
-from tasks.stages.annotate.plan import recipe_identity
+from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.labels import AGENTS
 from tasks.stages.leaderboard import Contest
 
@@ -32,7 +32,7 @@ def check_deepening(contest: Contest, settings: Settings) -> None:
     """
     _published(open_database(settings.store), contest, settings)
     check_model(settings.llm)
-    recipe_identity(settings)
+    current_recipe(settings)
 
 
 def _published(database: Database, contest: Contest, settings: Settings) -> Published:
@@ -60,7 +60,7 @@ def deepen_pool(
     database = open_database(settings.store)
     published = _published(database, contest, settings)
     pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in unjudged)
-    search_id = digest("pool", contest.benchmark_id, pairs)
+    search_id = SearchId(digest("pool", contest.benchmark_id, pairs))
     methods = sorted({method for pair in unjudged for method in pair.methods})
     candidates.record_search(database, search_id, published.collection, methods, DEPTH, pool=True)
     candidates.add_candidates(

@@ -9,7 +9,7 @@ from infra.settings import Settings, load_settings
 from tasks.encoders import encoders
 from tasks.metrics import Variant
 from tasks.ranking.methods import RERANKED, chosen_methods, components
-from tasks.stages.annotate.plan import recipe_identity
+from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.collect import open_source
 from tasks.stages.leaderboard import check_folder, contestants
 
@@ -34,7 +34,7 @@ def checked(settings: Settings | None, judging: bool = False) -> Settings:
     chosen_methods(settings.evaluation, settings.search)
     if judging:
         check_model(settings.llm)
-        recipe_identity(settings)
+        current_recipe(settings)
     return settings
 
 

@@ -11,9 +11,9 @@ from agents.committee.recipe import ALGORITHM
 from agents.committee.replay import replayed
 from infra.errors import ReplayError
 from infra.identity import digest_of
-from infra.records import Annotation, Pair, Record
+from infra.records import Annotation, Pair, RecipeId, Record
 from infra.settings import Settings
-from infra.store import Database, annotations
+from infra.store import Database, annotations, recipes
 from sandbox.packages.resolve import distribution_for
 
 _AT_ONCE = 1_000
@@ -52,8 +52,8 @@ def replay(database: Database, settings: Settings) -> Iterator[Replay]:
     Raises:
         ReplayError: A label that is derived is not the one that is stored.
     """
-    for recipe_id in annotations.recipe_ids(database):
-        recipe = annotations.load_recipe(database, recipe_id)
+    for recipe_id in recipes.recipe_ids(database):
+        recipe = recipes.load_recipe(database, recipe_id)
         chosen = _settings_of(recipe, settings)
         if recipe["algorithm"] != ALGORITHM:
             made_by = str(recipe["algorithm"])
@@ -89,13 +89,13 @@ def _settings_of(recipe: dict[str, object], settings: Settings) -> Settings:
 
 
 def _batches(
-    database: Database, recipe_id: str
+    database: Database, recipe_id: RecipeId
 ) -> Iterator[tuple[Sequence[Pair], Sequence[Annotation]]]:
     keys = sorted(annotations.finished_pairs(database, recipe_id))
     for start in range(0, len(keys), _AT_ONCE):
         pairs = annotations.load_pairs(database, keys[start : start + _AT_ONCE])
-        held = [(pair.query.query_id, pair.code.code_id) for pair in pairs]
-        yield pairs, annotations.load_annotations(database, recipe_id, held)
+        keys_held = [pair.key for pair in pairs]
+        yield pairs, annotations.load_annotations(database, recipe_id, keys_held)
 
 
 async def _derive(

@@ -9,7 +9,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
 from infra.atomic import replaced_file
-from infra.records import Candidate, Record
+from infra.records import Candidate, Record, SearchId
 from infra.settings import Settings, StoreSettings
 from infra.store import (
     Database,
@@ -20,9 +20,9 @@ from infra.store import (
     open_database,
     vectors,
 )
-from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
+from infra.store.recipes import StoredRecipe
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.run import (
     AgentsPart,
@@ -168,7 +168,7 @@ def _histograms(found: Sequence[Candidate], encoders: Sequence[str]) -> tuple[Hi
     )
 
 
-def _agents(database: Database, searches: Sequence[str], recipe: StoredRecipe) -> AgentsPart:
+def _agents(database: Database, searches: Sequence[SearchId], recipe: StoredRecipe) -> AgentsPart:
     statuses = annotations.count_by(database, recipe.recipe_id, searches, "status")
     took = annotations.effort(database, recipe.recipe_id, searches)
     return AgentsPart(
@@ -214,9 +214,7 @@ def _pairs(
     recipe: StoredRecipe,
 ) -> tuple[PairEvidence, ...]:
     """Return up to twenty pairs with their evidence: those that were tested before the others."""
-    judged = annotations.load_annotations(
-        database, recipe.recipe_id, [(item.query_id, item.code_id) for item in found]
-    )
+    judged = annotations.load_annotations(database, recipe.recipe_id, [item.key for item in found])
     judged.sort(key=lambda item: (not item.executions, item.status, item.path))
     text_of = {item.query_id: item.text for item in corpus.load_queries(database, collection.name)}
     code_of = {item.code_id: item for item in corpus.load_codes(database, collection.name)}

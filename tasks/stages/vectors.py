@@ -27,7 +27,7 @@ class TextVectors:
         self._name = benchmark.name
         self._database = database
         self._settings = settings
-        self._queries = {query.query_id: query.text for query in benchmark.queries}
+        self._queries: dict[str, str] = {query.query_id: query.text for query in benchmark.queries}
         self._codes = {code.code_id: code.text for code in benchmark.codes}
 
     def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:

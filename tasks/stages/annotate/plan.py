@@ -1,4 +1,4 @@
-"""The plan of an annotation run: the recipe, the pairs that are pending, and their shards."""
+"""The plan of an annotation run: the recipe, how many pairs are pending, and the canaries."""
 
 import asyncio
 
@@ -8,85 +8,135 @@ from prefect.logging import get_run_logger
 from agents import recipe_of
 from agents.committee.configurations import PLANS
 from infra.identity import digest_of
-from infra.records import Pair, Record
-from infra.settings import Settings
-from infra.store import annotations, candidates, corpus, open_database
+from infra.records import PairKey, RecipeId, Record
+from infra.settings import SandboxSettings, Settings
+from infra.store import Database, annotations, open_database, pending, recipes
+from infra.store.pending import Selection
 from sandbox.backends import make_sandbox
-from tasks.runtime.references import AnnotationReference, SearchReference
-from tasks.stages.annotate.canaries import (
-    Canary,
-    mixed_in,
-    next_canaries,
-)
-from tasks.stages.embed import cut
+from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
+from tasks.stages.annotate.canaries import Canary, judged_so_far, next_canaries
+
+
+class KnownLabel(Record):
+    """A canary of a run by its key, and its known label."""
+
+    key: PairKey
+    label: int
 
 
 class AnnotationPlan(Record):
-    """What is left to judge: shards of pairs, canaries among them, under a recipe."""
+    """What is left to judge of a search under a recipe: counts and keys, never texts.
+
+    Attributes:
+        reference: The search whose pairs they are, and the recipe's id.
+        recipe: The recipe.
+        limit: Only the collection's first so many queries are meant; None takes all.
+        pending: How many candidates are left to judge.
+        canaries: Pairs with known labels that are judged among them.
+    """
 
     reference: AnnotationReference
-    shards: tuple[tuple[Pair, ...], ...]
-    canaries: tuple[Canary, ...] = ()
+    recipe: RecipeReference
+    limit: int | None = None
+    pending: int = 0
+    canaries: tuple[KnownLabel, ...] = ()
 
     @property
     def pairs(self) -> int:
-        """How many pairs are left."""
-        return sum(len(shard) for shard in self.shards)
+        """How many pairs are left, canaries among them."""
+        return self.pending + len(self.canaries)
+
+    @property
+    def selection(self) -> Selection:
+        """The candidates as the store selects them."""
+        return selection_of(self.reference, self.limit)
 
 
-def recipe_identity(settings: Settings) -> tuple[str, dict[str, object]]:
-    """Return the id and the body of the recipe: everything that could change a label.
+def selection_of(reference: AnnotationReference, limit: int | None) -> Selection:
+    """Return the candidates of a search under a recipe as the store selects them."""
+    return Selection(
+        search_id=reference.search_id,
+        collection=reference.collection,
+        recipe_id=reference.recipe_id,
+        limit=limit,
+    )
 
-    A configuration that runs nothing needs no engine.
+
+def current_recipe(settings: Settings) -> RecipeReference:
+    """Return the recipe that the settings mean: everything that could change a label.
+
+    It asks the sandbox's engine for its image, unless the configuration runs nothing.
 
     Raises:
         EngineUnavailableError: No Docker engine answers.
         ImageMissingError: The sandbox image is not there.
     """
-
-    async def describe() -> str:
-        sandbox = make_sandbox(settings.sandbox)
-        try:
-            return await sandbox.check()
-        finally:
-            await sandbox.close()
-
     runs = PLANS[settings.annotation.configuration].runs == "box"
-    recipe = recipe_of(settings, asyncio.run(describe()) if runs else "")
-    return digest_of(recipe), recipe
+    sandbox = asyncio.run(_described(settings.sandbox)) if runs else ""
+    return RecipeReference(
+        recipe_id=RecipeId(digest_of(recipe_of(settings, sandbox))),
+        model=settings.llm.model,
+        demo=settings.llm.is_demo,
+        sandbox=sandbox,
+    )
+
+
+async def _described(settings: SandboxSettings) -> str:
+    sandbox = make_sandbox(settings)
+    try:
+        return await sandbox.check()
+    finally:
+        await sandbox.close()
+
+
+def record_recipe(database: Database, recipe: RecipeReference, settings: Settings) -> None:
+    """Enter the recipe that `current_recipe` returned for the same settings, and note its use."""
+    body = recipe_of(settings, recipe.sandbox)
+    recipes.record_recipe(database, recipe.recipe_id, body, demo=recipe.demo)
 
 
 @task(name="plan-annotation")
-def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPlan:
-    """Find the pairs of a search that the present recipe has not finished, and cut them up."""
+def plan_annotation(
+    search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> AnnotationPlan:
+    """Count the pairs of a search that a recipe has not finished, and choose the run's canaries."""
     database = open_database(settings.store)
-    recipe_id, recipe = recipe_identity(settings)
-    annotations.record_recipe(database, recipe_id, recipe, demo=settings.llm.is_demo)
-    limit = settings.annotation.limit
-    done = annotations.finished_pairs(database, recipe_id)
-    found = candidates.load_candidates(database, search.search_id, search.collection, limit)
-    waiting = [pair for item in found if (pair := (item.query_id, item.code_id)) not in done]
-    query_of = {
-        item.query_id: item for item in corpus.load_queries(database, search.collection, limit)
-    }
-    code_of = {item.code_id: item for item in corpus.load_codes(database, search.collection)}
-    pairs = [Pair(query=query_of[query], code=code_of[code]) for query, code in waiting]
-    birds = next_canaries(done, len(pairs), settings)
-    annotations.record_pairs(database, [canary.pair for canary in birds])
-    get_run_logger().info(
-        "%s of %s pairs of %s are left to judge by %s", f"{len(pairs):,}", f"{len(found):,}",
-        search.collection, settings.llm.model,
-    )  # fmt: skip
-    return AnnotationPlan(
-        reference=AnnotationReference(
-            recipe_id=recipe_id,
-            search_id=search.search_id,
-            collection=search.collection,
-            model=settings.llm.model,
-            demo=settings.llm.is_demo,
-        ),
-        shards=tuple(
-            tuple(shard) for shard in cut(mixed_in(pairs, birds), settings.annotation.shard_size)
-        ),
-        canaries=birds,
+    record_recipe(database, recipe, settings)
+    reference = AnnotationReference(
+        recipe_id=recipe.recipe_id,
+        search_id=search.search_id,
+        collection=search.collection,
+        model=recipe.model,
+        demo=recipe.demo,
     )
+    limit = settings.annotation.limit
+    counts = pending.count_pairs(database, selection_of(reference, limit))
+    logger = get_run_logger()
+    logger.info(
+        "%s of %s pairs of %s are left to judge by %s", f"{counts.pending:,}",
+        f"{counts.candidates:,}", search.collection, recipe.model,
+    )  # fmt: skip
+    if counts.without_code:
+        logger.warning(
+            "%s more pairs are skipped: collection %s does not hold their code",
+            f"{counts.without_code:,}", search.collection,
+        )  # fmt: skip
+    canaries = _recorded_canaries(database, recipe, counts.pending, settings)
+    return AnnotationPlan(
+        reference=reference,
+        recipe=recipe,
+        limit=limit,
+        pending=counts.pending,
+        canaries=tuple(KnownLabel(key=canary.key, label=canary.label) for canary in canaries),
+    )
+
+
+def _recorded_canaries(
+    database: Database, recipe: RecipeReference, pairs: int, settings: Settings
+) -> tuple[Canary, ...]:
+    """Return the canaries for so many pairs, none of which was judged before, as the store has."""
+    made, _ = judged_so_far(database, recipe.recipe_id)
+    done = {item.key for item in made if item.status != "failed"}
+    canaries = next_canaries(done, pairs, settings.annotation, demo=recipe.demo)
+    annotations.record_pairs(database, [canary.pair for canary in canaries])
+    return canaries
