@@ -149,6 +149,12 @@ class AnnotationSettings(Section):
         "(test programs must prove themselves first).",
     )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
+    demo_pairs: int = Field(
+        12,
+        ge=1,
+        description="Pairs that the embedded model judges in a run: it labels at chance, and a few "
+        "show how a pair is judged.",
+    )
     max_try_time: int = Field(3, ge=0, le=20, description="Rounds of the fixer (Algorithm 1).")
     shard_size: int = Field(50, ge=1, description="Pairs for one Prefect task run on Ray.")
     shards_per_core: int = Field(

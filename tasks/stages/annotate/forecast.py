@@ -52,6 +52,8 @@ def estimate(settings: Settings) -> Estimate:
     collection, queries, codes = _size(database, settings)
     limited = min(queries, settings.annotation.limit or queries)
     pairs = limited * min(settings.search.top_k, codes)
+    if settings.llm.is_demo:
+        pairs = min(pairs, settings.annotation.demo_pairs)
     finished, cost, basis = 0, None, ""
     try:
         recipe = current_recipe(settings)

@@ -79,7 +79,8 @@ def shards_of(database: Database, plan: AnnotationPlan, shard_size: int) -> Iter
     """Yield the plan's pairs in shards, canaries among them, reading as they are asked for."""
     keys = [canary.key for canary in plan.canaries]
     canaries = annotations.load_pairs(database, keys)
-    pairs = mixed_in(_pending_pairs(database, plan), canaries, plan.pending)
+    pending = islice(_pending_pairs(database, plan), plan.pending)
+    pairs = mixed_in(pending, canaries, plan.pending)
     while shard := list(islice(pairs, shard_size)):
         yield shard
 

@@ -9,9 +9,9 @@ from agents import recipe_of
 from agents.committee.configurations import PLANS
 from infra.identity import digest_of
 from infra.records import PairKey, RecipeId, Record
-from infra.settings import SandboxSettings, Settings
+from infra.settings import AnnotationSettings, SandboxSettings, Settings
 from infra.store import Database, annotations, open_database, pending, recipes
-from infra.store.pending import Selection
+from infra.store.pending import PairCounts, Selection
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.canaries import Canary, judged_so_far, next_canaries
@@ -121,14 +121,28 @@ def plan_annotation(
             "%s more pairs are skipped: collection %s does not hold their code",
             f"{counts.without_code:,}", search.collection,
         )  # fmt: skip
-    canaries = _recorded_canaries(database, recipe, counts.pending, settings)
+    to_judge = pairs_to_judge(counts, settings.annotation, demo=recipe.demo)
+    if to_judge < counts.pending:
+        logger.info(
+            "%s labels at chance and only shows how pairs are judged: it gets %s of them",
+            recipe.model, to_judge,
+        )  # fmt: skip
+    canaries = _recorded_canaries(database, recipe, to_judge, settings)
     return AnnotationPlan(
         reference=reference,
         recipe=recipe,
         limit=limit,
-        pending=counts.pending,
+        pending=to_judge,
         canaries=tuple(KnownLabel(key=canary.key, label=canary.label) for canary in canaries),
     )
+
+
+def pairs_to_judge(counts: PairCounts, annotation: AnnotationSettings, *, demo: bool) -> int:
+    """Return how many of the pending pairs a run judges; a demo model gets a few in all runs."""
+    if not demo:
+        return counts.pending
+    finished = counts.candidates - counts.pending - counts.without_code
+    return min(counts.pending, max(0, annotation.demo_pairs - finished))
 
 
 def _recorded_canaries(
