@@ -8,15 +8,8 @@ from flows.runtime.run_names import run_name
 from infra.ray import box_resources, ensure_ray
 from infra.settings import Settings
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
-from tasks.stages.annotate.gather import (
-    annotation_run,
-    canary_watch,
-    gather_annotations,
-    open_outbox,
-)
 from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation
-from tasks.stages.annotate.shard import annotate_shard
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
 
@@ -38,9 +31,9 @@ def annotate(settings: Settings | None = None) -> AnnotationReference:
 def judge_candidates(
     ready: Ready, search: SearchReference, recipe: RecipeReference
 ) -> AnnotationReference:
-    """Judge every candidate of a search that a recipe has not judged."""
+    """Judge the candidates of a search that a recipe has not finished."""
     plan = plan_annotation(search, recipe, ready.settings)
-    if plan.shards:
+    if plan.pairs:
         ensure_ray(ready.settings.ray)  # before Prefect's task runner would start its own
         annotate_shards(plan, ready.settings)
     return plan.reference
@@ -52,19 +45,13 @@ def judge_candidates(
     task_runner=RayTaskRunner(),
 )
 def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
-    """Hand the shards to Ray's workers and store what comes back; return how many pairs failed.
+    """Hand shards to Ray's workers and store what comes back; return how many pairs failed.
 
     Args:
-        plan: What is left to judge.
+        plan: What is left to judge; the pairs themselves are read from the store.
         settings: How to judge it.
     """
-    with served_model(settings.llm) as endpoint, annotation_run(plan, settings) as bar:
-        outbox = open_outbox()
-        with remote_options(resources=box_resources()):
-            futures = [
-                annotate_shard.submit(
-                    number, shard, settings, plan.reference.recipe_id, outbox, endpoint
-                )
-                for number, shard in enumerate(plan.shards)
-            ]
-        return gather_annotations(futures, outbox, settings, bar, canary_watch(plan, settings))
+    from tasks.stages.annotate.gather import annotate_pending  # noqa: PLC0415 - imports Ray
+
+    with served_model(settings.llm) as endpoint, remote_options(resources=box_resources()):
+        return annotate_pending(plan, settings, endpoint)

@@ -18,6 +18,7 @@ CosqaError
 │   ├── EngineUnavailableError   no Docker engine answers
 │   ├── ImageMissingError        the sandbox image is not there
 │   └── BoxLostError             a box vanished or broke its protocol in mid-run
+├── WorkerLostError          a Ray worker's process died
 ├── ReplayError              stored replies and executions do not give the stored labels
 ├── CanaryError              the judges get pairs with known answers wrong
 └── PublishError             an export would be dishonest or incomplete
@@ -97,6 +98,10 @@ class ImageMissingError(SandboxError):
 
 class BoxLostError(SandboxError):
     """A box vanished or broke its protocol in mid-run."""
+
+
+class WorkerLostError(CosqaError):
+    """A Ray worker's process died, and so did those that took its work over."""
 
 
 class ReplayError(CosqaError):

@@ -4,7 +4,7 @@ They carry what was found and what was said, never a connection, a path to be op
 that does work.
 """
 
-from typing import Literal, Self
+from typing import Literal, NamedTuple, NewType, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -22,6 +22,20 @@ def normalise_code(text: str) -> str:
     return "\n".join(lines).strip("\n")
 
 
+QueryId = NewType("QueryId", str)
+CodeId = NewType("CodeId", str)
+SearchId = NewType("SearchId", str)
+RecipeId = NewType("RecipeId", str)
+BenchmarkId = NewType("BenchmarkId", str)
+
+
+class PairKey(NamedTuple):
+    """Ids of a query and of a code that may answer it."""
+
+    query_id: QueryId
+    code_id: CodeId
+
+
 class Record(BaseModel):
     """Base of all records."""
 
@@ -31,7 +45,7 @@ class Record(BaseModel):
 class Query(Record):
     """A question somebody asked. ``origin`` says where, as ``file:line`` or the source's own id."""
 
-    query_id: str
+    query_id: QueryId
     text: str = Field(min_length=1)
     origin: str = ""
 
@@ -41,7 +55,7 @@ class Query(Record):
         text = normalise_query(text)
         if not text:
             raise ValueError("the query is empty")
-        return cls(query_id=f"q{digest('query', text)}", text=text, origin=origin)
+        return cls(query_id=QueryId(f"q{digest('query', text)}"), text=text, origin=origin)
 
 
 class Code(Record):
@@ -51,7 +65,7 @@ class Code(Record):
     from 1; 0 means unknown.
     """
 
-    code_id: str
+    code_id: CodeId
     text: str = Field(min_length=1)
     name: str = ""
     module: str = ""
@@ -74,11 +88,16 @@ class Code(Record):
 class Label(Record):
     """What one origin says of one pair: people, documentation or a recipe of agents."""
 
-    query_id: str
-    code_id: str
+    query_id: QueryId
+    code_id: CodeId
     origin: str
     relevance: float
     demo: bool = False
+
+    @property
+    def key(self) -> PairKey:
+        """Ids of query and code."""
+        return PairKey(self.query_id, self.code_id)
 
 
 class SourceInfo(Record):
@@ -103,11 +122,16 @@ class Collected(Record):
 class Candidate(Record):
     """A function that the encoders find promising for a query (rank 1 is the best)."""
 
-    query_id: str
-    code_id: str
+    query_id: QueryId
+    code_id: CodeId
     rank: int = Field(ge=1)
     similarity: float
     by_encoder: dict[str, float]
+
+    @property
+    def key(self) -> PairKey:
+        """Ids of query and code."""
+        return PairKey(self.query_id, self.code_id)
 
 
 class Pair(Record):
@@ -115,6 +139,11 @@ class Pair(Record):
 
     query: Query
     code: Code
+
+    @property
+    def key(self) -> PairKey:
+        """Ids of query and code."""
+        return PairKey(self.query.query_id, self.code.code_id)
 
 
 class LanguageModelCall(Record):
@@ -252,9 +281,9 @@ class Annotation(Record):
         agreeing: How many of them say what the label says.
     """
 
-    query_id: str
-    code_id: str
-    recipe_id: str
+    query_id: QueryId
+    code_id: CodeId
+    recipe_id: RecipeId
     status: Literal["labelled", "undecided", "failed"]
     label: Literal[0, 1] | None = None
     decided_by: Literal["screener", "arbiter"] | None = None
@@ -267,6 +296,11 @@ class Annotation(Record):
     calls: tuple[LanguageModelCall, ...] = ()
     executions: tuple[Execution, ...] = ()
     seconds: float = 0.0
+
+    @property
+    def key(self) -> PairKey:
+        """Ids of query and code."""
+        return PairKey(self.query_id, self.code_id)
 
     @field_validator("label")
     @classmethod

@@ -9,8 +9,8 @@ class AnnotationPath(StrEnum):
     """Every value of ``Annotation.path``.
 
     The first two are labelled by the screener, ``read_alone`` and the ``unclear_…`` ones by the
-    arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the last two failed and
-    will be judged again.
+    arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the last three failed and
+    will be judged again, ``internal_error`` by an exception that nobody expected.
     """
 
     CLEAR_MATCH = "clear_match"
@@ -27,6 +27,7 @@ class AnnotationPath(StrEnum):
     PROMPT_DECLINED = "prompt_declined"
     MODEL_UNAVAILABLE = "model_unavailable"
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
+    INTERNAL_ERROR = "internal_error"
 
 
 _PATHS = {

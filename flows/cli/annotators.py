@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from flows.cli.console import say
 from flows.cli.evaluation_options import CompareOptions
 from flows.cli.tables import print_table
+from flows.compare_annotators import compare_annotators
+from flows.runtime.prefect_server import prefect_api
 from tasks.benchmarks.labelled_pairs import read_truth
-from tasks.stages.compare_annotators import AnnotatorScore, compare_annotators
+from tasks.stages.compare_annotators import AnnotatorScore, annotator_scores
 
 _AGREEMENT = (
     "annotator",
@@ -41,15 +43,15 @@ tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 def compare(options: CompareOptions) -> None:
     """Score every annotator against the truth, print tables, write the figures."""
     pairs = read_truth(options.truth, options.limit)
-    scores = []
-    for score in compare_annotators(
-        pairs, options.settings, options.models, options.configurations
-    ):
-        say(
-            f"{score.name}: {score.agreement.decided:,} of {score.agreement.pairs:,} pairs decided",
-            progress=True,
+    with prefect_api():
+        judged = compare_annotators(
+            options.truth,
+            options.models,
+            options.configurations,
+            options.settings,
+            limit=options.limit,
         )
-        scores.append(score)
+    scores = list(annotator_scores(pairs, judged, options.settings.store))
     print_scores(scores, str(options.output or "--output FILE writes it"))
     if options.output:
         figures = [score.model_dump(mode="json") for score in scores]

@@ -78,6 +78,11 @@ class StoreSettings(Section):
         """Folder of what was spent on each language model."""
         return self.folder / "ledgers"
 
+    @property
+    def refused(self) -> Path:
+        """Folder of annotations that the database would not take."""
+        return self.folder / "refused"
+
 
 class SourceSettings(Section):
     """Input: a source and its own options, such as path."""
@@ -196,6 +201,9 @@ class AnnotationSettings(Section):
         3, ge=0, le=20, description="Most repairs by the fixer for a pair (Algorithm 1)."
     )
     shard_size: int = Field(50, ge=1, description="Pairs in one Prefect task run on Ray.")
+    shards_per_core: int = Field(
+        2, ge=1, le=16, description="Shards handed to Ray at once, for each core of the cluster."
+    )
     concurrency: int = Field(4, ge=1, le=256, description="Pairs judged at once in a shard.")
     canaries: int = Field(
         12, ge=0, description="Pairs with known labels added to a run, a tenth of it at most."

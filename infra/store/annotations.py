@@ -1,46 +1,31 @@
-"""Tables of the annotate stage: recipes, verdicts and the evidence behind each."""
+"""Tables of the annotate stage: verdicts and the evidence behind each."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from infra.records import Annotation, Code, Grade, Label, Pair, Query, Record
+from infra.records import (
+    Annotation,
+    Code,
+    CodeId,
+    Grade,
+    Label,
+    Pair,
+    PairKey,
+    Query,
+    QueryId,
+    RecipeId,
+    Record,
+    SearchId,
+)
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
 
 _PAIR = ("query_id", "code_id", "recipe_id")
-_OF_SEARCHES = (
+OF_SEARCHES = (
     "SEMI JOIN (SELECT query_id, code_id FROM candidates WHERE list_contains(?, search_id)) "
     "USING (query_id, code_id)"
 )
-
-
-def record_recipe(
-    database: Database, recipe_id: str, body: Mapping[str, object], *, demo: bool
-) -> None:
-    """Enter a recipe, once, and note that it is in use."""
-    row = {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
-    with database.transaction() as tx:
-        tx.insert("recipes", [row], on_conflict="ignore")
-        tx.execute("UPDATE recipes SET used_at = now() WHERE recipe_id = ?", [recipe_id])
-
-
-def load_recipe(database: Database, recipe_id: str) -> dict[str, object]:
-    """Return a recipe's body."""
-    with database.transaction() as tx:
-        body = tx.value("SELECT body FROM recipes WHERE recipe_id = ?", [recipe_id])
-    loaded: dict[str, object] = json.loads(str(body))
-    return loaded
-
-
-def recipe_ids(database: Database) -> list[str]:
-    """Return the recipes under which anything was annotated, in the order of their making."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT recipe_id FROM recipes SEMI JOIN annotations USING (recipe_id) "
-            "ORDER BY created_at, recipe_id"
-        )
-    return [str(recipe_id) for (recipe_id,) in rows]
 
 
 def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
@@ -51,8 +36,8 @@ def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
         insert_texts(tx, queries.values(), codes.values())
 
 
-def load_pairs(database: Database, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
-    """Return the pairs whose texts the store holds, in the order of the (query, code) given."""
+def load_pairs(database: Database, pairs: Sequence[PairKey]) -> list[Pair]:
+    """Return the pairs whose texts the store holds, in the order of the keys given."""
     wanted: dict[str, Sequence[object]] = {
         "place": list(range(len(pairs))),
         **_columns(pairs),
@@ -64,15 +49,15 @@ def load_pairs(database: Database, pairs: Sequence[tuple[str, str]]) -> list[Pai
         )
     return [
         Pair(
-            query=Query(query_id=str(query), text=str(asked)),
-            code=Code(code_id=str(code), text=str(text)),
+            query=Query(query_id=QueryId(str(query)), text=str(asked)),
+            code=Code(code_id=CodeId(str(code)), text=str(text)),
         )
         for query, asked, code, text in rows
     ]
 
 
-def finished_pairs(database: Database, recipe_id: str) -> set[tuple[str, str]]:
-    """Return (query, code) of all pairs that the recipe's agents have finished.
+def finished_pairs(database: Database, recipe_id: RecipeId) -> set[PairKey]:
+    """Return the keys of all pairs that the recipe's agents have finished.
 
     A failed pair, for which the model or the box was out of reach, is not finished.
     """
@@ -81,13 +66,17 @@ def finished_pairs(database: Database, recipe_id: str) -> set[tuple[str, str]]:
             "SELECT query_id, code_id FROM annotations WHERE recipe_id = ? AND status <> 'failed'",
             [recipe_id],
         )
-    return {(str(query), str(code)) for query, code in rows}
+    return {_pair_key(query, code) for query, code in rows}
+
+
+def _pair_key(query: object, code: object) -> PairKey:
+    return PairKey(QueryId(str(query)), CodeId(str(code)))
 
 
 def add_annotations(database: Database, annotations: Sequence[Annotation]) -> None:
     """Store annotations with their evidence, in place of failed ones of the same pairs."""
     with database.transaction() as tx:
-        _forget(tx, annotations)
+        _delete(tx, annotations)
         tx.insert(
             "annotations",
             [item.model_dump(exclude={"calls", "executions"}) for item in annotations],
@@ -118,20 +107,20 @@ def _key(item: Annotation) -> dict[str, object]:
     return {name: getattr(item, name) for name in _PAIR}
 
 
-def _forget(tx: Transaction, annotations: Sequence[Annotation]) -> None:
+def _delete(tx: Transaction, annotations: Sequence[Annotation]) -> None:
     keys = {name: [getattr(item, name) for item in annotations] for name in _PAIR}
-    with tx.table("doomed", keys):
+    with tx.table("deleted", keys):
         for table in ("annotations", "llm_calls", "executions"):
             tx.execute(
                 f"DELETE FROM {table} WHERE (query_id, code_id, recipe_id) IN "  # noqa: S608
-                "(SELECT (query_id, code_id, recipe_id) FROM doomed)"
+                "(SELECT (query_id, code_id, recipe_id) FROM deleted)"
             )
 
 
 def agent_labels(
     database: Database,
-    recipe_id: str,
-    pairs: Sequence[tuple[str, str]],
+    recipe_id: RecipeId,
+    pairs: Sequence[PairKey],
     grades: Sequence[Grade] | None = None,
 ) -> list[Label]:
     """Return the labels that a recipe gave to (query, code) pairs; ``grades`` None takes all."""
@@ -147,32 +136,32 @@ def agent_labels(
     return [Label.model_validate(row) for row in rows]
 
 
-def _columns(pairs: Sequence[tuple[str, str]]) -> dict[str, Sequence[object]]:
+def _columns(pairs: Sequence[PairKey]) -> dict[str, Sequence[object]]:
     return {"query_id": [query for query, _ in pairs], "code_id": [code for _, code in pairs]}
 
 
 def count_by(
     database: Database,
-    recipe_id: str,
-    search_ids: Sequence[str],
+    recipe_id: RecipeId,
+    search_ids: Sequence[SearchId],
     column: Literal["status", "path", "label", "grade"],
 ) -> dict[str, int]:
     """Return value → number of searches' annotations, by a column; no value counts as "none"."""
     with database.transaction() as tx:
         rows = tx.rows(
             f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
-            f"FROM annotations {_OF_SEARCHES} WHERE recipe_id = ? GROUP BY value ORDER BY value",
+            f"FROM annotations {OF_SEARCHES} WHERE recipe_id = ? GROUP BY value ORDER BY value",
             [list(search_ids), recipe_id],
         )
     return {str(value): int(str(number)) for value, number in rows}
 
 
-def count_queries(database: Database, recipe_id: str, search_ids: Sequence[str]) -> int:
+def count_queries(database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchId]) -> int:
     """Return for how many queries of searches there are annotations."""
     with database.transaction() as tx:
         return tx.count(
             "SELECT count(DISTINCT query_id) "  # noqa: S608 - our own words
-            f"FROM annotations {_OF_SEARCHES} WHERE recipe_id = ?",
+            f"FROM annotations {OF_SEARCHES} WHERE recipe_id = ?",
             [list(search_ids), recipe_id],
         )
 
@@ -189,7 +178,7 @@ class Effort(Record):
     pair_seconds: float
 
 
-def effort(database: Database, recipe_id: str, search_ids: Sequence[str]) -> Effort:
+def effort(database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchId]) -> Effort:
     """Return calls, tokens, cost and time of the annotations of searches.
 
     Replies that came from the store cost nothing now; the cost of all is unknown as soon as that
@@ -204,22 +193,24 @@ def effort(database: Database, recipe_id: str, search_ids: Sequence[str]) -> Eff
             "CASE WHEN count(*) FILTER (NOT cached AND cost_usd IS NULL) > 0 THEN NULL "
             "ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd, "
             "coalesce(sum(seconds), 0) AS model_seconds "
-            f"FROM llm_calls {_OF_SEARCHES} WHERE recipe_id = ?",
+            f"FROM llm_calls {OF_SEARCHES} WHERE recipe_id = ?",
             [list(search_ids), recipe_id],
         )[0]
         seconds = tx.value(
             "SELECT coalesce(sum(seconds), 0) "  # noqa: S608 - our own words
-            f"FROM annotations {_OF_SEARCHES} WHERE recipe_id = ?",
+            f"FROM annotations {OF_SEARCHES} WHERE recipe_id = ?",
             [list(search_ids), recipe_id],
         )
     return Effort.model_validate(calls | {"pair_seconds": seconds})
 
 
-def count_outcomes(database: Database, recipe_id: str, search_ids: Sequence[str]) -> dict[str, int]:
+def count_outcomes(
+    database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchId]
+) -> dict[str, int]:
     """Return outcome → number of executions for the pairs of searches."""
     with database.transaction() as tx:
         rows = tx.rows(
-            f"SELECT outcome, count(*) FROM executions {_OF_SEARCHES} "  # noqa: S608 - our own words
+            f"SELECT outcome, count(*) FROM executions {OF_SEARCHES} "  # noqa: S608 - our own words
             "WHERE recipe_id = ? GROUP BY outcome ORDER BY outcome",
             [list(search_ids), recipe_id],
         )
@@ -227,10 +218,10 @@ def count_outcomes(database: Database, recipe_id: str, search_ids: Sequence[str]
 
 
 def load_annotations(
-    database: Database, recipe_id: str, pairs: Sequence[tuple[str, str]]
+    database: Database, recipe_id: RecipeId, pairs: Sequence[PairKey]
 ) -> list[Annotation]:
     """Return the annotations of these (query, code) pairs with all evidence, in their order."""
-    by_pair: dict[tuple[str, str], dict[str, object]] = {}
+    by_pair: dict[PairKey, dict[str, object]] = {}
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
         for row in _select(tx, "annotations", recipe_id, "annotated_at"):
             by_pair[_pair(row)] = row | {"calls": [], "executions": []}
@@ -241,7 +232,9 @@ def load_annotations(
     return [Annotation.model_validate(by_pair[pair]) for pair in pairs if pair in by_pair]
 
 
-def _select(tx: Transaction, table: str, recipe_id: str, without: str) -> list[dict[str, object]]:
+def _select(
+    tx: Transaction, table: str, recipe_id: RecipeId, without: str
+) -> list[dict[str, object]]:
     return tx.dicts(
         f"SELECT {table}.* EXCLUDE ({without}) FROM {table} "  # noqa: S608 - our own names
         f"SEMI JOIN wanted USING (query_id, code_id) WHERE recipe_id = ? ORDER BY {without}",
@@ -249,8 +242,8 @@ def _select(tx: Transaction, table: str, recipe_id: str, without: str) -> list[d
     )
 
 
-def _pair(row: Mapping[str, object]) -> tuple[str, str]:
-    return str(row["query_id"]), str(row["code_id"])
+def _pair(row: Mapping[str, object]) -> PairKey:
+    return _pair_key(row["query_id"], row["code_id"])
 
 
 def _without_key(row: Mapping[str, object]) -> dict[str, object]:
@@ -265,7 +258,7 @@ def _nested(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def _append(
-    by_pair: Mapping[tuple[str, str], dict[str, object]],
+    by_pair: Mapping[PairKey, dict[str, object]],
     kind: str,
     row: Mapping[str, object],
     value: Mapping[str, object],
@@ -273,28 +266,3 @@ def _append(
     evidence = by_pair[_pair(row)][kind]
     assert isinstance(evidence, list)  # noqa: S101 - made so above
     evidence.append(value)
-
-
-class StoredRecipe(Record):
-    """A recipe under which pairs were annotated."""
-
-    recipe_id: str
-    model: str
-    demo: bool
-
-
-def latest_recipe(database: Database, search_ids: Sequence[str]) -> StoredRecipe | None:
-    """Return the recipe last in use of those that annotated candidates of searches, or None.
-
-    In use is also a recipe that found nothing left to judge: who goes back to former settings wants
-    their labels.
-    """
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT recipe_id, "  # noqa: S608 - our own words
-            "body->>'$.model.model' AS model, recipes.demo FROM annotations "
-            f"JOIN recipes USING (recipe_id) {_OF_SEARCHES} "
-            "ORDER BY used_at DESC, annotated_at DESC LIMIT 1",
-            [list(search_ids)],
-        )
-    return StoredRecipe.model_validate(rows[0]) if rows else None

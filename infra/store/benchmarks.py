@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from infra.records import Record
+from infra.records import BenchmarkId, Record
 from infra.store.database import Database
 
 
 class Published(Record):
     """An exported benchmark: its identity, where its labels come from and where it lies."""
 
-    benchmark_id: str
+    benchmark_id: BenchmarkId
     name: str
     collection: str
     label_origin: str
@@ -33,7 +33,7 @@ def record_benchmark(database: Database, published: Published) -> None:
         tx.insert("benchmarks", [published.model_dump()])
 
 
-def find_benchmark(database: Database, benchmark_id: str) -> Published | None:
+def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published | None:
     """Return an export by its id."""
     with database.transaction() as tx:
         rows = tx.dicts(
@@ -46,14 +46,16 @@ def find_benchmark(database: Database, benchmark_id: str) -> Published | None:
 class Evaluation(Record):
     """A method's run over a benchmark: rankings of ``depth`` codes, made in ``seconds``."""
 
-    benchmark_id: str
+    benchmark_id: BenchmarkId
     method: str
     method_key: str
     depth: int
     seconds: float
 
 
-def find_evaluation(database: Database, benchmark_id: str, method_key: str) -> Evaluation | None:
+def find_evaluation(
+    database: Database, benchmark_id: BenchmarkId, method_key: str
+) -> Evaluation | None:
     """Return a method's stored evaluation on a benchmark, None where there is none."""
     with database.transaction() as tx:
         rows = tx.dicts(
@@ -111,7 +113,7 @@ def mean_scores(
     return means
 
 
-def count_scored_queries(database: Database, benchmark_id: str) -> int:
+def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
     """Return how many queries the means of a benchmark go over: those with a relevant code."""
     with database.transaction() as tx:
         return tx.count(

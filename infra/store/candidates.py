@@ -3,13 +3,13 @@
 import json
 from collections.abc import Sequence
 
-from infra.records import Candidate
+from infra.records import Candidate, CodeId, PairKey, QueryId, SearchId
 from infra.store.database import Database
 
 
 def record_search(
     database: Database,
-    search_id: str,
+    search_id: SearchId,
     collection: str,
     encoders: Sequence[str],
     top_k: int,
@@ -33,7 +33,9 @@ def record_search(
         )
 
 
-def queries_without_candidates(database: Database, search_id: str, collection: str) -> list[str]:
+def queries_without_candidates(
+    database: Database, search_id: SearchId, collection: str
+) -> list[QueryId]:
     """Return the ids of a collection's queries that this search has not answered, ascending."""
     with database.transaction() as tx:
         rows = tx.rows(
@@ -42,10 +44,10 @@ def queries_without_candidates(database: Database, search_id: str, collection: s
             "WHERE collection = ? ORDER BY query_id",
             [search_id, collection],
         )
-    return [str(row[0]) for row in rows]
+    return [QueryId(str(row[0])) for row in rows]
 
 
-def add_candidates(database: Database, search_id: str, found: Sequence[Candidate]) -> None:
+def add_candidates(database: Database, search_id: SearchId, found: Sequence[Candidate]) -> None:
     """Store candidates; those of a query must come together, since their presence says done."""
     with database.transaction() as tx:
         tx.insert(
@@ -62,7 +64,7 @@ def add_candidates(database: Database, search_id: str, found: Sequence[Candidate
         )
 
 
-def pools_of(database: Database, collection: str) -> list[str]:
+def pools_of(database: Database, collection: str) -> list[SearchId]:
     """Return the ids of the searches that deepen a collection's benchmarks, oldest first."""
     with database.transaction() as tx:
         rows = tx.rows(
@@ -70,13 +72,11 @@ def pools_of(database: Database, collection: str) -> list[str]:
             "ORDER BY created_at, search_id",
             [collection],
         )
-    return [str(row[0]) for row in rows]
+    return [SearchId(str(row[0])) for row in rows]
 
 
-def pairs_of(
-    database: Database, search_ids: Sequence[str], collection: str
-) -> list[tuple[str, str]]:
-    """Return the (query, code) pairs of several searches that the collection holds, each once."""
+def pairs_of(database: Database, search_ids: Sequence[SearchId], collection: str) -> list[PairKey]:
+    """Return the keys of the pairs of several searches that the collection holds, each once."""
     with database.transaction() as tx:
         rows = tx.rows(
             "SELECT query_id, code_id FROM candidates "
@@ -87,11 +87,11 @@ def pairs_of(
             "ORDER BY any_value(position), min(rank), code_id",
             [collection, collection, list(search_ids)],
         )
-    return [(str(query), str(code)) for query, code in rows]
+    return [PairKey(QueryId(str(query)), CodeId(str(code))) for query, code in rows]
 
 
 def load_candidates(
-    database: Database, search_id: str, collection: str, limit: int | None = None
+    database: Database, search_id: SearchId, collection: str, limit: int | None = None
 ) -> list[Candidate]:
     """Return a search's candidates for the collection's first ``limit`` queries, best first."""
     with database.transaction() as tx:

@@ -60,8 +60,8 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
             in the folder.
     """
     corpus, queries_file, file = beir_files(folder, split)
-    codes = {code.code_id: code for code in _codes(corpus)}
-    queries = {query.query_id: query for query in _queries(queries_file)}
+    codes: dict[str, Code] = {code.code_id: code for code in _codes(corpus)}
+    queries: dict[str, Query] = {query.query_id: query for query in _queries(queries_file)}
     qrels = read_beir_qrels(file)
     _refuse_unknown(file, "query", set(qrels.query_ids) - queries.keys())
     _refuse_unknown(file, "code", set(qrels.code_ids) - codes.keys())

@@ -92,7 +92,7 @@ def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
         )
     _refuse_repeated("query", name, (query.query_id for query in benchmark.queries))
     _refuse_repeated("code", name, (code.code_id for code in benchmark.codes))
-    pairs = [(label.query_id, label.code_id) for label in benchmark.labels]
+    pairs: list[tuple[str, str]] = [label.key for label in benchmark.labels]
     pairs += [(item.query_id, item.code_id) for item in benchmark.undecided]
     _refuse_repeated("pair", name, (f"{query} {code}" for query, code in pairs))
     _refuse_unknown(benchmark, pairs)

@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from infra.errors import SourceError
-from infra.records import Code, Pair, Query, Record
+from infra.records import Code, Pair, PairKey, Query, Record
 from tasks.files.json_text import decode_json
 from tasks.files.text import printable, read_text
 
@@ -34,9 +34,9 @@ class TruePair(Record):
     by_people: dict[str, int | None]
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> PairKey:
         """Ids of query and code."""
-        return self.pair.query.query_id, self.pair.code.code_id
+        return self.pair.key
 
 
 def read_truth(file: Path, limit: int | None = None) -> tuple[TruePair, ...]:
@@ -46,7 +46,7 @@ def read_truth(file: Path, limit: int | None = None) -> tuple[TruePair, ...]:
         SourceError: The file is missing or holds no pair, an item is malformed, or two items
             contradict each other.
     """
-    pairs: dict[tuple[str, str], TruePair] = {}
+    pairs: dict[PairKey, TruePair] = {}
     for place, value in _items(file):
         pair = _true_pair(value, place)
         if pairs.setdefault(pair.key, pair).label != pair.label:

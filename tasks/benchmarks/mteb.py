@@ -88,7 +88,7 @@ def _split(benchmark: Benchmark) -> dict[str, object]:
     from datasets import Dataset  # noqa: PLC0415 - an optional extra
 
     relevant = _relevant(benchmark)
-    texts = {query.query_id: query.text for query in benchmark.queries}
+    texts: dict[str, str] = {query.query_id: query.text for query in benchmark.queries}
     return {
         "corpus": Dataset.from_list(
             [{"id": code.code_id, "title": "", "text": code.text} for code in benchmark.codes]

@@ -1,13 +1,13 @@
 """References that stages hand to one another: small records; the data itself is in the store."""
 
-from infra.records import Record
+from infra.records import RecipeId, Record, SearchId
 from infra.store.corpus import StoredCollection
 
 
 class SearchReference(Record):
     """A search for candidates in a collection."""
 
-    search_id: str
+    search_id: SearchId
     collection: str
     queries: int
     candidates: int
@@ -35,7 +35,7 @@ class RecipeReference(Record):
         sandbox: The engine and the image that programs run in; empty where none run.
     """
 
-    recipe_id: str
+    recipe_id: RecipeId
     model: str
     demo: bool
     sandbox: str = ""
@@ -44,8 +44,8 @@ class RecipeReference(Record):
 class AnnotationReference(Record):
     """The annotation of a search's pairs under a recipe."""
 
-    recipe_id: str
-    search_id: str
+    recipe_id: RecipeId
+    search_id: SearchId
     collection: str
     model: str
     demo: bool

@@ -7,6 +7,7 @@ from prefect.logging import get_run_logger
 
 from infra.batches import batched
 from infra.identity import digest, digest_of_set
+from infra.records import QueryId, SearchId
 from infra.settings import SearchSettings
 from infra.store import Database, benchmarks, candidates, corpus
 from infra.store.corpus import StoredCollection
@@ -34,19 +35,19 @@ def search_of(
     )
 
 
-def search_identity(database: Database, collection: str, search: SearchSettings) -> str:
+def search_identity(database: Database, collection: str, search: SearchSettings) -> SearchId:
     """Return the id of the search over a collection's present codes."""
     keys = [encoder_key(name) for name in search.encoders]
     codes = digest_of_set(corpus.code_ids(database, collection))
-    return digest("search", codes, digest_of_set(keys), str(search.top_k))
+    return SearchId(digest("search", codes, digest_of_set(keys), str(search.top_k)))
 
 
-def judged_searches(database: Database, search: SearchReference) -> list[str]:
+def judged_searches(database: Database, search: SearchReference) -> list[SearchId]:
     """Return the ids of a search and of those that add to the pools of its collection."""
     return [search.search_id, *candidates.pools_of(database, search.collection)]
 
 
-def _waiting(database: Database, search: SearchReference) -> list[str]:
+def _waiting(database: Database, search: SearchReference) -> list[QueryId]:
     return candidates.queries_without_candidates(database, search.search_id, search.collection)
 
 
@@ -94,7 +95,7 @@ def find_candidates(
 def _search(
     database: Database,
     search: SearchReference,
-    queries: Sequence[str],
+    queries: Sequence[QueryId],
     encoders: Sequence[str],
     top_k: int,
 ) -> None:

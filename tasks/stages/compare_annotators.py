@@ -6,18 +6,23 @@ this store, are not judged again.
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from statistics import fmean
-from threading import Lock
 from typing import Any
 
+from prefect import task
+from prefect.logging import get_run_logger
+
 from agents.evidence import was_executed
-from infra.records import Annotation, Execution, LanguageModelCall, Record
-from infra.settings import Configuration, Settings
-from infra.store import Database, annotations, open_database
-from tasks.benchmarks.labelled_pairs import TruePair
+from infra.records import Annotation, Execution, LanguageModelCall, Pair, RecipeId, Record
+from infra.settings import Configuration, Settings, StoreSettings
+from infra.store import annotations, open_database
+from tasks.benchmarks.labelled_pairs import TruePair, read_truth
+from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.model_server import served_model
-from tasks.stages.annotate.plan import current_recipe, record_recipe
+from tasks.stages.annotate.plan import record_recipe
 from tasks.stages.annotate.shard import judge_all
+from tasks.stages.annotate.sinks import StoreSink
 from tasks.statistics.annotator_scores import Agreement, agreement
 
 
@@ -51,64 +56,75 @@ class AnnotatorScore(Record):
     demo: bool = False
 
 
-class _Shelf:
-    """Puts each annotation into the store as it comes, one after the other."""
+class JudgedTruth(Record):
+    """A configuration and a model whose annotations of the truth are in the store."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._lock = Lock()  # DuckDB opens one file in one thread of a process at a time
-
-    def put(self, annotation: Annotation) -> bool:
-        with self._lock:
-            annotations.add_annotations(self._database, [annotation])
-        return True
+    name: str
+    model: str
+    recipe_id: RecipeId
 
 
-def compare_annotators(
-    truth: Sequence[TruePair],
-    settings: Settings,
-    models: Iterable[str],
-    configurations: Sequence[Configuration],
-) -> Iterator[AnnotatorScore]:
-    """Yield the score of chance first, then people's, then each model's in each configuration.
-
-    Args:
-        truth: Pairs with their true labels.
-        settings: Everything but model and configuration.
-        models: litellm's names.
-        configurations: Rows of the ablation.
-
-    Raises:
-        CosqaError: A model or the engine is out of reach; what was judged before is stored.
-    """
-    yield score_of_chance(truth)
-    yield from scores_of_people(truth)
+def settings_of_annotators(
+    settings: Settings, models: Iterable[str], configurations: Sequence[Configuration]
+) -> Iterator[Settings]:
+    """Yield the settings of each model in each configuration, everything else as it is."""
     for model in models:
         llm = settings.llm.model_copy(update={"model": model})
         for configuration in configurations:
             annotation = settings.annotation.model_copy(update={"configuration": configuration})
-            chosen = settings.model_copy(update={"llm": llm, "annotation": annotation})
-            score = score_of(f"{configuration} · {model}", truth, judged(truth, chosen))
-            yield score.model_copy(update={"model": model})
+            yield settings.model_copy(update={"llm": llm, "annotation": annotation})
 
 
-def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:
-    """Return the agents' annotations of the pairs, judging those that the store has not."""
+@task(name="judge-truth", task_run_name="judge-truth-{recipe.recipe_id}", tags=["annotate"])
+def judge_truth(
+    truth: Path, limit: int | None, recipe: RecipeReference, settings: Settings
+) -> JudgedTruth:
+    """Have the agents judge the pairs of a file that the store has no annotation of.
+
+    Args:
+        truth: The file, see `read_truth`.
+        limit: Only its first so many pairs count.
+        recipe: The recipe that the settings mean.
+        settings: Whose agents judge, and the store.
+
+    Raises:
+        LanguageModelError: The model is out of reach; what was judged before is stored.
+    """
+    pairs = [item.pair for item in read_truth(truth, limit)]
+    judged = annotate_in_process(pairs, recipe, settings)
+    name = f"{settings.annotation.configuration} · {recipe.model}"
+    get_run_logger().info("%s: %s of %s pairs judged now", name, f"{judged:,}", f"{len(pairs):,}")
+    return JudgedTruth(name=name, model=recipe.model, recipe_id=recipe.recipe_id)
+
+
+def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings: Settings) -> int:
+    """Judge pairs that the recipe has not finished, and store them; return how many those were."""
     database = open_database(settings.store)
-    recipe = current_recipe(settings)
-    recipe_id = recipe.recipe_id
     record_recipe(database, recipe, settings)
-    annotations.record_pairs(database, [item.pair for item in truth])
-    done = annotations.finished_pairs(database, recipe_id)
-    waiting = [item.pair for item in truth if item.key not in done]
+    annotations.record_pairs(database, pairs)
+    done = annotations.finished_pairs(database, recipe.recipe_id)
+    waiting = [pair for pair in pairs if pair.key not in done]
     if waiting:
         with served_model(settings.llm) as endpoint:
-            asyncio.run(judge_all(waiting, settings, recipe_id, _Shelf(database), endpoint))
-    return annotations.load_annotations(database, recipe_id, [item.key for item in truth])
+            asyncio.run(judge_all(waiting, settings, recipe, StoreSink(database), endpoint))
+    return len(waiting)
+
+
+def annotator_scores(
+    truth: Sequence[TruePair], judged: Iterable[JudgedTruth], store: StoreSettings
+) -> Iterator[AnnotatorScore]:
+    """Yield the score of the majority label, then people's, then that of each model's agents."""
+    yield score_of_chance(truth)
+    yield from scores_of_people(truth)
+    database = open_database(store)
+    keys = [item.key for item in truth]
+    for annotator in judged:
+        made = annotations.load_annotations(database, annotator.recipe_id, keys)
+        yield score_of(annotator.name, truth, made).model_copy(update={"model": annotator.model})
 
 
 def score_of_chance(truth: Sequence[TruePair]) -> AnnotatorScore:
-    """Return the score of who always says the commoner label: what judges worse knows nothing."""
+    """Return the score of always giving the commoner label: the baseline."""
     labels = [item.label for item in truth]
     commoner = int(2 * sum(labels) >= len(labels))
     return AnnotatorScore(
@@ -128,7 +144,7 @@ def score_of(name: str, truth: Sequence[TruePair], made: Sequence[Annotation]) -
     """Return the score of an annotator from its annotations of the pairs."""
     label_of = {item.key: item.label for item in truth}
     ended = [item for item in made if item.status != "failed"]
-    true_labels = [label_of[item.query_id, item.code_id] for item in ended]
+    true_labels = [label_of[item.key] for item in ended]
     calls = [call for item in ended for call in item.calls]
     runs = [run for item in ended for run in item.executions]
     return AnnotatorScore(

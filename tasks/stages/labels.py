@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from infra.records import Grade, Label, Record
+from infra.records import Grade, Label, RecipeId, Record, SearchId
 from infra.settings import PublishSettings
-from infra.store import Database, annotations, candidates, corpus
-from infra.store.annotations import StoredRecipe
+from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
+from infra.store.recipes import StoredRecipe
 from tasks.benchmarks import Benchmark, Undecided
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.candidates import judged_searches
@@ -27,8 +27,8 @@ class LabelSet(Record):
     collection: StoredCollection
     origin: str
     name: str
-    recipe_id: str = ""
-    searches: tuple[str, ...] = ()
+    recipe_id: RecipeId = RecipeId("")
+    searches: tuple[SearchId, ...] = ()
 
 
 def label_sets(
@@ -80,7 +80,7 @@ def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe 
     benchmark must not shrink to the few pairs of its pool when another model judged those.
     """
     own, *pools = judged_searches(database, search)
-    return annotations.latest_recipe(database, [own]) or annotations.latest_recipe(database, pools)
+    return recipes.latest_recipe(database, [own]) or recipes.latest_recipe(database, pools)
 
 
 def labelled_benchmark(database: Database, labels: LabelSet, support: Sequence[Grade]) -> Benchmark:
@@ -111,7 +111,7 @@ def _labelled_by_agents(
     benchmark = _benchmark(database, labels, exported, {item.query_id for item in judged})
     return benchmark.model_copy(
         update={
-            "recipe": annotations.load_recipe(database, recipe_id),
+            "recipe": recipes.load_recipe(database, recipe_id),
             "undecided": tuple(
                 Undecided(query_id=item.query_id, code_id=item.code_id, reason=item.reason)
                 for item in judged

@@ -8,7 +8,7 @@ from prefect.logging import get_run_logger
 
 from infra.errors import PublishError
 from infra.identity import digest, digest_of_set
-from infra.records import Candidate
+from infra.records import Candidate, SearchId
 from infra.settings import PublishSettings
 from infra.store import Database, candidates
 from tasks.reports.leaderboard import Unjudged
@@ -53,7 +53,7 @@ def add_to_pool(
         unjudged = [Unjudged.model_validate_json(line) for line in islice(lines, at_most)]
     collection = benchmark.published.collection
     pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in unjudged)
-    search_id = digest("pool", benchmark.benchmark_id, pairs)
+    search_id = SearchId(digest("pool", benchmark.benchmark_id, pairs))
     methods = sorted({method for pair in unjudged for method in pair.methods})
     candidates.record_search(database, search_id, collection, methods, DEPTH, pool=True)
     candidates.add_candidates(

@@ -11,9 +11,9 @@ from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.replay import replayed
 from infra.errors import ReplayError
 from infra.identity import digest_of
-from infra.records import Annotation, Pair, Record
+from infra.records import Annotation, Pair, RecipeId, Record
 from infra.settings import Settings
-from infra.store import Database, annotations
+from infra.store import Database, annotations, recipes
 
 _BATCH = 1_000
 _SHOWN = 5
@@ -51,8 +51,8 @@ def replay(database: Database, settings: Settings) -> Iterator[Replay]:
     Raises:
         ReplayError: A derived label differs from the stored one.
     """
-    for recipe_id in annotations.recipe_ids(database):
-        recipe = annotations.load_recipe(database, recipe_id)
+    for recipe_id in recipes.recipe_ids(database):
+        recipe = recipes.load_recipe(database, recipe_id)
         chosen = _settings_of(recipe, settings)
         if recipe["algorithm"] != CONFIGURATIONS[chosen.annotation.configuration].algorithm:
             made_by = str(recipe["algorithm"])
@@ -88,12 +88,12 @@ def _settings_of(recipe: dict[str, object], settings: Settings) -> Settings:
 
 
 def _batches(
-    database: Database, recipe_id: str
+    database: Database, recipe_id: RecipeId
 ) -> Iterator[tuple[Sequence[Pair], Sequence[Annotation]]]:
     keys = sorted(annotations.finished_pairs(database, recipe_id))
     for start in range(0, len(keys), _BATCH):
         pairs = annotations.load_pairs(database, keys[start : start + _BATCH])
-        held = [(pair.query.query_id, pair.code.code_id) for pair in pairs]
+        held = [pair.key for pair in pairs]
         yield pairs, annotations.load_annotations(database, recipe_id, held)
 
 

@@ -10,7 +10,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.atomic import atomic_write
-from infra.records import Candidate, Record
+from infra.records import Candidate, Record, SearchId
 from infra.settings import Settings, StoreSettings
 from infra.store import (
     Database,
@@ -21,9 +21,9 @@ from infra.store import (
     open_database,
     vectors,
 )
-from infra.store.annotations import StoredRecipe
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
+from infra.store.recipes import StoredRecipe
 from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.run import (
@@ -165,7 +165,7 @@ def _histograms(found: Sequence[Candidate], encoders: Sequence[str]) -> tuple[Hi
     )
 
 
-def _agents(database: Database, searches: Sequence[str], recipe: StoredRecipe) -> AgentsPart:
+def _agents(database: Database, searches: Sequence[SearchId], recipe: StoredRecipe) -> AgentsPart:
     statuses = annotations.count_by(database, recipe.recipe_id, searches, "status")
     took = annotations.effort(database, recipe.recipe_id, searches)
     return AgentsPart(
@@ -211,9 +211,7 @@ def _pairs(
     recipe: StoredRecipe,
 ) -> tuple[PairEvidence, ...]:
     """Return up to twenty pairs with their evidence: those that were tested before the others."""
-    judged = annotations.load_annotations(
-        database, recipe.recipe_id, [(item.query_id, item.code_id) for item in found]
-    )
+    judged = annotations.load_annotations(database, recipe.recipe_id, [item.key for item in found])
     judged = sorted(judged, key=lambda item: (not item.executions, item.status, item.path))
     judged = judged[:PAIRS_SHOWN]
     text_of = {item.query_id: item.text for item in corpus.load_queries(database, collection.name)}

@@ -27,7 +27,7 @@ WINDOW = 10  # results that the model sees at once
 
 def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
     """Return what puts the first results of rankings of a benchmark in the model's order."""
-    queries = {query.query_id: query for query in benchmark.queries}
+    queries: dict[str, Query] = {query.query_id: query for query in benchmark.queries}
     codes = {code.code_id: code for code in benchmark.codes}
 
     def rerank(rankings: Rankings) -> Rankings:

@@ -36,8 +36,8 @@ class BenchmarkVectors:
         self._database = database
         self._settings = settings
         self._ray = ray
-        self._queries = {query.query_id: query.text for query in benchmark.queries}
-        self._codes = {code.code_id: code.text for code in benchmark.codes}
+        self._queries: dict[str, str] = {query.query_id: query.text for query in benchmark.queries}
+        self._codes: dict[str, str] = {code.code_id: code.text for code in benchmark.codes}
 
     def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
         """Return (n, d) vectors of these queries; missing ones are made."""

@@ -63,7 +63,7 @@ class Embedded:
 
     def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
         """Return the queries' vectors."""
-        texts = {query.query_id: query.text for query in self._benchmark.queries}
+        texts: dict[str, str] = {query.query_id: query.text for query in self._benchmark.queries}
         row_of = {query: row for row, query in enumerate(texts)}
         rows: Vectors = self._vectors(encoder)[0][[row_of[query] for query in ids]]
         return rows

@@ -138,8 +138,12 @@ class World:
 
     def run_alone(self, name: str, *options: str) -> Finished:
         """Run a command over the source to its end, in a process of its own as a user does."""
+        return self.finish_alone(self.command(name, *options))
+
+    def finish_alone(self, command: Sequence[str]) -> Finished:
+        """Run a command line to its end in a process of its own."""
         done = subprocess.run(
-            self.command(name, *options), env=self.env, cwd=self.folder, text=True,
+            command, env=self.env, cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False,
         )  # fmt: skip
         return Finished(done.returncode, done.stdout)

@@ -122,8 +122,8 @@ def _missing(some: set[str], others: set[str]) -> tuple[str, ...]:
 def _flips(
     before: Benchmark, after: Benchmark, old: Mapping[Pair, float], new: Mapping[Pair, float]
 ) -> tuple[Flip, ...]:
-    texts = {query.query_id: query.text for query in (*before.queries, *after.queries)}
-    codes = {code.code_id: code.text for code in (*before.codes, *after.codes)}
+    texts: dict[str, str] = {item.query_id: item.text for item in (*before.queries, *after.queries)}
+    codes: dict[str, str] = {code.code_id: code.text for code in (*before.codes, *after.codes)}
     first, second = _evidence(before), _evidence(after)
     return tuple(
         Flip(

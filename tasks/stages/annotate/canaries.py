@@ -1,4 +1,4 @@
-"""Canaries: pairs with known answers among those to be judged, to see whether the judges are awake.
+"""Canaries: pairs with known labels among those to be judged, to measure the agents' error rate.
 
 Each known answer makes three: the function that is right, the same function broken by a mutant, and
 the function under another's query. They are judged like any pair and stored beside the others;
@@ -15,8 +15,8 @@ from prefect.artifacts import create_markdown_artifact
 from infra.errors import CanaryError
 from infra.languages.python.mutation import mutants_of
 from infra.markdown import markdown_table
-from infra.records import Annotation, Code, Pair, Query, Record
-from infra.settings import Settings
+from infra.records import Annotation, Code, Pair, PairKey, Query, RecipeId, Record
+from infra.settings import AnnotationSettings
 from infra.store import Database, annotations
 from tasks.stages.annotate.canary_cases import KNOWN_ANSWERS, KnownAnswer
 
@@ -24,8 +24,6 @@ _FEWEST = 3  # one of each kind
 _LEAST_JUDGED = 6  # before that, a share of wrong ones says nothing
 _LONGEST_STRIDE = 10
 _ALL_MUTANTS = 100
-
-Key = tuple[str, str]
 
 
 class Canary(Record):
@@ -35,9 +33,9 @@ class Canary(Record):
     label: int
 
     @property
-    def key(self) -> Key:
+    def key(self) -> PairKey:
         """Ids of query and code."""
-        return self.pair.query.query_id, self.pair.code.code_id
+        return self.pair.key
 
 
 class CanaryCounts(Record):
@@ -96,38 +94,44 @@ def _renamed(code: str, generation: int) -> str:
     return code.replace(f"def {name}(", f"def {name}_{generation}(") if generation else code
 
 
-def next_canaries(done: set[Key], pairs: int, settings: Settings) -> tuple[Canary, ...]:
+def next_canaries(
+    done: set[PairKey], pairs: int, annotation: AnnotationSettings, *, demo: bool = False
+) -> tuple[Canary, ...]:
     """Return the canaries of a run: a tenth of its pairs at most, none that was judged before.
 
     Args:
-        done: Pairs that the recipe has finished, canaries among them.
+        done: Canaries that the recipe has finished.
         pairs: How many pairs are left to judge.
-        settings: How many canaries at most; the demonstration gets the fewest.
+        annotation: How many canaries at most.
+        demo: Whether a demonstration model judges, which gets the fewest.
     """
-    most = min(settings.annotation.canaries, max(_FEWEST, pairs // 10))
-    wanted = min(most, _FEWEST) if settings.llm.is_demo else most
+    most = min(annotation.canaries, max(_FEWEST, pairs // 10))
+    wanted = min(most, _FEWEST) if demo else most
     if not pairs or not wanted:
         return ()
-    for generation in count():
-        fresh = [canary for canary in canaries_of(generation) if canary.key not in done]
-        if fresh:
-            return tuple(fresh[:wanted])
-    raise AssertionError("unreachable: there is always another generation")
+    generations = (canaries_of(generation) for generation in count())
+    fresh = ([item for item in canaries if item.key not in done] for canaries in generations)
+    return tuple(next(filter(None, fresh))[:wanted])
 
 
-def mixed_in(pairs: Sequence[Pair], canaries: Sequence[Canary]) -> list[Pair]:
-    """Return the pairs with the canaries spread among them, the first ones early."""
-    stride = max(1, min(_LONGEST_STRIDE, len(pairs) // max(len(canaries), 1)))
-    mixed: list[Pair] = []
+def mixed_in(pairs: Iterable[Pair], canaries: Sequence[Pair], expected: int) -> Iterator[Pair]:
+    """Yield the pairs with the canaries spread among them, the first ones early.
+
+    Args:
+        pairs: The pairs.
+        canaries: The canaries; those that find no place come last.
+        expected: How many pairs there are, as far as is known.
+    """
+    stride = max(1, min(_LONGEST_STRIDE, expected // max(len(canaries), 1)))
     waiting = iter(canaries)
     for place, pair in enumerate(pairs):
         if place % stride == 0 and (canary := next(waiting, None)):
-            mixed.append(canary.pair)
-        mixed.append(pair)
-    return [*mixed, *(canary.pair for canary in waiting)]
+            yield canary
+        yield pair
+    yield from waiting
 
 
-def counted(made: Iterable[Annotation], answers: Mapping[Key, int]) -> CanaryCounts:
+def counted(made: Iterable[Annotation], answers: Mapping[PairKey, int]) -> CanaryCounts:
     """Return how the canaries among annotations were judged.
 
     Args:
@@ -135,9 +139,9 @@ def counted(made: Iterable[Annotation], answers: Mapping[Key, int]) -> CanaryCou
         answers: Key of a canary → its known label.
     """
     judged = [
-        (item.label, answers[key])
+        (item.label, answers[item.key])
         for item in made
-        if item.label is not None and (key := (item.query_id, item.code_id)) in answers
+        if item.label is not None and item.key in answers
     ]
     return CanaryCounts(
         judged=len(judged),
@@ -147,15 +151,17 @@ def counted(made: Iterable[Annotation], answers: Mapping[Key, int]) -> CanaryCou
     )
 
 
-def counted_so_far(database: Database, recipe_id: str) -> CanaryCounts:
+def counted_so_far(database: Database, recipe_id: RecipeId) -> CanaryCounts:
     """Return how all canaries of a recipe's runs were judged."""
     return counted(*judged_so_far(database, recipe_id))
 
 
-def judged_so_far(database: Database, recipe_id: str) -> tuple[list[Annotation], dict[Key, int]]:
+def judged_so_far(
+    database: Database, recipe_id: RecipeId
+) -> tuple[list[Annotation], dict[PairKey, int]]:
     """Return the annotations of a recipe's canaries, the earliest first, and the known labels."""
     made: list[Annotation] = []
-    answers: dict[Key, int] = {}
+    answers: dict[PairKey, int] = {}
     for generation in count():
         answers |= {canary.key: canary.label for canary in canaries_of(generation)}
         keys = [canary.key for canary in canaries_of(generation)]
@@ -174,25 +180,27 @@ class CanaryWatch:
 
     Args:
         answers: Key of a canary → its known label.
-        settings: How many may be judged wrongly; the demonstration's may all.
+        limit: Share of them that may be judged wrongly.
+        model: Who judges, for the message.
         earlier: How the recipe's canaries were judged before, the earliest first.
     """
 
     def __init__(
         self,
-        answers: Mapping[Key, int],
-        settings: Settings,
+        answers: Mapping[PairKey, int],
+        limit: float,
+        model: str,
         earlier: Sequence[Annotation] = (),
     ) -> None:
         self._answers = answers
-        self._limit = 1.0 if settings.llm.is_demo else settings.annotation.canary_limit
-        self._model = settings.llm.model
+        self._limit = limit
+        self._model = model
         self._earlier = [item for item in earlier if item.label is not None]
         self._seen: list[Annotation] = []
 
     def see(self, made: Iterable[Annotation]) -> None:
         """Take note of what has been judged."""
-        self._seen += (item for item in made if (item.query_id, item.code_id) in self._answers)
+        self._seen += (item for item in made if item.key in self._answers)
 
     @property
     def counts(self) -> CanaryCounts:
@@ -211,8 +219,8 @@ class CanaryWatch:
         return CanaryError(
             f"{self._model} judged {found.wrong} of {found.judged} pairs with known answers "
             f"wrongly ({found.false_passes} false passes, {found.false_fails} false fails), more "
-            f"than COSQA_ANNOTATION__CANARY_LIMIT={self._limit:g} allows: its labels are not to be "
-            "trusted. Take another model, or look at its replies in the store"
+            f"than COSQA_ANNOTATION__CANARY_LIMIT={self._limit:g} allows: its labels are "
+            "unreliable. Use another model, or look at its replies in the store"
         )
 
     def _exceeds(self, found: CanaryCounts) -> bool:

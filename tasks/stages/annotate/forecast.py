@@ -1,9 +1,11 @@
-"""What a run would have to do and what it may cost, without doing any of it."""
+"""A forecast of an annotation run: how many pairs are left, and what they may cost."""
 
 from infra.errors import SandboxError
 from infra.records import Record
 from infra.settings import Settings
-from infra.store import Database, annotations, candidates, corpus, open_database
+from infra.store import Database, annotations, corpus, open_database
+from infra.store.pending import Selection, count_pairs
+from tasks.runtime.references import RecipeReference
 from tasks.sources import open_source
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_identity
@@ -50,13 +52,15 @@ def estimate(settings: Settings) -> Estimate:
     collection, queries, codes = _size(database, settings)
     limited = min(queries, settings.annotation.limit or queries)
     pairs = limited * min(settings.search.top_k, codes)
+    if settings.llm.is_demo:
+        pairs = min(pairs, settings.annotation.demo_pairs)
     finished, cost, basis = 0, None, ""
     try:
-        recipe_id = current_recipe(settings).recipe_id
+        recipe = current_recipe(settings)
     except SandboxError:
-        recipe_id = ""  # without an engine nothing can have been finished under this recipe
-    if collection and recipe_id:
-        finished, cost = _history(database, collection, recipe_id, settings)
+        recipe = None  # without an engine nothing can have been finished under this recipe
+    if collection and recipe:
+        finished, cost = _history(database, collection, recipe, settings)
         basis = "mean over the pairs judged so far by this recipe"
     if settings.llm.is_demo:
         cost, basis = 0.0, "the embedded model runs on this machine"
@@ -77,12 +81,21 @@ def _size(database: Database, settings: Settings) -> tuple[str, int, int]:
 
 
 def _history(
-    database: Database, collection: str, recipe_id: str, settings: Settings
+    database: Database, collection: str, recipe: RecipeReference, settings: Settings
 ) -> tuple[int, float | None]:
+    """Return how many of the pairs are finished, and the mean cost of those judged so far."""
     search_id = search_identity(database, collection, settings.search)
-    found = candidates.load_candidates(database, search_id, collection, settings.annotation.limit)
-    done = annotations.finished_pairs(database, recipe_id)
-    finished = sum((item.query_id, item.code_id) in done for item in found)
-    effort = annotations.effort(database, recipe_id, search_id)
-    known = effort.cost_usd is not None and finished and effort.calls > effort.cached_calls
-    return finished, (effort.cost_usd or 0.0) / finished if known else None
+    selection = Selection(
+        search_id=search_id,
+        collection=collection,
+        recipe_id=recipe.recipe_id,
+        limit=settings.annotation.limit,
+    )
+    counts = count_pairs(database, selection)
+    finished = counts.candidates - counts.pending - counts.without_code
+    effort = annotations.effort(database, recipe.recipe_id, [search_id])
+    by_status = annotations.count_by(database, recipe.recipe_id, [search_id], "status")
+    judged = sum(by_status.values()) - by_status.get("failed", 0)
+    if effort.cost_usd is None or not judged or effort.calls == effort.cached_calls:
+        return finished, None
+    return finished, effort.cost_usd / judged

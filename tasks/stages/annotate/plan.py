@@ -1,4 +1,4 @@
-"""The plan of an annotation run: the recipe, the pairs that are pending, and their shards."""
+"""The plan of an annotation run: the recipe, how many pairs are pending, and the canaries."""
 
 import asyncio
 
@@ -7,98 +7,150 @@ from prefect.logging import get_run_logger
 
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
-from infra.batches import batched
 from infra.identity import digest_of
-from infra.records import Pair, Record
-from infra.settings import Settings
-from infra.store import Database, annotations, candidates, corpus, open_database
+from infra.records import PairKey, RecipeId, Record
+from infra.settings import AnnotationSettings, SandboxSettings, Settings
+from infra.store import Database, annotations, open_database, pending, recipes
+from infra.store.pending import PairCounts, Selection
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
-from tasks.stages.annotate.canaries import (
-    Canary,
-    mixed_in,
-    next_canaries,
-)
+from tasks.stages.annotate.canaries import Canary, judged_so_far, next_canaries
+
+
+class KnownLabel(Record):
+    """A canary of a run by its key, and its known label."""
+
+    key: PairKey
+    label: int
 
 
 class AnnotationPlan(Record):
-    """What is left to judge: shards of pairs, canaries among them, under a recipe."""
+    """What is left to judge of a search under a recipe: counts and keys, never texts.
+
+    Attributes:
+        reference: The search whose pairs they are, and the recipe's id.
+        recipe: The recipe.
+        limit: Only the collection's first so many queries are meant; None takes all.
+        pending: How many candidates are left to judge.
+        canaries: Pairs with known labels that are judged among them.
+    """
 
     reference: AnnotationReference
-    shards: tuple[tuple[Pair, ...], ...]
-    canaries: tuple[Canary, ...] = ()
+    recipe: RecipeReference
+    limit: int | None = None
+    pending: int = 0
+    canaries: tuple[KnownLabel, ...] = ()
 
     @property
     def pairs(self) -> int:
-        """How many pairs are left."""
-        return sum(len(shard) for shard in self.shards)
+        """How many pairs are left, canaries among them."""
+        return self.pending + len(self.canaries)
+
+    @property
+    def selection(self) -> Selection:
+        """The candidates as the store selects them."""
+        return selection_of(self.reference, self.limit)
+
+
+def selection_of(reference: AnnotationReference, limit: int | None) -> Selection:
+    """Return the candidates of a search under a recipe as the store selects them."""
+    return Selection(
+        search_id=reference.search_id,
+        collection=reference.collection,
+        recipe_id=reference.recipe_id,
+        limit=limit,
+    )
 
 
 def current_recipe(settings: Settings) -> RecipeReference:
-    """Return the recipe that the settings mean; asks the engine where programs are to run.
+    """Return the recipe that the settings mean: everything that could change a label.
+
+    It asks the sandbox's engine for its image, unless the configuration runs nothing.
 
     Raises:
         EngineUnavailableError: No Docker engine answers.
         ImageMissingError: The sandbox image is not there.
     """
-
-    async def describe() -> str:
-        sandbox = make_sandbox(settings.sandbox)
-        try:
-            return await sandbox.check()
-        finally:
-            await sandbox.close()
-
     runs = CONFIGURATIONS[settings.annotation.configuration].executor == "box"
-    sandbox = asyncio.run(describe()) if runs else ""
+    sandbox = asyncio.run(_described(settings.sandbox)) if runs else ""
     return RecipeReference(
-        recipe_id=digest_of(recipe_of(settings, sandbox)),
+        recipe_id=RecipeId(digest_of(recipe_of(settings, sandbox))),
         model=settings.llm.model,
         demo=settings.llm.is_demo,
         sandbox=sandbox,
     )
 
 
+async def _described(settings: SandboxSettings) -> str:
+    sandbox = make_sandbox(settings)
+    try:
+        return await sandbox.check()
+    finally:
+        await sandbox.close()
+
+
 def record_recipe(database: Database, recipe: RecipeReference, settings: Settings) -> None:
-    """Enter a recipe, which the settings mean, in the store."""
+    """Enter the recipe that `current_recipe` returned for the same settings, and note its use."""
     body = recipe_of(settings, recipe.sandbox)
-    annotations.record_recipe(database, recipe.recipe_id, body, demo=recipe.demo)
+    recipes.record_recipe(database, recipe.recipe_id, body, demo=recipe.demo)
 
 
 @task(name="plan-annotation")
 def plan_annotation(
     search: SearchReference, recipe: RecipeReference, settings: Settings
 ) -> AnnotationPlan:
-    """Find the pairs of a search that a recipe has not finished, and cut them up."""
+    """Count the pairs of a search that a recipe has not finished, and choose the run's canaries."""
     database = open_database(settings.store)
     record_recipe(database, recipe, settings)
-    recipe_id = recipe.recipe_id
-    limit = settings.annotation.limit
-    done = annotations.finished_pairs(database, recipe_id)
-    found = candidates.load_candidates(database, search.search_id, search.collection, limit)
-    waiting = [pair for item in found if (pair := (item.query_id, item.code_id)) not in done]
-    query_of = {
-        item.query_id: item for item in corpus.load_queries(database, search.collection, limit)
-    }
-    code_of = {item.code_id: item for item in corpus.load_codes(database, search.collection)}
-    pairs = [Pair(query=query_of[query], code=code_of[code]) for query, code in waiting]
-    birds = next_canaries(done, len(pairs), settings)
-    annotations.record_pairs(database, [canary.pair for canary in birds])
-    get_run_logger().info(
-        "%s of %s pairs of %s are left to judge by %s", f"{len(pairs):,}", f"{len(found):,}",
-        search.collection, settings.llm.model,
-    )  # fmt: skip
-    return AnnotationPlan(
-        reference=AnnotationReference(
-            recipe_id=recipe_id,
-            search_id=search.search_id,
-            collection=search.collection,
-            model=recipe.model,
-            demo=recipe.demo,
-        ),
-        shards=tuple(
-            tuple(shard)
-            for shard in batched(mixed_in(pairs, birds), settings.annotation.shard_size)
-        ),
-        canaries=birds,
+    reference = AnnotationReference(
+        recipe_id=recipe.recipe_id,
+        search_id=search.search_id,
+        collection=search.collection,
+        model=recipe.model,
+        demo=recipe.demo,
     )
+    limit = settings.annotation.limit
+    counts = pending.count_pairs(database, selection_of(reference, limit))
+    logger = get_run_logger()
+    logger.info(
+        "%s of %s pairs of %s are left to judge by %s", f"{counts.pending:,}",
+        f"{counts.candidates:,}", search.collection, recipe.model,
+    )  # fmt: skip
+    if counts.without_code:
+        logger.warning(
+            "%s more pairs are skipped: collection %s does not hold their code",
+            f"{counts.without_code:,}", search.collection,
+        )  # fmt: skip
+    to_judge = pairs_to_judge(counts, settings.annotation, demo=recipe.demo)
+    if to_judge < counts.pending:
+        logger.info(
+            "%s labels at chance and only shows how pairs are judged: it gets %s of them",
+            recipe.model, to_judge,
+        )  # fmt: skip
+    canaries = _recorded_canaries(database, recipe, to_judge, settings)
+    return AnnotationPlan(
+        reference=reference,
+        recipe=recipe,
+        limit=limit,
+        pending=to_judge,
+        canaries=tuple(KnownLabel(key=canary.key, label=canary.label) for canary in canaries),
+    )
+
+
+def pairs_to_judge(counts: PairCounts, annotation: AnnotationSettings, *, demo: bool) -> int:
+    """Return how many of the pending pairs a run judges; a demo model gets a few in all runs."""
+    if not demo:
+        return counts.pending
+    finished = counts.candidates - counts.pending - counts.without_code
+    return min(counts.pending, max(0, annotation.demo_pairs - finished))
+
+
+def _recorded_canaries(
+    database: Database, recipe: RecipeReference, pairs: int, settings: Settings
+) -> tuple[Canary, ...]:
+    """Return the canaries for so many pairs, none of which was judged before, as the store has."""
+    made, _ = judged_so_far(database, recipe.recipe_id)
+    done = {item.key for item in made if item.status != "failed"}
+    canaries = next_canaries(done, pairs, settings.annotation, demo=recipe.demo)
+    annotations.record_pairs(database, [canary.pair for canary in canaries])
+    return canaries

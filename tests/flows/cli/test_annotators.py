@@ -23,7 +23,7 @@ ITEMS = [
 
 
 @pytest.fixture
-def truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefect_server: str) -> Iterator[Path]:
     """A file of two pairs, with a scripted model that finds every code fitting."""
     file = tmp_path / "truth.jsonl"
     file.write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS))

@@ -12,6 +12,7 @@ import pytest
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.records import (
     Annotation,
+    BenchmarkId,
     Candidate,
     Code,
     Collected,
@@ -22,6 +23,8 @@ from infra.records import (
     MutantRun,
     OracleReport,
     Query,
+    RecipeId,
+    SearchId,
     SourceInfo,
 )
 from infra.settings import StoreSettings
@@ -32,9 +35,11 @@ from infra.store import (
     candidates,
     corpus,
     open_database,
+    recipes,
     vectors,
 )
 
+SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
 QUERIES = tuple(Query.of(text) for text in ("sort a list", "parse a date", "open a file"))
 CODES = tuple(
@@ -118,7 +123,7 @@ def test_a_forgotten_file_is_embedded_again(database: Database) -> None:
 
 def test_only_queries_without_candidates_are_left_to_search(database: Database) -> None:
     keep(database, "print", collected(queries=2))
-    candidates.record_search(database, "s", "c", ["minilm"], 1)
+    candidates.record_search(database, SEARCH, "c", ["minilm"], 1)
     found = Candidate(
         query_id=QUERIES[0].query_id,
         code_id=CODES[1].code_id,
@@ -126,28 +131,28 @@ def test_only_queries_without_candidates_are_left_to_search(database: Database) 
         similarity=0.5,
         by_encoder={"minilm": 0.25, "codebert": 0.75},
     )
-    candidates.add_candidates(database, "s", [found])
-    assert candidates.queries_without_candidates(database, "s", "c") == [QUERIES[1].query_id]
-    assert candidates.load_candidates(database, "s", "c") == [found]
+    candidates.add_candidates(database, SEARCH, [found])
+    assert candidates.queries_without_candidates(database, SEARCH, "c") == [QUERIES[1].query_id]
+    assert candidates.load_candidates(database, SEARCH, "c") == [found]
 
 
 def test_pairs_of_several_searches_come_once_and_only_while_the_collection_holds_them(
     database: Database,
 ) -> None:
     keep(database, "print", collected(queries=2))
-    candidates.record_search(database, "s", "c", ["minilm"], 2)
-    candidates.record_search(database, "pool", "c", ["bm25"], 10, pool=True)
+    candidates.record_search(database, SEARCH, "c", ["minilm"], 2)
+    candidates.record_search(database, OTHER, "c", ["bm25"], 10, pool=True)
     held = (QUERIES[0].query_id, CODES[1].code_id)
     gone = (QUERIES[0].query_id, "a code that left")
-    for search, pairs in (("s", [held]), ("pool", [held, gone])):
+    for search, pairs in ((SEARCH, [held]), (OTHER, [held, gone])):
         found = [
             Candidate(query_id=query, code_id=code, rank=1, similarity=1, by_encoder={})
             for query, code in pairs
         ]
         candidates.add_candidates(database, search, found)
-    assert candidates.pools_of(database, "c") == ["pool"]
-    assert candidates.pairs_of(database, ["s", "pool"], "c") == [held]
-    assert candidates.pairs_of(database, ["s", "pool"], "another collection") == []
+    assert candidates.pools_of(database, "c") == [OTHER]
+    assert candidates.pairs_of(database, [SEARCH, OTHER], "c") == [held]
+    assert candidates.pairs_of(database, [SEARCH, OTHER], "another collection") == []
 
 
 def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotation:
@@ -187,10 +192,10 @@ def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotat
 def test_an_annotation_comes_back_with_its_evidence_in_order(database: Database) -> None:
     stored = annotation("labelled", 1)
     annotations.add_annotations(database, [stored])
-    pair = (stored.query_id, stored.code_id)
-    assert annotations.load_annotations(database, "r", [pair]) == [stored]
-    assert annotations.finished_pairs(database, "r") == {pair}
-    assert annotations.finished_pairs(database, "another recipe") == set()
+    pair = stored.key
+    assert annotations.load_annotations(database, RECIPE, [pair]) == [stored]
+    assert annotations.finished_pairs(database, RECIPE) == {pair}
+    assert annotations.finished_pairs(database, RecipeId("another recipe")) == set()
 
 
 def test_a_failed_pair_is_not_finished_and_gives_way_to_its_next_annotation(
@@ -198,10 +203,10 @@ def test_a_failed_pair_is_not_finished_and_gives_way_to_its_next_annotation(
 ) -> None:
     failed, labelled = annotation("failed", calls=3), annotation("labelled", 0, calls=1)
     annotations.add_annotations(database, [failed])
-    assert annotations.finished_pairs(database, "r") == set()
+    assert annotations.finished_pairs(database, RECIPE) == set()
     annotations.add_annotations(database, [labelled])
-    pair = (failed.query_id, failed.code_id)
-    assert annotations.load_annotations(database, "r", [pair]) == [labelled]
+    pair = failed.key
+    assert annotations.load_annotations(database, RECIPE, [pair]) == [labelled]
 
 
 def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -> None:
@@ -209,7 +214,7 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
     item = annotation("labelled", 1)
     candidates.add_candidates(
         database,
-        "s",
+        SEARCH,
         [
             Candidate(
                 query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
@@ -217,14 +222,14 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
         ],
     )
     annotations.add_annotations(database, [item])
-    effort = annotations.effort(database, "r", ["s", "t"])
+    effort = annotations.effort(database, RECIPE, [SEARCH, OTHER])
     assert effort.cost_usd is None
     assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
-    pairs = candidates.pairs_of(database, ["s", "t"], "c")
-    labels = annotations.agent_labels(database, "r", pairs)
+    pairs = candidates.pairs_of(database, [SEARCH, OTHER], "c")
+    labels = annotations.agent_labels(database, RECIPE, pairs)
     assert [(label.relevance, label.origin) for label in labels] == [(1.0, "agents:r")]
-    assert annotations.agent_labels(database, "r", pairs, ["void_oracle"]) == labels
-    assert annotations.agent_labels(database, "r", pairs, ["valid_oracle", "screened"]) == []
+    assert annotations.agent_labels(database, RECIPE, pairs, ["void_oracle"]) == labels
+    assert annotations.agent_labels(database, RECIPE, pairs, ["valid_oracle", "screened"]) == []
 
 
 def test_the_store_refuses_a_status_that_contradicts_its_label(database: Database) -> None:
@@ -240,23 +245,23 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
         benchmarks.add_scores(database, evaluation, {"MRR": {"q1": value, "q2": 0.0}})
     means = benchmarks.mean_scores(database, "x", ["key-b", "key-a"], ["MRR"])
     assert list(means.items()) == [("b", {"MRR": 0.5}), ("a", {"MRR": 0.125})]
-    assert benchmarks.find_evaluation(database, "x", "key-a")
-    assert benchmarks.find_evaluation(database, "x", "key-c") is None
+    assert benchmarks.find_evaluation(database, BENCHMARK, "key-a")
+    assert benchmarks.find_evaluation(database, BENCHMARK, "key-c") is None
 
 
 def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database) -> None:
-    annotations.record_recipe(database, "earlier", {"model": "m"}, demo=False)
-    candidates.record_search(database, "earlier", "c", ["minilm"], 5)
+    recipes.record_recipe(database, RecipeId("earlier"), {"model": "m"}, demo=False)
+    candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
     with database.transaction() as tx:
         tx.execute("ALTER TABLE recipes DROP COLUMN used_at")
         tx.execute("ALTER TABLE searches DROP COLUMN pool")
         tx.execute("UPDATE meta SET schema_version = 2")
     upgraded = open_database(database.settings)
     assert upgraded.store_id == database.store_id
-    assert annotations.load_recipe(upgraded, "earlier") == {"model": "m"}
+    assert recipes.load_recipe(upgraded, RecipeId("earlier")) == {"model": "m"}
     assert candidates.pools_of(upgraded, "c") == []
-    annotations.record_recipe(upgraded, "later", {"model": "n"}, demo=False)
-    assert annotations.load_recipe(upgraded, "later") == {"model": "n"}
+    recipes.record_recipe(upgraded, RecipeId("later"), {"model": "n"}, demo=False)
+    assert recipes.load_recipe(upgraded, RecipeId("later")) == {"model": "n"}
     assert open_database(database.settings) == upgraded
 
 
@@ -326,18 +331,18 @@ def test_the_latest_recipe_is_the_one_last_in_use_of_those_that_judged(database:
     found = Candidate(
         query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
     )
-    candidates.add_candidates(database, "s", [found])
+    candidates.add_candidates(database, SEARCH, [found])
     for recipe in ("first", "second", "idle"):
-        annotations.record_recipe(database, recipe, {"model": {"model": "m"}}, demo=False)
+        recipes.record_recipe(database, RecipeId(recipe), {"model": {"model": "m"}}, demo=False)
         if recipe != "idle":
             mine = item.model_copy(update={"recipe_id": recipe})
             annotations.add_annotations(database, [mine])
 
     def latest() -> str | None:
-        held = annotations.latest_recipe(database, ["s"])
+        held = recipes.latest_recipe(database, [SEARCH])
         return held.recipe_id if held else None
 
     assert latest() == "second"
-    annotations.record_recipe(database, "first", {"model": {"model": "m"}}, demo=False)
+    recipes.record_recipe(database, RecipeId("first"), {"model": {"model": "m"}}, demo=False)
     assert latest() == "first", "it was used again, though nothing was left to judge"
-    assert annotations.latest_recipe(database, ["another search"]) is None
+    assert recipes.latest_recipe(database, [OTHER]) is None

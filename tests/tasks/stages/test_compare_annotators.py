@@ -9,14 +9,25 @@ from pydantic import SecretStr
 
 from infra.errors import EngineUnavailableError
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
-from infra.settings import LanguageModelSettings, SandboxSettings, Settings, StoreSettings
+from infra.settings import (
+    Configuration,
+    LanguageModelSettings,
+    SandboxSettings,
+    Settings,
+    StoreSettings,
+)
 from sandbox.backends import backends
 from tasks.benchmarks.labelled_pairs import TruePair
+from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.compare_annotators import (
-    compare_annotators,
+    AnnotatorScore,
+    JudgedTruth,
+    annotate_in_process,
+    annotator_scores,
     score_of,
     score_of_chance,
     scores_of_people,
+    settings_of_annotators,
 )
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
@@ -142,6 +153,16 @@ def fake_backend() -> Iterator[str]:
     del backends._entries["fake"]
 
 
+def compared(settings: Settings, *configurations: Configuration) -> list[AnnotatorScore]:
+    judged = []
+    for chosen in settings_of_annotators(settings, ["openai/scripted"], configurations):
+        recipe = current_recipe(chosen)
+        annotate_in_process([item.pair for item in TRUTH], recipe, chosen)
+        name = f"{chosen.annotation.configuration} · {recipe.model}"
+        judged.append(JudgedTruth(name=name, model=recipe.model, recipe_id=recipe.recipe_id))
+    return list(annotator_scores(TRUTH, judged, settings.store))
+
+
 def test_all_configurations_are_scored_once_and_paid_once(
     server: ScriptedServer, fake_backend: str, tmp_path: Path
 ) -> None:
@@ -150,8 +171,8 @@ def test_all_configurations_are_scored_once_and_paid_once(
         llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
         sandbox=SandboxSettings(backend=fake_backend),
     )
-    models, rows = ["openai/scripted"], ("single", "writer", "simulated", "paper", "gated")
-    chance, *first = compare_annotators(TRUTH, settings, models, rows)  # type: ignore[arg-type]
+    rows: tuple[Configuration, ...] = ("single", "writer", "simulated", "paper", "gated")
+    chance, *first = compared(settings, *rows)
     assert chance.name == "always 1"
     assert [score.name for score in first] == [f"{row} · openai/scripted" for row in rows]
     assert {score.agreement.accuracy for score in first} == {0.5}
@@ -162,7 +183,7 @@ def test_all_configurations_are_scored_once_and_paid_once(
     assert by_row["gated"].mutation_score == 1
     assert by_row["gated"].usd is None
     asked = len(server.calls)
-    again = list(compare_annotators(TRUTH, settings, models, rows))  # type: ignore[arg-type]
+    again = compared(settings, *rows)
     assert again == [chance, *first]
     assert len(server.calls) == asked, "what was judged is not judged again"
 
@@ -175,7 +196,7 @@ def test_a_configuration_that_runs_nothing_needs_no_engine(
         store=StoreSettings(folder=tmp_path),
         llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
     )
-    _, score = compare_annotators(TRUTH, settings, ["openai/scripted"], ["simulated"])
+    _, score = compared(settings, "simulated")
     assert score.agreement.decided == len(TRUTH)
     with pytest.raises(EngineUnavailableError):
-        list(compare_annotators(TRUTH, settings, ["openai/scripted"], ["executor"]))
+        compared(settings, "executor")

@@ -17,9 +17,9 @@ from infra.settings import (
 )
 from infra.store import Database, open_database
 from sandbox.backends import backends
-from tasks.stages.compare_annotators import judged
 from tasks.stages.replay import replay
 from tests.agents.conftest import rule
+from tests.fakes.annotations import judged
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
 from tests.tasks.stages.test_compare_annotators import TRUTH

@@ -18,7 +18,7 @@ from sandbox.backends import backends
 from tasks.benchmarks import Benchmark, read_benchmark, write_benchmark
 from tasks.benchmarks.labelled_pairs import TruePair
 from tasks.reports.diff import difference
-from tasks.stages.compare_annotators import judged
+from tests.fakes.annotations import judged
 from tests.fakes.benchmarks import SOURCE
 from tests.fakes.llm_server import KEY
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox

@@ -1,11 +1,10 @@
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
 from infra.records import Annotation, Code, Pair, Query
-from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
+from infra.settings import AnnotationSettings
 from tasks.stages.annotate.canaries import (
     Canary,
     CanaryCounts,
@@ -18,13 +17,8 @@ from tasks.stages.annotate.canaries import (
 )
 from tasks.stages.annotate.canary_cases import KNOWN_ANSWERS, KnownAnswer
 
-MODEL = LanguageModelSettings(model="openai/x")
-SETTINGS = Settings(llm=MODEL)
+SETTINGS = AnnotationSettings()
 ALL = canaries_of(0)
-
-
-def settings(**annotation: Any) -> Settings:
-    return Settings(llm=MODEL, annotation=AnnotationSettings(**annotation))
 
 
 def judged(canary: Canary, label: int | None) -> Annotation:
@@ -79,8 +73,10 @@ def test_a_run_has_canaries_of_every_kind_but_no_more_than_a_tenth() -> None:
     assert next_canaries(set(), 5, SETTINGS) == ALL[:3]
     assert len(next_canaries(set(), 60, SETTINGS)) == 6
     assert len(next_canaries(set(), 10**6, SETTINGS)) == 12
-    assert next_canaries(set(), 10**6, settings(canaries=0)) == ()
-    assert len(next_canaries(set(), 10**6, Settings())) == 3, "a demonstration shows the road"
+    assert next_canaries(set(), 10**6, AnnotationSettings(canaries=0)) == ()
+    assert len(next_canaries(set(), 10**6, SETTINGS, demo=True)) == 3, (
+        "a demonstration shows the road"
+    )
 
 
 def test_no_run_asks_what_an_earlier_one_has_asked() -> None:
@@ -90,15 +86,16 @@ def test_no_run_asks_what_an_earlier_one_has_asked() -> None:
     assert next_canaries(done, 10**6, SETTINGS) == canaries_of(1)[:12]
 
 
-@pytest.mark.parametrize(("number", "birds"), [(0, 0), (1, 3), (7, 3), (40, 12), (500, 12)])
-def test_canaries_are_mixed_in_early_and_nothing_is_lost(number: int, birds: int) -> None:
+@pytest.mark.parametrize(("number", "planned"), [(0, 0), (1, 3), (7, 3), (40, 12), (500, 12)])
+def test_canaries_are_mixed_in_early_and_nothing_is_lost(number: int, planned: int) -> None:
     ours = pairs(number)
-    mixed = mixed_in(ours, ALL[:birds])
+    canaries = [canary.pair for canary in ALL[:planned]]
+    mixed = list(mixed_in(iter(ours), canaries, number))
     planted = {canary.pair.code.code_id for canary in ALL}
     assert [pair for pair in mixed if pair.code.code_id not in planted] == ours
-    assert len(mixed) == number + birds
+    assert len(mixed) == number + planned
     places = [place for place, pair in enumerate(mixed) if pair.code.code_id in planted]
-    assert max(places, default=0) <= 11 * birds
+    assert max(places, default=0) <= 11 * planned
     if number > 10:
         assert min(b - a for a, b in pairwise(places)) > 1
 
@@ -117,9 +114,9 @@ def test_false_passes_and_false_fails_are_counted_apart() -> None:
 
 
 def watch(
-    wrong: int, right: int, chosen: Settings = SETTINGS, earlier: Sequence[Annotation] = ()
+    wrong: int, right: int, limit: float = 0.4, earlier: Sequence[Annotation] = ()
 ) -> CanaryWatch:
-    made = CanaryWatch({canary.key: canary.label for canary in ALL}, chosen, earlier)
+    made = CanaryWatch({canary.key: canary.label for canary in ALL}, limit, "m", earlier)
     made.see(judged(canary, 1 - canary.label) for canary in ALL[:wrong])
     made.see(judged(canary, canary.label) for canary in ALL[wrong : wrong + right])
     return made
@@ -138,9 +135,9 @@ def test_too_many_wrong_answers_raise_the_alarm_once_enough_are_known(
 
 
 def test_the_limit_is_a_setting_and_a_demonstration_is_never_stopped() -> None:
-    assert watch(3, 3, settings(canary_limit=0.6)).alarm is None
-    assert watch(1, 9, settings(canary_limit=0.0)).alarm is not None
-    assert watch(12, 0, Settings()).alarm is None
+    assert watch(3, 3, 0.6).alarm is None
+    assert watch(1, 9, 0.0).alarm is not None
+    assert watch(12, 0, 1.0).alarm is None
 
 
 @pytest.mark.parametrize(

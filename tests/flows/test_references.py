@@ -1,0 +1,83 @@
+"""What flows and tasks hand to one another is small: references, never data."""
+
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.recording import described, flows_and_tasks
+from tests.flows.world import Case, World, environment, rule
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 16 * 1024
+KNOWN = {"flow benchmark", "flow evaluate", "task evaluate", "task report"}  # they hand on a report
+TEXT = "It returns what it was given and adds a number to it. " * 60
+CASES = [
+    Case(
+        f"python add {number} to a value",
+        f'def plus_{number}(value):\n    """Add {number}.\n\n    {TEXT}\n    """\n'
+        f"    return value + {number}",
+        (),
+    )
+    for number in range(12)
+]
+SCRIPT = [rule("judge", {"reply": {"reason": "as scripted", "verdict": "answers"}})]
+
+
+@pytest.fixture
+def sizes(folder: Path, prefect_server: str) -> dict[str, tuple[int, int]]:
+    """Name of a flow or task → the most bytes of its parameters and of its result in a run."""
+    with ScriptedServer(SCRIPT) as model:
+        world = World(
+            folder,
+            environment(
+                model.base_url,
+                PREFECT_API_URL=prefect_server,
+                PYTHONPATH=str(ROOT),
+                COSQA_ANNOTATION__CONFIGURATION="single",
+            ),
+        )
+        world.write(CASES)
+        rows = [{"query": case.query, "code": case.code, "label": 1} for case in CASES]
+        world._lines("truth", rows)
+        commands = _commands(world)
+        log = folder / "sizes.jsonl"
+        words = [word for command in commands for word in ("--", *command)][1:]
+        done = world.finish_alone([sys.executable, "-m", "tests.flows.recording", str(log), *words])
+        assert done.returncode == 0, done.stdout[-5000:]
+    found: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for row in map(json.loads, log.read_text().splitlines()):
+        before = found[row["name"]]
+        found[row["name"]] = (max(before[0], row["parameters"]), max(before[1], row["result"]))
+    return dict(found)
+
+
+def _commands(world: World) -> list[list[str]]:
+    """Return commands that between them call every flow and every task."""
+    exported = str(world.output / "jsonl-agents")
+    store = ["--store", str(world.store)]
+    places = [*store, "--output", str(world.output)]
+    contest = ["leaderboard", "--benchmark", exported, "--method", "bm25", *places]
+    return [
+        world.command("benchmark", "--top-k", "3")[1:],
+        [*contest, "--annotate-unjudged"],
+        ["diff", exported, exported, "--method", "bm25", *places],
+        ["annotators", "compare", "--truth", str(world.source / "truth.jsonl"),
+         "--configuration", "single", *store],
+    ]  # fmt: skip
+
+
+def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
+    sizes: dict[str, tuple[int, int]],
+) -> None:
+    names = {described(item) for item in flows_and_tasks()}
+    assert set(sizes) == names, "each flow and task took part"
+    too_large = {
+        name: size for name, size in sizes.items() if max(size) > LIMIT and name not in KNOWN
+    }
+    assert too_large == {}

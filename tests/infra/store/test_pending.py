@@ -1,0 +1,142 @@
+"""Laws of reading pending pairs: in order, each once, with texts, whatever happens meanwhile."""
+
+from pathlib import Path
+
+import pytest
+
+from infra.records import (
+    Annotation,
+    Candidate,
+    Code,
+    CodeId,
+    Collected,
+    PairKey,
+    Query,
+    RecipeId,
+    SearchId,
+    SourceInfo,
+)
+from infra.settings import StoreSettings
+from infra.store import Database, annotations, candidates, corpus, open_database
+from infra.store.pending import Position, Selection, count_pairs, load_pending
+
+SEARCH, RECIPE = SearchId("s"), RecipeId("r")
+QUERIES = tuple(Query.of(f"query {number}", f"file:{number}") for number in range(4))
+CODES = tuple(
+    Code.of(f"def f(x):\n    return x + {number}", name="f", module="m", parameters=("x",))
+    for number in range(3)
+)
+MISSING = CodeId("code that no collection holds")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    database = open_database(StoreSettings(folder=tmp_path))
+    info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+    content = Collected(info=info, queries=QUERIES, codes=CODES)
+    corpus.replace_collections(database, "print", {"c": content}, for_agents="c")
+    return database
+
+
+def search(
+    database: Database, search_id: SearchId = SEARCH, ranks: tuple[int, ...] = (2, 1, 3)
+) -> None:
+    rows = [
+        Candidate(
+            query_id=query.query_id, code_id=code.code_id, rank=rank, similarity=1, by_encoder={}
+        )
+        for query in QUERIES
+        for code, rank in zip(CODES, ranks, strict=True)
+    ]
+    candidates.add_candidates(database, search_id, rows)
+
+
+def annotate(database: Database, key: PairKey, status: str, recipe: str = RECIPE) -> None:
+    row = {
+        "query_id": key.query_id, "code_id": key.code_id, "recipe_id": recipe, "status": status,
+        "label": 1 if status == "labelled" else None, "path": "read_alone",
+    }  # fmt: skip
+    annotations.add_annotations(database, [Annotation.model_validate(row)])
+
+
+def selection(limit: int | None = None) -> Selection:
+    return Selection(search_id=SEARCH, collection="c", recipe_id=RECIPE, limit=limit)
+
+
+def read(database: Database, limit: int | None = None, at_once: int = 2) -> list[PairKey]:
+    position = Position()
+    keys: list[PairKey] = []
+    while True:
+        pairs, position = load_pending(database, selection(limit), position, at_once)
+        if not pairs:
+            return keys
+        keys += [pair.key for pair in pairs]
+
+
+IN_ORDER = [
+    PairKey(query.query_id, CODES[place].code_id) for query in QUERIES for place in (1, 0, 2)
+]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 100])
+def test_pairs_come_in_the_order_of_queries_and_ranks_each_once(
+    database: Database, at_once: int
+) -> None:
+    search(database)
+    assert read(database, at_once=at_once) == IN_ORDER
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+def test_equal_ranks_lose_no_pair(database: Database, at_once: int) -> None:
+    search(database, ranks=(1, 1, 1))
+    keys = read(database, at_once=at_once)
+    assert sorted(keys) == sorted(IN_ORDER)
+    assert len(keys) == len(IN_ORDER)
+
+
+def test_a_pair_comes_with_all_that_the_collection_says_of_its_code(database: Database) -> None:
+    search(database)
+    pairs, _ = load_pending(database, selection(), Position(), 1)
+    assert [pair.code for pair in pairs] == [CODES[1]]
+    assert [pair.query.text for pair in pairs] == [QUERIES[0].text]
+
+
+def test_limit_means_the_first_queries(database: Database) -> None:
+    search(database)
+    assert read(database, limit=2) == IN_ORDER[:6]
+    counts = count_pairs(database, selection(limit=2))
+    assert (counts.candidates, counts.pending, counts.without_code) == (6, 6, 0)
+
+
+def test_finished_pairs_are_not_pending_and_failed_ones_are(database: Database) -> None:
+    search(database)
+    search(database, SearchId("another search"))
+    annotate(database, IN_ORDER[0], "labelled")
+    annotate(database, IN_ORDER[1], "undecided")
+    annotate(database, IN_ORDER[2], "failed")
+    annotate(database, IN_ORDER[3], "labelled", recipe="another recipe")
+    assert read(database) == IN_ORDER[2:]
+    assert count_pairs(database, selection()).pending == 10
+
+
+@pytest.mark.parametrize("status", ["labelled", "undecided", "failed"])
+def test_what_is_judged_while_reading_goes_on_is_not_read_again(
+    database: Database, status: str
+) -> None:
+    search(database)
+    first, position = load_pending(database, selection(), Position(), 5)
+    for pair in first:
+        annotate(database, pair.key, status)
+    rest, _ = load_pending(database, selection(), position, 100)
+    assert [pair.key for pair in (*first, *rest)] == IN_ORDER
+
+
+def test_a_candidate_without_its_code_is_counted_apart_and_not_read(database: Database) -> None:
+    search(database)
+    lost = Candidate(
+        query_id=QUERIES[0].query_id, code_id=MISSING, rank=1, similarity=1, by_encoder={}
+    )
+    candidates.add_candidates(database, SEARCH, [lost])
+    counts = count_pairs(database, selection())
+    assert (counts.candidates, counts.pending, counts.without_code) == (13, 12, 1)
+    assert read(database) == IN_ORDER

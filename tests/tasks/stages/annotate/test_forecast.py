@@ -1,0 +1,128 @@
+"""The forecast of a run counts what the store holds and goes by what it cost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from infra.records import Annotation, Candidate, LanguageModelCall, PairKey
+from infra.settings import (
+    AnnotationSettings,
+    LanguageModelSettings,
+    SearchSettings,
+    Settings,
+    SourceSettings,
+    StoreSettings,
+)
+from infra.store import annotations, candidates, corpus, open_database
+from tasks.sources import open_source
+from tasks.stages.annotate.forecast import PAPER_COST_PER_PAIR_USD, estimate
+from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.candidates import search_identity
+
+NUMBERS = range(4)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings over a store with a finished search: four queries, two candidates for each."""
+    rows = {
+        "queries": [{"id": f"n{number}", "query": f"add {number}"} for number in NUMBERS],
+        "codes": [
+            {
+                "id": f"n{number}",
+                "code": f'def plus(x):\n    """Add {number} to x."""\n    return x + {number}',
+            }
+            for number in NUMBERS
+        ],
+    }
+    for name, items in rows.items():
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
+    made = Settings(
+        store=StoreSettings(folder=tmp_path / "store"),
+        source=SourceSettings(name="jsonl", path=tmp_path),
+        search=SearchSettings(top_k=2),
+        llm=LanguageModelSettings(model="openai/scripted"),
+        annotation=AnnotationSettings(configuration="single"),
+    )
+    source, database = open_source(made.source), open_database(made.store)
+    corpus.replace_collections(database, source.fingerprint(), source.read(), "jsonl")
+    codes = corpus.load_codes(database, "jsonl")[:2]
+    candidates.add_candidates(
+        database,
+        search_identity(database, "jsonl", made.search),
+        [
+            Candidate(
+                query_id=query.query_id, code_id=code.code_id, rank=rank, similarity=1,
+                by_encoder={},
+            )
+            for query in corpus.load_queries(database, "jsonl")
+            for rank, code in enumerate(codes, 1)
+        ],
+    )  # fmt: skip
+    return made
+
+
+def keys(settings: Settings) -> list[PairKey]:
+    database = open_database(settings.store)
+    search_id = search_identity(database, "jsonl", settings.search)
+    return [item.key for item in candidates.load_candidates(database, search_id, "jsonl")]
+
+
+def judge(
+    settings: Settings,
+    key: PairKey,
+    cost: float | None,
+    status: str = "labelled",
+    cached: bool = False,
+) -> None:
+    call = LanguageModelCall(
+        role="judge", attempt=1, model="m", prompt_digest="d", status="ok", cost_usd=cost,
+        cached=cached,
+    )  # fmt: skip
+    row = {
+        "query_id": key.query_id, "code_id": key.code_id, "status": status,
+        "recipe_id": current_recipe(settings).recipe_id, "path": "read_alone", "calls": (call,),
+        "label": 1 if status == "labelled" else None,
+    }  # fmt: skip
+    database = open_database(settings.store)
+    annotations.add_annotations(database, [Annotation.model_validate(row)])
+
+
+def test_without_history_the_papers_mean_is_taken(settings: Settings) -> None:
+    found = estimate(settings)
+    assert (found.queries, found.pairs, found.finished) == (4, 8, 0)
+    assert found.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
+
+
+@pytest.mark.parametrize("costs", [(0.5,), (0.5, 1.5), (0.1, 0.2, 0.3)])
+def test_with_history_the_mean_of_the_stores_costs_is_taken(
+    settings: Settings, costs: tuple[float, ...]
+) -> None:
+    for key, cost in zip(keys(settings), costs, strict=False):
+        judge(settings, key, cost)
+    found = estimate(settings)
+    assert (found.finished, found.pending) == (len(costs), 8 - len(costs))
+    assert found.cost_per_pair_usd == pytest.approx(sum(costs) / len(costs))
+    assert found.basis == "mean over the pairs judged so far by this recipe"
+
+
+def test_the_mean_is_over_all_that_was_judged_also_where_the_run_is_limited(
+    settings: Settings,
+) -> None:
+    for key in keys(settings):
+        judge(settings, key, 0.25)
+    limit = AnnotationSettings(configuration="single", limit=1)
+    found = estimate(settings.model_copy(update={"annotation": limit}))
+    assert (found.pairs, found.finished, found.cost_per_pair_usd) == (2, 2, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("cost", "status", "cached"),
+    [(None, "labelled", False), (0.5, "failed", False), (0.5, "labelled", True)],
+)
+def test_a_history_that_says_nothing_of_the_cost_is_not_taken(
+    settings: Settings, cost: float | None, status: str, cached: bool
+) -> None:
+    judge(settings, keys(settings)[0], cost, status, cached)
+    assert estimate(settings).cost_per_pair_usd == PAPER_COST_PER_PAIR_USD

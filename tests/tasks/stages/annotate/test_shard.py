@@ -1,0 +1,173 @@
+"""What happens to a shard when a pair cannot be judged."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, SecretStr
+
+from infra.errors import BudgetExhaustedError, ModelRefusedError, ModelUnavailableError
+from infra.records import Annotation, Code, ExecutionResult, Pair, Query, RecipeId
+from infra.settings import (
+    AnnotationSettings,
+    LanguageModelSettings,
+    SandboxSettings,
+    Settings,
+    StoreSettings,
+)
+from sandbox.backends import backends
+from tasks.runtime.references import RecipeReference
+from tasks.stages.annotate.shard import judge_all
+from tests.agents.conftest import rule
+from tests.fakes.llm_server import KEY, ScriptedServer
+from tests.fakes.sandbox import PASSED, FakeSandbox
+
+RECIPE = RecipeReference(recipe_id=RecipeId("r"), model="openai/scripted", demo=False)
+PAIRS = [
+    Pair(query=Query.of(f"question {number}"), code=Code.of(f"def f():\n    return {number}"))
+    for number in range(5)
+]
+POISON = PAIRS[2]
+
+
+class _UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class _Strict(BaseModel):
+    number: int
+
+
+def _too_deep() -> None:
+    sys.setrecursionlimit(sys.getrecursionlimit())
+    _too_deep()
+
+
+FAULTS: dict[str, Callable[[], object]] = {
+    "ValueError": lambda: int("1 two"),
+    "TypeError": lambda: len(3),  # type: ignore[arg-type]
+    "RecursionError": _too_deep,
+    "UnicodeEncodeError": lambda: bytes("\ud800", "utf-8"),
+    "OverflowError": lambda: float(10**400),
+    "ValidationError": lambda: _Strict.model_validate({"number": "x"}),
+    "KeyError": lambda: FAULTS["missing"],
+    "OSError": lambda: Path("/").write_text("x"),
+    "StopIteration": lambda: next(iter(())),
+    "AssertionError": lambda: _raise(AssertionError("unreachable")),
+    "ExceptionGroup": lambda: _raise(ExceptionGroup("several", [ValueError("a")])),
+    "Unprintable": lambda: _raise(_UnprintableError()),
+    "surrogates": lambda: _raise(ValueError("\udc80" * 3)),
+    "long": lambda: _raise(ValueError("x" * 100_000)),
+}
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+class Collected:
+    """A sink that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.made: list[Annotation] = []
+
+    def put(self, annotation: Annotation) -> bool:
+        self.made.append(annotation)
+        return True
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    poison = {"reply": {"reading": "r", "program": "poison"}}
+    script = [
+        rule("screener", {"reply": {"reason": "r", "verdict": "unclear"}}),
+        rule("writer", poison, query=POISON.query.text),
+        rule("writer", {"reply": {"reading": "r", "program": "assert True"}}),
+        rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}}),
+    ]
+    with ScriptedServer(script) as served:
+        yield served
+
+
+@pytest.fixture
+def poisoned() -> Iterator[Callable[[Callable[[], object]], str]]:
+    """Register a backend whose boxes fail on the poison."""
+
+    def register(fault: Callable[[], object]) -> str:
+        def run(program: str, installed: frozenset[str]) -> ExecutionResult:
+            if program == "poison":
+                fault()
+            return PASSED
+
+        backends.register("poisoned")(lambda settings: FakeSandbox(run))
+        return "poisoned"
+
+    yield register
+    backends._entries.pop("poisoned", None)
+
+
+def settings(server: ScriptedServer, folder: Path, backend: str, stop_after: int = 10) -> Settings:
+    return Settings(
+        store=StoreSettings(folder=folder),
+        llm=LanguageModelSettings(
+            model="openai/scripted", base_url=server.base_url, api_key=SecretStr(KEY)
+        ),
+        sandbox=SandboxSettings(backend=backend),
+        annotation=AnnotationSettings(
+            configuration="executor", concurrency=1, stop_after_failures=stop_after
+        ),
+    )
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_an_exception_makes_its_pair_failed_and_the_run_goes_on(
+    server: ScriptedServer,
+    tmp_path: Path,
+    poisoned: Callable[[Callable[[], object]], str],
+    fault: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sink = Collected()
+    chosen = settings(server, tmp_path, poisoned(FAULTS[fault]))
+    failed = await judge_all(PAIRS, chosen, RECIPE, sink, None)
+    assert failed == 1
+    assert [item.key for item in sink.made] == [pair.key for pair in PAIRS]
+    by_key = {item.key: item for item in sink.made}
+    bad = by_key.pop(POISON.key)
+    assert (bad.status, bad.path, bad.recipe_id) == ("failed", "internal_error", "r")
+    assert {item.status for item in by_key.values()} == {"labelled"}
+    assert len(bad.reason.encode()) <= 5_000
+    if fault.endswith(("Error", "Group", "Iteration")) and fault != "OSError":
+        assert fault in bad.reason or "RuntimeError" in bad.reason
+    assert "Traceback" in caplog.text
+    assert POISON.query.query_id in caplog.text
+
+
+async def test_failures_of_this_kind_in_a_row_end_the_shard(
+    server: ScriptedServer, tmp_path: Path, poisoned: Callable[[Callable[[], object]], str]
+) -> None:
+    same = [
+        Pair(query=POISON.query, code=Code.of(f"def g():\n    return {number}"))
+        for number in range(5)
+    ]
+    chosen = settings(server, tmp_path, poisoned(FAULTS["KeyError"]), stop_after=3)
+    sink = Collected()
+    with pytest.raises(ModelUnavailableError, match=r"3 pairs failed in a row.*KeyError"):
+        await judge_all(same, chosen, RECIPE, sink, None)
+    assert len(sink.made) == 3
+
+
+@pytest.mark.parametrize("error", [ModelRefusedError, BudgetExhaustedError])
+async def test_an_error_that_every_pair_would_meet_still_ends_the_shard(
+    server: ScriptedServer,
+    tmp_path: Path,
+    poisoned: Callable[[Callable[[], object]], str],
+    error: type[Exception],
+) -> None:
+    sink = Collected()
+    chosen = settings(server, tmp_path, poisoned(lambda: _raise(error("stop"))))
+    with pytest.raises(error):
+        await judge_all(PAIRS, chosen, RECIPE, sink, None)
+    assert len(sink.made) == 2
