@@ -1,4 +1,4 @@
-"""``cosqa sandbox``: does the box hold, what becomes of a program in it, is anything left."""
+"""``cosqa sandbox``: checks the sandbox, runs a program in it, and removes what is left."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from infra.settings import SandboxSettings, load_settings
 
 app = typer.Typer(
     name="sandbox",
-    help="The box that untrusted code runs in.",
+    help="The sandbox that untrusted code runs in.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -42,14 +42,14 @@ Clock = Annotated[
 Everything = Annotated[
     bool,
     typer.Option(
-        "--all", help="Also boxes of processes that live, and the cache of downloaded wheels."
+        "--all", help="Also boxes of running processes, and the cache of downloaded wheels."
     ),
 ]
 
 
 @app.command()
 def check() -> None:
-    """Show engine, image and limits, and try every behaviour that a box must show."""
+    """Show engine, image and limits, and check every behaviour that a sandbox must have."""
     settings = load_settings().sandbox
     if not asyncio.run(_check(settings)):
         raise typer.Exit(1)
@@ -57,22 +57,22 @@ def check() -> None:
 
 async def _check(settings: SandboxSettings) -> bool:
     from flows.cli.console import console  # noqa: PLC0415 - `--help` must not wait for it
-    from tasks.stages.sandbox import description, findings  # noqa: PLC0415
+    from tasks.stages.sandbox import check_behaviours, description  # noqa: PLC0415
 
     console.print(await description(settings), markup=False)
     console.print(_limits(settings))
-    table = Table("behaviour", "", "what happened instead", title_justify="left")
-    wrong = total = 0
-    with console.status("trying behaviours"):
-        async for finding in findings(settings):
+    table = Table("behaviour", "", "problem", title_justify="left")
+    failed = total = 0
+    with console.status("checking behaviours"):
+        async for finding in check_behaviours(settings):
             total += 1
-            wrong += not finding.ok
+            failed += not finding.ok
             table.add_row(
                 finding.name, "[green]ok[/]" if finding.ok else "[red]no[/]", finding.detail
             )
     console.print(table)
-    console.print(f"{total - wrong} of {total} behaviours are as they must be.")
-    return not wrong
+    console.print(f"{total - failed} of {total} checks passed.")
+    return not failed
 
 
 def _limits(settings: SandboxSettings) -> Table:
@@ -90,12 +90,12 @@ def run(
     hash_seed: HashSeed = 0,
     clock: Clock = None,
 ) -> None:
-    """Run a program in a box and print what happened; the exit status is 0 where it passed."""
+    """Run a program in the sandbox and print its result; the exit status is 0 if it passed."""
     from flows.cli.console import console  # noqa: PLC0415
-    from tasks.stages.sandbox import result_of  # noqa: PLC0415
+    from tasks.stages.sandbox import run_program  # noqa: PLC0415
 
     result = asyncio.run(
-        result_of(
+        run_program(
             load_settings().sandbox,
             program.read_text(),
             code.read_text() if code else "",
@@ -113,7 +113,7 @@ def run(
 def clean(*, everything: Everything = False) -> None:
     """Remove containers and volumes that processes which have ended left behind."""
     from flows.cli.console import console  # noqa: PLC0415
-    from tasks.stages.sandbox import clean as cleaned  # noqa: PLC0415
+    from tasks.stages.sandbox import clean as remove_leftovers  # noqa: PLC0415
 
-    removed = asyncio.run(cleaned(load_settings().sandbox, everything=everything))
+    removed = asyncio.run(remove_leftovers(load_settings().sandbox, everything=everything))
     console.print(f"removed {removed} containers and volumes")

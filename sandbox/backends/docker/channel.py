@@ -115,7 +115,7 @@ class Channel:
             except OSError as error:
                 raise BoxLostError(f"the connection to the box broke: {error}") from error
             if not received:
-                error = self._stderr.decode(errors="replace").strip()
-                raise BoxLostError(f"the box vanished in mid-run{': ' if error else ''}{error}")
+                words = self._stderr.decode(errors="replace").strip()
+                raise BoxLostError(f"the box vanished in mid-run{': ' if words else ''}{words}")
             data += received
         return bytes(data)

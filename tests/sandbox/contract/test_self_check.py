@@ -1,4 +1,7 @@
-"""The Docker backend shows every behaviour, and the check tells one that does not."""
+"""The Docker backend shows every behaviour, and the check tells one that does not.
+
+Covers ``self_check`` and ``behaviours``.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
