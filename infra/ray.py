@@ -60,7 +60,10 @@ def _close_to_others() -> None:
     # On Linux too: without clusters of several machines, this node's address is the loopback's.
     os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     from ray._private import ray_constants  # noqa: PLC0415 - see `ensure_ray`
-    from ray._raylet import AuthenticationTokenLoader, Config  # noqa: PLC0415
+    from ray._raylet import (  # type: ignore[attr-defined]  # noqa: PLC0415
+        AuthenticationTokenLoader,
+        Config,
+    )
 
     ray_constants.ENABLE_RAY_CLUSTER = False
     Config.initialize("")
