@@ -1,4 +1,4 @@
-"""``cosqa sandbox``: does the box hold, what becomes of a program in it, is anything left."""
+"""``cosqa sandbox``: checks the sandbox, runs a program in it, and removes what is left."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from tasks.stages import sandbox as stage
 
 app = typer.Typer(
     name="sandbox",
-    help="The box that untrusted code runs in.",
+    help="The sandbox that untrusted code runs in.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -44,14 +44,14 @@ Clock = Annotated[
 Everything = Annotated[
     bool,
     typer.Option(
-        "--all", help="Also boxes of processes that live, and the cache of downloaded wheels."
+        "--all", help="Also boxes of running processes, and the cache of downloaded wheels."
     ),
 ]
 
 
 @app.command()
 def check() -> None:
-    """Show engine, image and limits, and try every behaviour that a box must show."""
+    """Show engine, image and limits, and check every behaviour that a sandbox must have."""
     settings = load_settings().sandbox
     if not asyncio.run(_check(settings)):
         raise typer.Exit(1)
@@ -60,18 +60,18 @@ def check() -> None:
 async def _check(settings: SandboxSettings) -> bool:
     console.print(await stage.description(settings), markup=False)
     console.print(_limits(settings))
-    table = Table("behaviour", "", "what happened instead", title_justify="left")
-    wrong = total = 0
-    with console.status("trying behaviours"):
-        async for finding in stage.findings(settings):
+    table = Table("behaviour", "", "problem", title_justify="left")
+    failed = total = 0
+    with console.status("checking behaviours"):
+        async for finding in stage.check_behaviours(settings):
             total += 1
-            wrong += not finding.ok
+            failed += not finding.ok
             table.add_row(
                 finding.name, "[green]ok[/]" if finding.ok else "[red]no[/]", finding.detail
             )
     console.print(table)
-    console.print(f"{total - wrong} of {total} behaviours are as they must be.")
-    return not wrong
+    console.print(f"{total - failed} of {total} checks passed.")
+    return not failed
 
 
 def _limits(settings: SandboxSettings) -> Table:
@@ -89,9 +89,9 @@ def run(
     hash_seed: HashSeed = 0,
     clock: Clock = None,
 ) -> None:
-    """Run a program in a box and print what happened; the exit status is 0 where it passed."""
+    """Run a program in the sandbox and print its result; the exit status is 0 if it passed."""
     result = asyncio.run(
-        stage.result_of(
+        stage.run_program(
             load_settings().sandbox,
             program.read_text(),
             code.read_text() if code else "",

@@ -1,4 +1,4 @@
-"""The sandbox's contract in executable form: what ``behaviours.py`` says, asked of a backend."""
+"""The self-check of a sandbox backend: runs the behaviours of ``behaviours.py``."""
 
 from collections.abc import AsyncIterator, Iterable
 from typing import NamedTuple
@@ -11,7 +11,7 @@ _OTHER_CLOCK = CLOCK - 400 * 86_400
 
 
 class Finding(NamedTuple):
-    """Whether a backend shows a behaviour, and where not, what it did instead."""
+    """Whether a backend has a behaviour, and if not, the problem."""
 
     name: str
     ok: bool

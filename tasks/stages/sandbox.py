@@ -1,4 +1,4 @@
-"""What the command line asks of the sandbox: whether it holds, one program's result, a clean-up."""
+"""The sandbox for the command line: its checks, the run of one program, and the clean-up."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -21,13 +21,13 @@ async def _opened(settings: SandboxSettings) -> AsyncIterator[Sandbox]:
 
 
 async def description(settings: SandboxSettings) -> str:
-    """Return what would run code: engine and image; errors as in ``Sandbox.check``."""
+    """Return the engine and the image that run code; errors as in ``Sandbox.check``."""
     async with _opened(settings) as sandbox:
         return await sandbox.check()
 
 
-async def findings(settings: SandboxSettings) -> AsyncIterator[Finding]:
-    """Yield what the self-check finds, behaviour by behaviour.
+async def check_behaviours(settings: SandboxSettings) -> AsyncIterator[Finding]:
+    """Yield whether the sandbox has each behaviour that it must have.
 
     Raises:
         SandboxError: The sandbox failed, which says nothing about its behaviours.
@@ -37,7 +37,7 @@ async def findings(settings: SandboxSettings) -> AsyncIterator[Finding]:
             yield finding
 
 
-async def result_of(
+async def run_program(
     settings: SandboxSettings,
     program: str,
     code: str,
@@ -45,7 +45,7 @@ async def result_of(
     hash_seed: int,
     clock: float | None,
 ) -> ExecutionResult:
-    """Return what becomes of a program that may ``import target``, the code.
+    """Return the result of a program that may ``import target``, the code.
 
     Without a ``clock`` (seconds since the epoch) it begins at the time that all programs do.
 
@@ -63,7 +63,7 @@ async def result_of(
 
 
 async def clean(settings: SandboxSettings, *, everything: bool) -> int:
-    """Remove what is left of boxes and return how many things that were.
+    """Remove containers and volumes of boxes; return how many.
 
     Args:
         settings: Which backend.

@@ -1,4 +1,7 @@
-"""Laws of identity: the same content has the same name, whatever its spelling of white space."""
+"""Laws of identity: the same content has the same name, whatever its spelling of white space.
+
+Covers `infra.identity` and `infra.records`.
+"""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,8 @@
-"""A program reaches nothing but its own box, and leaves nothing for the next one."""
+"""A program reaches nothing but its own box, and leaves nothing for the next one.
+
+With `test_outcomes` it covers ``inside/child.py``, ``inside/play.py``, ``inside/streams.py`` and
+``inside/clock.py`` in a box.
+"""
 
 import pytest
 

@@ -51,7 +51,7 @@ def test_check_shows_engine_image_limits_and_every_behaviour(
     assert SandboxSettings().image in done.stdout
     for word in ("Docker", "memory_mb", *(behaviour.name for behaviour in BEHAVIOURS)):
         assert word in done.stdout
-    assert f"{len(BEHAVIOURS)} of {len(BEHAVIOURS)} behaviours" in done.stdout
+    assert f"{len(BEHAVIOURS)} of {len(BEHAVIOURS)} checks passed" in done.stdout
 
 
 @pytest.mark.docker

@@ -1,4 +1,8 @@
-"""Laws of the artifact store."""
+"""Laws of the artifact store.
+
+Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
+``migrations``, ``vectors``.
+"""
 
 import subprocess
 import sys

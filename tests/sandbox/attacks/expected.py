@@ -65,7 +65,7 @@ PROGRAMS = {
     "code_of_the_harness": "killed | assertion_failed",
     "empty_complaint": "killed | assertion_failed | raised",
     "frames_of_the_harness": "killed | assertion_failed",
-    "functions_of_the_harness": "killed | assertion_failed | raised",
+    "functions_of_the_harness": "killed | assertion_failed | raised | timeout",
     "globals_of_the_harness": "killed | assertion_failed | raised",
     "interpreter_inside_the_interpreter": "raised RuntimeError | import_error ModuleNotFoundError",
     "interrupt_the_harness": "timeout | assertion_failed | killed | raised RecursionError",

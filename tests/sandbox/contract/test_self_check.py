@@ -2,6 +2,7 @@
 
 `make test` has them shown by ``cosqa sandbox check`` (`tests/flows/cli/test_sandbox.py`); here each
 is a test of its own.
+Covers ``self_check`` and ``behaviours``.
 """
 
 from collections.abc import AsyncIterator

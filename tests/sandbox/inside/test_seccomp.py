@@ -23,7 +23,7 @@ def verdict(machine: str, number: int, first_argument: int = 0, architecture: in
         code, if_true, if_false, value = program[place]
         place += 1
         if code == 0x06:
-            return value
+            return int(value)
         if code == 0x20:
             loaded = data[value]
         else:

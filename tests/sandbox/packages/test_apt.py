@@ -1,4 +1,7 @@
-"""Debian packages reach a box if they are on the list, without root and without their scripts."""
+"""Debian packages reach a box if they are on the list, without root and without their scripts.
+
+Covers ``apt`` and ``resolve``.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""The life of boxes on the engine: made, installed into, lost, removed."""
+"""The life of boxes on the engine: made, installed into, lost, removed.
+
+Covers ``backend``, ``boot``, ``connection``, ``engine`` and ``process_owner``.
+"""
 
 import asyncio
 import contextlib

@@ -1,4 +1,7 @@
-"""The engine fails, and nobody is told a wrong verdict; after the next start nothing is left."""
+"""The engine fails, and nobody is told a wrong verdict; after the next start nothing is left.
+
+Covers ``channel`` and ``connection`` where the engine fails.
+"""
 
 import asyncio
 import contextlib
