@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @contextmanager
-def replaced_file(file: Path) -> Iterator[Path]:
+def atomic_write(file: Path) -> Iterator[Path]:
     """Give the path of a sibling that takes the place of ``file`` when the block succeeds.
 
     When the block fails, ``file`` stays as it was, or absent; its folder is made where it lacks.

@@ -1,4 +1,4 @@
-"""Identity is content: what a thing is called follows from what it says."""
+"""Identifiers made from content by SHA-256."""
 
 import hashlib
 import json
@@ -25,14 +25,3 @@ def digest_of(value: object) -> str:
 def digest_of_set(items: Iterable[str]) -> str:
     """Return the digest of a set of strings, whatever their order."""
     return digest(*sorted(set(items)))
-
-
-def normalise_query(text: str) -> str:
-    """Return a query with white space folded and its ends trimmed; case is kept."""
-    return " ".join(text.split())
-
-
-def normalise_code(text: str) -> str:
-    """Return code with Unix line ends, no trailing white space and no empty lines around it."""
-    lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
-    return "\n".join(lines).strip("\n")

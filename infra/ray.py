@@ -2,6 +2,7 @@
 
 import logging
 import os
+import secrets
 from typing import Any
 
 from infra.errors import SettingsError
@@ -13,7 +14,10 @@ _SWITCHES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO
 
 
 def ensure_ray(settings: RaySettings) -> None:
-    """Connect this process to Ray, unless it is connected; Ray lets go when the process ends.
+    """Connect this process to Ray, unless it is connected; Ray disconnects when the process ends.
+
+    Without an address a cluster is started here, which nobody else can reach: it listens on the
+    loopback interface and takes work only from whoever has its token.
 
     Raises:
         SettingsError: The cluster does not answer.
@@ -28,7 +32,9 @@ def ensure_ray(settings: RaySettings) -> None:
     if settings.address:
         options["address"] = settings.address
     else:
+        _close_to_others()
         options |= {
+            "address": "local",  # never one that somebody else has started on this machine
             "num_cpus": settings.cpus,
             "num_gpus": settings.gpus,
             "object_store_memory": settings.object_store_mb * 1024 * 1024,
@@ -41,6 +47,24 @@ def ensure_ray(settings: RaySettings) -> None:
             f"no Ray cluster answers at {settings.address}; start one there, or unset RAY_ADDRESS "
             "to use this machine"
         ) from error
+
+
+def _close_to_others() -> None:
+    """Make the cluster that this process will start listen on loopback, and demand a new token.
+
+    Ray reads these variables when it is imported, which somebody may have done before; so what it
+    has read is set as well. `tests/infra/test_ray.py` shows that the pinned release obeys.
+    """
+    os.environ["RAY_AUTH_MODE"] = "token"
+    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    # On Linux too: without clusters of several machines, this node's address is the loopback's.
+    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    from ray._private import ray_constants  # noqa: PLC0415 - see `ensure_ray`
+    from ray._raylet import AuthenticationTokenLoader, Config  # noqa: PLC0415
+
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    Config.initialize("")
+    AuthenticationTokenLoader.instance().reset_cache()
 
 
 def box_resources() -> dict[str, float]:

@@ -8,7 +8,18 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from infra.identity import digest, normalise_code, normalise_query
+from infra.identity import digest
+
+
+def normalise_query(text: str) -> str:
+    """Return a query with white space folded and its ends trimmed; case is kept."""
+    return " ".join(text.split())
+
+
+def normalise_code(text: str) -> str:
+    """Return code with Unix line ends, no trailing white space and no empty lines around it."""
+    lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+    return "\n".join(lines).strip("\n")
 
 
 class Record(BaseModel):
@@ -157,16 +168,16 @@ class ExecutionResult(Record):
     """
 
     outcome: Outcome
-    error_type: str = ""
-    message: str = ""
-    missing_module: str = ""
-    seconds: float = 0.0
-    peak_memory_mb: float | None = None
+    error_type: str = Field("", max_length=500)
+    message: str = Field("", max_length=10_000)
+    missing_module: str = Field("", max_length=500)
+    seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
+    peak_memory_mb: float | None = Field(None, ge=0, allow_inf_nan=False)
     stdout: str = ""
     stderr: str = ""
-    tests_run: int | None = 0
-    asserts_executed: int | None = 0
-    target_calls: int | None = 0
+    tests_run: int | None = Field(0, ge=0, lt=2**31)
+    asserts_executed: int | None = Field(0, ge=0, lt=2**31)
+    target_calls: int | None = Field(0, ge=0, lt=2**31)
 
 
 class MutantRun(Record):

@@ -1,9 +1,8 @@
-"""A name → factory table that plug-ins enter by decorating themselves."""
+"""A table of plug-ins by name, each imported when it is asked for."""
 
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import Generic, TypeVar
 
 from infra.errors import UnknownNameError
@@ -14,20 +13,24 @@ Factory = TypeVar("Factory", bound=Callable[..., object])
 class Registry(Generic[Factory]):
     """Plug-ins of one kind, found by name.
 
-    A plug-in is one file in the kind's folder that decorates its class or factory with
-    ``@registry.register("name")``. The folder is imported on the first look-up, so that adding the
-    file is all that adding a plug-in takes.
+    A plug-in is a module or a package in the kind's folder that decorates its class or factory with
+    ``@registry.register("name")``; adding the file is all that adding a plug-in takes. The file is
+    called as the plug-in is, ``-`` written ``_``: ``tf-idf`` is in ``tf_idf.py``. So a list of the
+    names imports nothing, and a look-up imports that file alone. Files whose name begins with
+    ``_`` hold what plug-ins share, and register nothing.
 
     Args:
         kind: What the entries are, for messages ("encoder").
         package: The dotted name of the folder whose modules register themselves.
+        one_per_file: False where a file may register several plug-ins under any names; the first
+            look-up then imports the whole folder.
     """
 
-    def __init__(self, kind: str, package: str) -> None:
+    def __init__(self, kind: str, package: str, *, one_per_file: bool = True) -> None:
         self.kind = kind
-        self._package = package
+        self.package = package
+        self._one_per_file = one_per_file
         self._entries: dict[str, Factory] = {}
-        self._loaded = False
 
     def register(self, name: str) -> Callable[[Factory], Factory]:
         """Return a decorator that enters its target under ``name``."""
@@ -44,29 +47,43 @@ class Registry(Generic[Factory]):
         """Return the entry of that name.
 
         Raises:
-            UnknownNameError: No such entry; the message lists those that exist.
+            UnknownNameError: No such entry; the message lists those that exist, or names the file
+                that should have registered it.
         """
-        self._load()
+        if name not in self._entries:
+            for module in self._modules():
+                if not self._one_per_file or _name_of(module) == name:
+                    importlib.import_module(f"{self.package}.{module}")
         try:
             return self._entries[name]
         except KeyError:
-            known = ", ".join(self.names())
-            raise UnknownNameError(
-                f"unknown {self.kind} {name!r}: it must be one of {known}"
-            ) from None
+            raise UnknownNameError(self._unknown(name)) from None
 
     def names(self) -> list[str]:
         """Return all names in alphabetical order."""
-        self._load()
+        modules = self._modules()
+        if self._one_per_file:
+            return sorted({*self._entries, *map(_name_of, modules)})
+        for module in modules:
+            importlib.import_module(f"{self.package}.{module}")
         return sorted(self._entries)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
-    def _load(self) -> None:
-        if self._loaded:
-            return
-        self._loaded = True
-        package: ModuleType = importlib.import_module(self._package)
-        for module in pkgutil.iter_modules(package.__path__, f"{self._package}."):
-            importlib.import_module(module.name)
+    def _modules(self) -> list[str]:
+        """Return the plug-ins' modules, those of folders added to the package's path included."""
+        folders = importlib.import_module(self.package).__path__
+        names = (module.name for module in pkgutil.iter_modules(folders))
+        return [name for name in names if not name.startswith("_")]
+
+    def _unknown(self, name: str) -> str:
+        known = self.names()
+        if name in known:
+            module = f"{self.package}.{name.replace('-', '_')}"
+            return f"the module {module} registers no {self.kind} {name!r}"
+        return f"unknown {self.kind} {name!r}: it must be one of {', '.join(known)}"
+
+
+def _name_of(module: str) -> str:
+    return module.replace("_", "-")

@@ -5,7 +5,13 @@ every backend must show. ``backends`` holds what runs programs (Docker), ``insid
 within a container, ``packages`` how missing distributions are found and installed, ``image`` what
 the containers are made from.
 
-A program that runs in a box can use up its own limits and lie about itself: a lie passes on every
-mutant of the code under test, and is found out there. It cannot reach the network, the host,
+A program that runs in a box can use up its own limits. It cannot reach the network, the host,
 another box or the runner.
+
+Verdicts about code that attacks the harness from inside its interpreter are not protected. A
+program, the code under test and what counts and reports share one process, so that code written for
+the purpose can skip tests, turn counters and forge a report that says "passed". Mutants of the code
+find a program that passes whatever it tests, but not one that recognises the original. So a label
+is as honest as the code's author: do not take verdicts from a corpus whose authors would gain by
+false ones.
 """

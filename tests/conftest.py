@@ -3,8 +3,21 @@
 import atexit
 import os
 
+import pytest
+
+from tests.real_sandbox import engine_problem
+
 
 @atexit.register  # the first to be registered is the last to run
 def _keep_the_summary_last() -> None:
     """Drop what DuckDB's binding prints on finalization about objects that others still hold."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs a Docker engine where there is none, or fail where one is demanded."""
+    if item.get_closest_marker("docker") and (problem := engine_problem()):
+        if os.environ.get("COSQA_REQUIRE_DOCKER") == "1":
+            pytest.fail(problem)
+        pytest.skip(problem)

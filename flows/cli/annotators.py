@@ -1,134 +1,101 @@
-"""``cosqa annotators``: how far labels can be trusted."""
+"""What ``cosqa annotators compare`` does: score annotators, print and write their figures."""
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
 
-import typer
+from flows.cli.console import say
+from flows.cli.evaluation_options import CompareOptions
+from flows.cli.tables import print_table
+from tasks.benchmarks.labelled_pairs import read_truth
+from tasks.stages.compare_annotators import AnnotatorScore, compare_annotators
 
-from infra.errors import SettingsError
-from infra.settings import Configuration, load_settings
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from tasks.stages.compare_annotators import AnnotatorScore
-
-app = typer.Typer(help="How far labels can be trusted.", no_args_is_help=True)
-
-CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
-_JUDGEMENT = ("decided", "accuracy", "95% interval", "precision", "recall", "kappa", "alpha")
-_EVIDENCE = ("executable", "valid oracles", "mutation score", "tokens", "USD", "seconds")
+_AGREEMENT = (
+    "annotator",
+    "decided",
+    "accuracy",
+    "95% interval",
+    "precision",
+    "recall",
+    "kappa",
+    "alpha",
+)
+_EVIDENCE = (
+    "annotator",
+    "executable",
+    "valid oracles",
+    "mutation score",
+    "tokens",
+    "USD",
+    "seconds",
+)
 _NOTES = """\
-decided: of the pairs that were judged; those with model or box out of reach are left out
-accuracy: right labels in these pairs, so an undecided pair is not right; interval: Wilson's
-always: the commoner label without looking; who has no higher accuracy knows nothing
+decided: pairs with a label, of those judged; pairs whose model or container failed are left out
+accuracy: share of these pairs with the right label, undecided ones count as wrong; Wilson interval
+always 0, always 1: predicts the commoner label for every pair (baseline)
 precision, recall, kappa (Cohen), alpha (Krippendorff): over the decided pairs
-executable: test programs whose last form ran to its end; valid oracles: those that passed the gates
+executable: share of the test programs whose last version ran to its end
+valid oracles: share of those that passed the gates, as a valid test must
 tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 
 
-@app.callback()
-def annotators() -> None:
-    """Measure annotators."""
-
-
-@app.command()
-def compare(
-    truth: Annotated[Path, typer.Option(help="JSON Lines, or CoSQA's JSON, of labelled pairs.")],
-    model: Annotated[list[str] | None, typer.Option(help="Repeat it to compare several.")] = None,
-    configuration: Annotated[
-        list[str] | None,
-        typer.Option(help=f"Repeat it; all by default: {', '.join(CONFIGURATIONS)}."),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Take the first N pairs only.")] = None,
-    store: Annotated[Path | None, typer.Option(help="Folder of the artifact store.")] = None,
-    output: Annotated[Path | None, typer.Option(help="File for the figures, as JSON.")] = None,
-) -> None:
-    """Score every configuration of the agents, people, and chance against known labels."""
-    from tasks.benchmarks.labelled_pairs import read_truth  # noqa: PLC0415
-    from tasks.stages.compare_annotators import compare_annotators  # noqa: PLC0415 - takes seconds to import
-
-    chosen = _chosen(configuration or [])
-    settings = load_settings({"store": {"folder": store}})
-    pairs = read_truth(truth, limit)
+def compare(options: CompareOptions) -> None:
+    """Score every annotator against the truth, print tables, write the figures."""
+    pairs = read_truth(options.truth, options.limit)
     scores = []
-    for score in compare_annotators(pairs, settings, model or [settings.llm.model], chosen):
-        _tell(score)
+    for score in compare_annotators(
+        pairs, options.settings, options.models, options.configurations
+    ):
+        say(
+            f"{score.name}: {score.agreement.decided:,} of {score.agreement.pairs:,} pairs decided",
+            progress=True,
+        )
         scores.append(score)
-    _print(scores)
-    if output:
+    print_scores(scores, str(options.output or "--output FILE writes it"))
+    if options.output:
         figures = [score.model_dump(mode="json") for score in scores]
-        output.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        text = json.dumps(figures, indent=1, ensure_ascii=False)
+        options.output.write_text(f"{text}\n", "utf-8")
 
 
-def _chosen(names: Sequence[str]) -> list[Configuration]:
-    for name in names:
-        if name not in CONFIGURATIONS:
-            raise SettingsError(
-                f"there is no configuration {name!r}: must be one of {', '.join(CONFIGURATIONS)}"
-            )
-    return [name for name in CONFIGURATIONS if name in names or not names]
+def print_scores(scores: Sequence[AnnotatorScore], rest: str) -> None:
+    """Print for each model how well it judges, then what its labels rest on and cost.
 
-
-def _tell(score: "AnnotatorScore") -> None:
-    """Say that an annotator is done: all of them together take long."""
-    from flows.cli.console import errors  # noqa: PLC0415
-
-    found = score.agreement
-    said = f"{score.name}: {found.decided:,} of {found.pairs:,} pairs decided"
-    errors.print(said, markup=False)
-
-
-def _print(scores: "Sequence[AnnotatorScore]") -> None:
-    """Print for each model how well it judges, then what its labels rest on and cost."""
-    from flows.cli.console import console  # noqa: PLC0415 - as `_tell`
-
+    Args:
+        scores: All annotators'.
+        rest: Where columns can be seen for which the terminal is too narrow.
+    """
     others = [score for score in scores if not score.model]
     for model in dict.fromkeys(score.model for score in scores if score.model):
         agents = [score for score in scores if score.model == model]
-        demo = " (demonstration: worthless as judgement)" if any(s.demo for s in agents) else ""
-        judged = [(_name(score), _judgement(score)) for score in (*others, *agents)]
-        console.print(_table(f"{model} against the truth{demo}", _JUDGEMENT, judged))
-        proven = [(_name(score), _evidence(score)) for score in agents]
-        console.print(_table(f"{model}: evidence and cost of a pair", _EVIDENCE, proven))
-    console.print(_NOTES, markup=False)
+        demo = " (demo: not meaningful)" if any(score.demo for score in agents) else ""
+        judged = [_agreement(score) for score in (*others, *agents)]
+        print_table(f"{model} against the known labels{demo}", _AGREEMENT, judged, rest=rest)
+        tested = [_evidence(score) for score in agents]
+        print_table(f"{model}: evidence for its labels, and cost", _EVIDENCE, tested, rest=rest)
+    say(_NOTES)
     for score in scores:
         if score.failed:
-            console.print(f"{score.name}: {score.failed:,} pairs out of reach", markup=False)
+            say(f"{score.name}: {score.failed:,} pairs failed, model or container out of reach")
 
 
-def _table(title: str, names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> "Table":
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("annotator", overflow="fold", min_width=9)
-    for place, name in enumerate(names):
-        width = max(len(figures[place]) for _, figures in rows)
-        table.add_column(name, justify="right", min_width=width)
-    for name, figures in rows:
-        table.add_row(name, *figures)
-    return table
-
-
-def _name(score: "AnnotatorScore") -> str:
+def _name(score: AnnotatorScore) -> str:
     return score.name.removesuffix(f" · {score.model}")
 
 
-def _judgement(score: "AnnotatorScore") -> list[str]:
-    found = score.agreement
+def _agreement(score: AnnotatorScore) -> list[str]:
+    figures = score.agreement
     return [
-        f"{found.decided:,} of {found.pairs:,}",
-        _figure(found.accuracy),
-        f"{_figure(found.accuracy_low)} to {_figure(found.accuracy_high)}",
-        *map(_figure, (found.precision, found.recall, found.kappa, found.alpha)),
+        _name(score),
+        f"{figures.decided:,} of {figures.pairs:,}",
+        _figure(figures.accuracy),
+        f"{_figure(figures.accuracy_low)} to {_figure(figures.accuracy_high)}",
+        *map(_figure, (figures.precision, figures.recall, figures.kappa, figures.alpha)),
     ]
 
 
-def _evidence(score: "AnnotatorScore") -> list[str]:
+def _evidence(score: AnnotatorScore) -> list[str]:
     return [
+        _name(score),
         *map(_figure, (score.executable, score.valid_oracles, score.mutation_score)),
         _figure(score.tokens, ",.0f"),
         _figure(score.usd, ".6f", "unknown"),

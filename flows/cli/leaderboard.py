@@ -1,116 +1,114 @@
-"""The commands that take benchmarks as folders: ``cosqa leaderboard`` and ``cosqa diff``."""
+"""What ``cosqa leaderboard`` and ``cosqa diff`` do: run the flow, print tables and paths."""
 
-import sys
-from pathlib import Path
-from typing import Annotated
+from flows.cli.console import say
+from flows.cli.evaluation_options import DiffOptions, LeaderboardOptions
+from flows.cli.tables import print_table
+from flows.diff import difference as diff_flow
+from flows.leaderboard import leaderboard as leaderboard_flow
+from flows.runtime.prefect_server import prefect_api
+from tasks.reports.diff import Difference, Flip, ScoreChanges, describe_evidence
+from tasks.reports.leaderboard import Leaderboard, MethodRow
 
-import typer
-
-from flows.cli.options import Encoders, Methods, Model, Output, Store
-from infra.settings import Settings, load_settings
-
-Benchmark = Annotated[
-    Path, typer.Option("--benchmark", help="An exported benchmark's folder, or a BEIR folder.")
-]
-Runs = Annotated[
-    list[Path] | None,
-    typer.Option("--run", help="TREC run that was made elsewhere; its stem names the method."),
-]
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metric",
-        help="NDCG@10, NDCG-exp@10, NDCG-condensed@10, MRR, MAP@100, MMRR, bpref, ...; repeat it.",
-    ),
-]
-Depth = Annotated[int | None, typer.Option(help="Length of the rankings (default 1000).")]
-AnnotateUnjudged = Annotated[
-    bool,
-    typer.Option(
-        "--annotate-unjudged",
-        help="Let the agents judge results among a method's first 10 that nobody judged.",
-    ),
-]
-AtMost = Annotated[
-    int | None,
-    typer.Option("--at-most", min=1, help="Judge so many of those, the highest ranked first."),
-]
+_FLIPS = 5
+_NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's correction)"
 
 
-def leaderboard(  # noqa: PLR0913 - one parameter an option: this is the command line itself
-    *,
-    benchmark: Benchmark,
-    method: Methods = None,
-    run: Runs = None,
-    metric: Metrics = None,
-    depth: Depth = None,
-    encoder: Encoders = None,
-    model: Model = None,
-    store: Store = None,
-    output: Output = None,
-    annotate_unjudged: AnnotateUnjudged = False,
-    at_most: AtMost = None,
-) -> None:
-    """Set methods side by side on a benchmark: intervals, significance, drawings.
-
-    A method is a name such as bm25 or minilm, several fused (bm25+minilm), or either re-ranked by
-    the language model (llm:bm25).
-    """
-    settings = load_settings(
-        {
-            "search": {"encoders": encoder or None},
-            "llm": {"model": model},
-            "store": {"folder": store},
-            "publish": {"folder": output},
-            "evaluation": {"methods": method or None, "metrics": metric or None, "depth": depth},
-        }
-    )
-    to_judge = (at_most or sys.maxsize) if annotate_unjudged else 0
-    _print_leaderboard(benchmark, run or [], settings, to_judge)
-
-
-def _print_leaderboard(
-    benchmark: Path, runs: list[Path], settings: Settings, to_judge: int
-) -> None:
-    # Prefect takes seconds to import, and --help must not wait for it.
-    from flows.cli.console import console, quieten_expected_errors  # noqa: PLC0415
-    from flows.cli.tables import print_leaderboard  # noqa: PLC0415
-    from flows.leaderboard import leaderboard as flow  # noqa: PLC0415
-    from flows.runtime.prefect_server import prefect_api  # noqa: PLC0415
-
-    quieten_expected_errors()
+def leaderboard(options: LeaderboardOptions) -> None:
+    """Run the leaderboard's flow; print its tables, what nobody judged, and the page's path."""
     with prefect_api():
-        written = flow(benchmark, runs, settings, unjudged_to_annotate=to_judge)
-    print_leaderboard(written.before, "")
+        written = leaderboard_flow(
+            options.benchmark,
+            options.runs,
+            options.settings,
+            unjudged_to_annotate=options.unjudged_to_annotate,
+        )
+    page = str(written.folder / "leaderboard.html")
+    print_leaderboard(written.before, page)
     if written.after:
-        print_leaderboard(written.after, ", unjudged results judged")
-    console.print(f"{len(written.unjudged):,} results among the first 10 were never judged")
-    console.print(f"leaderboard: {written.folder / 'leaderboard.html'}")
+        print_leaderboard(written.after, page, ", with unjudged results judged")
+    say(f"{len(written.unjudged):,} results among the first 10 were never judged")
+    say(f"leaderboard: {page}")
 
 
-def diff(
-    before: Annotated[Path, typer.Argument(help="The first version's folder.")],
-    after: Annotated[Path, typer.Argument(help="The second version's folder.")],
-    *,
-    method: Methods = None,
-    metric: Metrics = None,
-    store: Store = None,
-    output: Output = None,
-) -> None:
-    """Say what changed between two exports: queries, codes, pairs, turned labels, scores."""
-    settings = load_settings(
-        {
-            "store": {"folder": store},
-            "publish": {"folder": output},
-            "evaluation": {"methods": method or None, "metrics": metric or None},
-        }
+def print_leaderboard(board: Leaderboard, page: str, when: str = "") -> None:
+    """Print the methods' means, and the letters of the methods that each surpasses."""
+    demo = ", labels by the demo model" if board.demo else ""
+    print_table(
+        f"{board.benchmark}{demo}{when}: {board.scored:,} queries, {board.codes:,} codes",
+        ["   method", *board.metrics, "judged@10"],
+        [_cells(row, board.metrics) for row in board.rows],
+        rest=page,
+        note=_NOTE,
     )
-    from flows.cli.console import quieten_expected_errors  # noqa: PLC0415 - see `_print_leaderboard`
-    from flows.cli.tables import print_difference  # noqa: PLC0415
-    from flows.diff import difference  # noqa: PLC0415
-    from flows.runtime.prefect_server import prefect_api  # noqa: PLC0415
 
-    quieten_expected_errors()
+
+def _cells(row: MethodRow, metrics: tuple[str, ...]) -> list[str]:
+    cells = [row.cells[name] for name in metrics]
+    figures = [f"{cell.mean:.3f} {cell.surpasses.replace(' ', '')}".strip() for cell in cells]
+    return [f"{row.letter:<2} {row.method}", *figures, f"{row.judged:.3f}"]
+
+
+def diff(options: DiffOptions) -> None:
+    """Run the flow that compares two versions; print what changed and the page's path."""
     with prefect_api():
-        written = difference(before, after, settings)
-    print_difference(written)
+        written = diff_flow(options.before, options.after, options.settings)
+    page = str(written.folder / "difference.md")
+    print_difference(written.change)
+    print_score_changes(written.effect, page)
+    say(f"difference: {page}")
+
+
+def print_difference(change: Difference) -> None:
+    """Print how much of a benchmark changed, the first turned labels, and the recipe's changes."""
+    for what, added, removed in (
+        ("queries", change.queries_added, change.queries_removed),
+        ("codes", change.codes_added, change.codes_removed),
+        ("labelled pairs", change.pairs_added, change.pairs_removed),
+    ):
+        say(f"{what}: {len(added):,} added, {len(removed):,} removed")
+    before, after = change.relevant
+    say(
+        f"labels: {len(change.flips):,} turned, {change.kept:,} kept, "
+        f"{len(change.now_undecided):,} now undecided; {before:,} relevant before, {after:,} after"
+    )
+    for flip in change.flips[:_FLIPS]:
+        _print_flip(flip)
+    if len(change.flips) > _FLIPS:
+        say(f"  ... {len(change.flips) - _FLIPS:,} more turned")
+    parts = [_recipe_change(part, *values) for part, values in change.recipe.items()]
+    say(f"recipe: {', '.join(parts) or 'the same'}")
+
+
+def print_score_changes(changes: ScoreChanges, page: str) -> None:
+    """Print each method's means in both versions and how they changed."""
+    print_table(
+        "scores before and after",
+        ["method", "metric", "before", "after", "change", "p", "shared queries"],
+        [
+            [
+                row.method,
+                row.metric,
+                f"{row.before:.3f}",
+                f"{row.after:.3f}",
+                f"{row.shared:+.3f}",
+                f"{row.p_value:.3f}",
+                f"{row.queries:,}",
+            ]
+            for row in changes.methods
+        ],
+        rest=page,
+        note="change and p: over the queries that both versions score",
+    )
+
+
+def _recipe_change(part: str, old: object, new: object) -> str:
+    plain = isinstance(old, str | int | float) and isinstance(new, str | int | float)
+    return f"{part} ({old} → {new})" if plain else part
+
+
+def _print_flip(flip: Flip) -> None:
+    header = next((line for line in flip.code.splitlines() if "def " in line), flip.code_id)
+    say(f"  {flip.before:g} → {flip.after:g}  {flip.query}")
+    say(f"         code: {header.strip()}")
+    say(f"         before: {describe_evidence(flip.evidence_before)}")
+    say(f"         after: {describe_evidence(flip.evidence_after)}")

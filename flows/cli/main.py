@@ -1,136 +1,159 @@
-"""The command line: every flow as a command with the same options."""
+"""The command line: the table of all commands, and how errors end a run."""
 
-import inspect
 import logging
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import typer
 
-from flows.cli import sandbox as sandbox_cli
-from flows.cli.annotators import app as annotators
-from flows.cli.leaderboard import diff, leaderboard
-from flows.cli.options import settings_from
-from flows.cli.suites import suite
-from infra.errors import CosqaError
-from infra.settings import Settings, load_settings
-from infra.settings.reference import settings_reference
+from flows.cli.errors import hide_tracebacks, print_error
+from flows.cli.lazy import Command, Group, LazyGroup
+
+_TRACEBACK = "--traceback"
+_HELP = (
+    "Build, maintain and evaluate multi-choice code-search benchmarks.\n\n"
+    "Settings that have no option here are read from cosqa.toml and from the environment, such as "
+    "COSQA_LLM__API_KEY; `cosqa settings` prints them all."
+)
+
+
+class _Annotators(LazyGroup):
+    entries: ClassVar = {
+        "compare": Command(
+            "Score annotators against known labels: the agents, a baseline, and people.",
+            options="evaluation_options:compare_annotators",
+            action="annotators:compare",
+            details="Every model judges the pairs in every configuration of the agents. Pairs that "
+            "the store already has judged so are not judged again.",
+            examples=(
+                "cosqa annotators compare --truth CoSQA/cosqa-dev.json --limit 100",
+                "cosqa annotators compare --truth pairs.jsonl --configuration gated",
+            ),
+        )
+    }
+
+
+annotators = typer.Typer(cls=_Annotators, no_args_is_help=True, rich_markup_mode="rich")
+
+
+@annotators.callback()
+def _annotators() -> None:
+    """Measure how far labels can be trusted."""
+
+
+class _Cosqa(LazyGroup):
+    entries: ClassVar = {
+        "benchmark": Command(
+            "Run the whole pipeline: collect, annotate, publish, evaluate.",
+            options="options:pipeline",
+            action="pipeline:run",
+            details="What was done before is not done again: run it again after a crash, with new "
+            "queries, or with another model.",
+            examples=(
+                "cosqa benchmark --top-k 5",
+                "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --dry-run",
+            ),
+        ),
+        "collect": Command(
+            "Read queries and code, embed them, and find the candidates of each query.",
+            options="options:pipeline",
+            action="pipeline:run",
+            examples=(
+                "cosqa collect --source python-source --path src/",
+                "cosqa collect --source jsonl --path my-folder",
+            ),
+        ),
+        "annotate": Command(
+            "Let the agents judge every candidate that they have not judged yet.",
+            options="options:pipeline",
+            action="pipeline:run",
+            details="Run `cosqa collect` with the same --source and --top-k first.",
+            examples=(
+                "cosqa annotate --model openai/gpt-4o-mini --limit 10",
+                "cosqa annotate --replay",
+            ),
+        ),
+        "publish": Command(
+            "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
+            options="options:pipeline",
+            action="pipeline:run",
+            examples=("cosqa publish", "cosqa publish --output exports-2"),
+        ),
+        "evaluate": Command(
+            "Score retrieval methods on the exported benchmarks and write the report.",
+            options="options:pipeline",
+            action="pipeline:run",
+            examples=("cosqa evaluate --method bm25 --method minilm",),
+        ),
+        "leaderboard": Command(
+            "Compare retrieval methods on a benchmark, with confidence intervals, significance "
+            "tests and charts.",
+            options="evaluation_options:leaderboard",
+            action="leaderboard:leaderboard",
+            details="A method is a name such as bm25 or minilm, several fused (bm25+minilm), or "
+            "either re-ranked by the language model (llm:bm25).",
+            examples=(
+                "cosqa leaderboard --benchmark exports/cosqa --method bm25 --method bm25+minilm",
+                "cosqa leaderboard --benchmark exports/cosqa --run theirs.trec",
+            ),
+        ),
+        "diff": Command(
+            "Compare two versions of a benchmark: queries, code, labels, and methods' scores.",
+            options="evaluation_options:diff",
+            action="leaderboard:diff",
+            examples=("cosqa diff exports-1/cosqa-agents exports-2/cosqa-agents",),
+        ),
+        "annotators": Group("Measure how far labels can be trusted.", "main:annotators"),
+        "suite": Group(
+            "Score other people's evaluation suites from their own files.", "suites:suite"
+        ),
+        "sandbox": Group(
+            "Check and try out the sandbox that untrusted code runs in.", "sandbox:app"
+        ),
+        "list": Command(
+            "List the names that options take: sources, encoders, methods, metrics, ...",
+            options="show:names",
+            examples=("cosqa list methods",),
+        ),
+        "settings": Command(
+            "Print all settings in force as a commented cosqa.toml.",
+            options="show:settings",
+            examples=("cosqa settings > cosqa.toml",),
+        ),
+    }
+
 
 app = typer.Typer(
     name="cosqa",
-    help="Builds, maintains and evaluates multi-choice code-search benchmarks.\n\n"
-    "Each command does what is left to do and nothing twice: run it again after a crash, with new "
-    "queries, or with another model. Settings that have no option here are read from cosqa.toml "
-    "and from the environment (COSQA_LLM__API_KEY, COSQA_SANDBOX__MEMORY_MB, ...).",
+    cls=_Cosqa,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
 
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Only print how many pairs there are and what they may cost."),
-]
-Replay = Annotated[
-    bool,
-    typer.Option(
-        "--replay",
-        help="Only derive all labels of the store again from stored replies and runs, and compare.",
-    ),
-]
-Flow = Callable[[Settings], object]
 
-
-def _flow(name: str) -> Flow:
-    """Return a flow, imported on first use: ``--help`` must not wait for Prefect."""
-    from importlib import import_module  # noqa: PLC0415
-
-    flow: Flow = getattr(import_module(f"flows.{name}"), name)
-    return flow
-
-
-def _run(name: str, settings: Settings) -> None:
-    from flows.cli.console import print_outcome, quieten_expected_errors  # noqa: PLC0415 - see `_flow`
-    from flows.runtime.prefect_server import prefect_api  # noqa: PLC0415
-    from tasks.stages.report import pieces_of_work  # noqa: PLC0415
-
-    quieten_expected_errors()
-    before = pieces_of_work(settings.store)
-    with prefect_api():
-        outcome = _flow(name)(settings)
-    print_outcome(outcome, worked=pieces_of_work(settings.store) > before)
-
-
-def _command(name: str, **switches: object) -> Callable[..., None]:
-    """Return a command with the options of `settings_from` and switches that print instead."""
-
-    def command(
-        *,
-        dry_run: bool = False,
-        replay: bool = False,
-        **options: Any,  # noqa: ANN401 - see `settings_from`
-    ) -> None:
-        settings = settings_from(**options)
-        if dry_run:
-            from flows.cli.pipeline import print_estimate  # noqa: PLC0415 - see `_flow`
-
-            print_estimate(settings)
-        elif replay:
-            from flows.cli.pipeline import print_replay  # noqa: PLC0415 - see `_flow`
-
-            print_replay(settings)
-        else:
-            _run(name, settings)
-
-    parameters = [
-        *inspect.signature(settings_from).parameters.values(),
-        *(
-            inspect.Parameter(
-                switch, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind
-            )
-            for switch, kind in switches.items()
-        ),
-    ]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
-    return command
-
-
-for _name, _help in {
-    "benchmark": "The whole road: collect, annotate, publish, evaluate.",
-    "collect": "Read queries and functions, embed them, find the candidates of every query.",
-    "annotate": "Let the agents judge every candidate that they have not judged yet.",
-    "publish": "Export the labelled benchmarks: Parquet, BEIR, manifest, dataset card.",
-    "evaluate": "Score retrieval methods on the exported benchmarks and write the report.",
-}.items():
-    _more = {"replay": Replay} if _name == "annotate" else {}
-    app.command(_name, help=_help)(_command(_name, dry_run=DryRun, **_more))
-
-app.add_typer(annotators, name="annotators")
-app.add_typer(sandbox_cli.app)
-app.command("leaderboard")(leaderboard)
-app.command("diff")(diff)
-app.add_typer(suite, name="suite")
-
-
-@app.command("settings")
-def show_settings() -> None:
-    """Print all settings in force as a commented cosqa.toml."""
-    typer.echo(settings_reference(load_settings()))
+@app.callback(help=_HELP)
+def cosqa(
+    *,
+    traceback: Annotated[
+        bool, typer.Option(_TRACEBACK, help="Show where in the program an error came from.")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command's name."""
+    if not traceback:
+        hide_tracebacks()
 
 
 def main() -> None:
-    """Run the command line; an expected error is one message and exit status 1."""
+    """Run the command line; an error is one message and exit status 1."""
     logging.captureWarnings(capture=True)
     try:
         app()
-    except CosqaError as error:
-        from flows.cli.console import errors  # noqa: PLC0415 - see `_flow`
-
-        errors.print("error:", style="bold red", end=" ")
-        errors.print(str(error), markup=False)
+    except Exception as error:
+        if _TRACEBACK in sys.argv:
+            raise
+        print_error(error)
         sys.exit(1)
 
 

@@ -1,113 +1,229 @@
-"""The options that every command has, and what they mean for the settings."""
+"""The options of the pipeline's commands, and those that other commands share with them.
 
+The function `pipeline` has the options as its parameters and returns what they mean. Nothing heavy
+is imported here: ``--help`` reads this file.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from infra.settings import EMBEDDED_MODEL, Settings, load_settings
+from infra.errors import SettingsError
+from infra.settings import (
+    LanguageModelSettings,
+    PublishSettings,
+    SearchSettings,
+    Section,
+    Settings,
+    SourceSettings,
+    StoreSettings,
+    load_settings,
+)
+from tasks.encoders import encoders
+from tasks.retrievers import retrievers
+from tasks.sources import sources
 
-_INPUT, _SEARCH, _JUDGE, _OUTPUT = "What goes in", "Candidates", "Annotation", "What comes out"
+_INPUT, _SEARCH, _INSTEAD = "Input", "Candidates", "Instead of running"
+JUDGE, SCORING, _OUTPUT = "Annotation", "Scoring", "Output"
+
+
+def default(section: type[Section], field: str) -> str:
+    """Return the default of a setting, for the help of the option that sets it."""
+    value = section.model_fields[field].default
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
 
 Source = Annotated[
     str | None,
-    typer.Option(help="python-source (default), cosqa or jsonl.", rich_help_panel=_INPUT),
+    typer.Option(
+        metavar="NAME",
+        help=f"Where queries and code come from: one of {', '.join(sources)}.",
+        show_default=default(SourceSettings, "name"),
+        rich_help_panel=_INPUT,
+    ),
 ]
 SourcePath = Annotated[
     Path | None,
     typer.Option(
         "--path",
-        help="Folder or file that the source reads; python-source reads the running "
-        "interpreter's standard library without one.",
+        metavar="PATH",
+        help="Folder or file that the source reads.",
+        show_default="python-source: Python's standard library",
         rich_help_panel=_INPUT,
     ),
 ]
 Distribution = Annotated[
     str | None,
-    typer.Option(help="Installed distribution for python-source.", rich_help_panel=_INPUT),
+    typer.Option(
+        metavar="NAME",
+        help="Installed distribution that python-source reads, in place of --path.",
+        rich_help_panel=_INPUT,
+    ),
 ]
 Queries = Annotated[
     Path | None,
-    typer.Option(help="JSON Lines file of queries.", rich_help_panel=_INPUT),
+    typer.Option(
+        metavar="FILE",
+        help='Queries as JSON Lines: {"query": "..."} on each line.',
+        show_default="python-source: 40 of its own",
+        rich_help_panel=_INPUT,
+    ),
+]
+SourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source-option",
+        metavar="KEY=VALUE",
+        help="Another option of the source, such as filters=testable,parseable. Repeat it for "
+        "several; `cosqa settings` prints those of the chosen source.",
+        rich_help_panel=_INPUT,
+    ),
 ]
 Collection = Annotated[
     str | None,
-    typer.Option(help="Name in the store; the source's name by default.", rich_help_panel=_INPUT),
+    typer.Option(
+        metavar="NAME",
+        help="Name of the queries and code in the store and of what is exported.",
+        show_default="the source's name",
+        rich_help_panel=_INPUT,
+    ),
 ]
 Encoders = Annotated[
     list[str] | None,
     typer.Option(
         "--encoder",
-        help="minilm (default), codebert, unixcoder or codet5p; repeat it to average several.",
+        metavar="NAME",
+        help=f"Encoder that candidates are found by: one of {', '.join(encoders)}. Repeat it to "
+        "average the similarities of several.",
+        show_default=default(SearchSettings, "encoders"),
         rich_help_panel=_SEARCH,
     ),
 ]
 TopK = Annotated[
     int | None,
-    typer.Option(help="Candidates for each query (default 20).", rich_help_panel=_SEARCH),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Number of candidates for each query.",
+        show_default=default(SearchSettings, "top_k"),
+        rich_help_panel=_SEARCH,
+    ),
 ]
 Model = Annotated[
     str | None,
     typer.Option(
-        help=f"litellm's name of the judging model; by default {EMBEDDED_MODEL}, which needs no "
-        "key and whose labels are a demonstration. Its key: COSQA_LLM__API_KEY.",
-        rich_help_panel=_JUDGE,
+        metavar="NAME",
+        help="Language model that judges, by litellm's name (openai/gpt-4o-mini). Its key is read "
+        "from COSQA_LLM__API_KEY. The default needs no key and only shows how the pipeline works: "
+        "its labels are not meaningful.",
+        show_default=default(LanguageModelSettings, "model"),
+        rich_help_panel=JUDGE,
     ),
 ]
 Limit = Annotated[
     int | None,
-    typer.Option(help="Annotate the first N queries only.", rich_help_panel=_JUDGE),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Annotate the candidates of the first N queries only.",
+        show_default="all queries",
+        rich_help_panel=JUDGE,
+    ),
 ]
 Store = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of the artifact store (default cosqa-data).", rich_help_panel=_OUTPUT
+        metavar="FOLDER",
+        help="Folder of everything that is kept between runs.",
+        show_default=default(StoreSettings, "folder"),
+        rich_help_panel=_OUTPUT,
     ),
 ]
 Output = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of benchmarks and report (default cosqa-benchmarks).", rich_help_panel=_OUTPUT
+        metavar="FOLDER",
+        help="Folder of benchmarks, leaderboards and reports.",
+        show_default=default(PublishSettings, "folder"),
+        rich_help_panel=_OUTPUT,
     ),
 ]
 AllowDemo = Annotated[
     bool | None,
     typer.Option(
-        "--allow-demo", help="Export labels of the demo model too.", rich_help_panel=_OUTPUT
+        "--allow-demo",
+        help="Export labels by the embedded demo model too, marked as a demo.",
+        rich_help_panel=_OUTPUT,
     ),
 ]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
         "--method",
-        help="Retrieval method to score; repeat it. All lexical ones and the encoders by default.",
-        rich_help_panel=_OUTPUT,
+        metavar="NAME",
+        help=f"Retrieval method to score: {', '.join([*retrievers, *encoders])}, several fused "
+        "(bm25+minilm), or re-ranked by the language model (llm:bm25). Repeat it for several.",
+        show_default="all lexical methods and the chosen encoders",
+        rich_help_panel=SCORING,
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print how many pairs are left to judge and what that may cost.",
+        rich_help_panel=_INSTEAD,
+    ),
+]
+Replay = Annotated[
+    bool,
+    typer.Option(
+        "--replay",
+        help="Derive all labels of the store again from stored replies and test runs, and compare.",
+        rich_help_panel=_INSTEAD,
     ),
 ]
 
 
-def settings_from(  # noqa: PLR0913 - one parameter an option: this is the command line itself
+@dataclass(frozen=True)
+class PipelineOptions:
+    """What a command of the pipeline is to do."""
+
+    command: str
+    settings: Settings
+    dry_run: bool
+    replay: bool
+
+
+def pipeline(
+    ctx: typer.Context,
     *,
     source: Source = None,
     path: SourcePath = None,
     distribution: Distribution = None,
     queries: Queries = None,
+    source_option: SourceOption = None,
     collection: Collection = None,
     encoder: Encoders = None,
     top_k: TopK = None,
     model: Model = None,
     limit: Limit = None,
+    method: Methods = None,
     store: Store = None,
     output: Output = None,
     allow_demo: AllowDemo = None,
-    method: Methods = None,
-) -> Settings:
-    """Return the settings with what the command line gave on top.
+    dry_run: DryRun = False,
+    replay: Replay = False,
+) -> PipelineOptions:
+    """Return what one of benchmark, collect, annotate, publish, evaluate is to do.
 
     Raises:
         SettingsError: A value is out of bounds.
     """
-    return load_settings(
+    settings = load_settings(
         {
             "source": {
                 "name": source,
@@ -115,6 +231,7 @@ def settings_from(  # noqa: PLR0913 - one parameter an option: this is the comma
                 "distribution": distribution,
                 "queries": queries,
                 "collection": collection,
+                **_pairs(source_option or []),
             },
             "search": {"encoders": encoder or None, "top_k": top_k},
             "llm": {"model": model},
@@ -124,3 +241,11 @@ def settings_from(  # noqa: PLR0913 - one parameter an option: this is the comma
             "evaluation": {"methods": method or None},
         }
     )
+    return PipelineOptions(str(ctx.info_name), settings, dry_run, replay)
+
+
+def _pairs(options: Sequence[str]) -> dict[str, str]:
+    for option in options:
+        if "=" not in option:
+            raise SettingsError(f"--source-option {option} has no value: write {option}=VALUE")
+    return dict(option.split("=", 1) for option in options)

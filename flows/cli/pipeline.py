@@ -1,43 +1,106 @@
-"""What `--dry-run` and `--replay` print instead of running the pipeline."""
+"""What the commands of the pipeline do: run a flow, ``--dry-run``, ``--replay``."""
 
-from flows.cli.console import console
+from importlib import import_module
+
+from flows.cli.console import say
+from flows.cli.options import PipelineOptions
+from flows.cli.tables import print_table
+from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings
 from infra.store import open_database
+from tasks.reports.run import BenchmarkScores, MethodMeans
 from tasks.stages.annotate.forecast import estimate
 from tasks.stages.replay import Replay, replay
+from tasks.stages.report import WrittenReport, pieces_of_work
+
+_WRITE_REPORTS = ("benchmark", "evaluate")
+
+
+def run(options: PipelineOptions) -> None:
+    """Run the flow that has the command's name and print what came of it."""
+    if options.dry_run:
+        print_estimate(options.settings)
+    elif options.replay:
+        print_replay(options.settings)
+    else:
+        run_flow(options.command, options.settings)
+
+
+def run_flow(name: str, settings: Settings) -> None:
+    """Run a flow; its module is imported here, since one flow needs Ray and another does not."""
+    flow = getattr(import_module(f"flows.{name}"), name)
+    before = pieces_of_work(settings.store)
+    with prefect_api():
+        result = flow(settings)
+    if pieces_of_work(settings.store) == before:
+        say("Nothing was left to do: everything is up to date.")
+    if name in _WRITE_REPORTS:
+        print_report(result)
+
+
+def print_report(report: WrittenReport) -> None:
+    """Print the scores on each benchmark; the paths come last."""
+    for benchmark in report.data.benchmarks:
+        print_scores(benchmark, str(report.file))
+    for name, folder in report.data.links.items():
+        say(f"benchmark {name}: {folder}")
+    say(f"report: {report.file}")
+
+
+def print_scores(benchmark: BenchmarkScores, report: str) -> None:
+    """Print a benchmark's mean scores, a row for each method."""
+    demo = " (labels by the demo model)" if benchmark.demo else ""
+    metrics = benchmark.metrics
+    print_table(
+        f"{benchmark.name}{demo}: {benchmark.queries:,} queries, {benchmark.codes:,} codes, "
+        f"rankings of {benchmark.depth:,}",
+        ["method", *metrics],
+        [
+            [
+                row.method,
+                *(f"{row.scores[name]:.4f}" if name in row.scores else "-" for name in metrics),
+            ]
+            for row in benchmark.methods
+        ],
+        rest=report,
+    )
+
+
+def _mean(row: MethodMeans, metric: str) -> str:
+    return f"{row.scores[metric]:.4f}" if metric in row.scores else "-"
 
 
 def print_estimate(settings: Settings) -> None:
     """Print how many pairs there are, how many are left, and what they may cost."""
-    found = estimate(settings)
-    cost = "unknown" if found.cost_usd is None else f"${found.cost_usd:,.2f}"
-    console.print(
-        f"{found.queries:,} queries, top {settings.search.top_k}: {found.pairs:,} pairs, "
-        f"{found.finished:,} judged already, {found.pending:,} left to judge by "
-        f"{settings.llm.model}.\nExpected cost: {cost} ({found.basis})."
+    forecast = estimate(settings)
+    cost = "unknown" if forecast.cost_usd is None else f"${forecast.cost_usd:,.2f}"
+    say(
+        f"{forecast.queries:,} queries, top {settings.search.top_k}: {forecast.pairs:,} pairs, "
+        f"{forecast.finished:,} judged already, {forecast.pending:,} left to judge by "
+        f"{settings.llm.model}.\nExpected cost: {cost} ({forecast.basis})."
     )
 
 
 def print_replay(settings: Settings) -> None:
-    """Derive all labels of the store again and print what names them."""
+    """Derive all labels of the store again and print how each recipe's came out."""
     recipes = 0
-    for found in replay(open_database(settings.store), settings):
+    for result in replay(open_database(settings.store), settings):
         recipes += 1
-        console.print(f"{found.model}, recipe {found.recipe_id}: {_what_became_of(found)}")
+        say(f"{result.model}, recipe {result.recipe_id}: {_summary(result)}")
     if not recipes:
-        console.print("There are no labels of agents in this store.")
+        say("There are no labels of agents in this store.")
 
 
-def _what_became_of(found: Replay) -> str:
-    if found.made_by:
+def _summary(result: Replay) -> str:
+    if result.made_by:
         return (
-            f"left alone, since {found.made_by} made its labels: replay them with the version that "
-            "has it, or annotate again"
+            f"skipped: made by algorithm {result.made_by}; replay them with the version that has "
+            "it, or annotate again"
         )
     left_out = ""
-    if found.without_text:
-        left_out = f"; {found.without_text:,} more left out, their texts are not in the store"
+    if result.without_text:
+        left_out = f"; {result.without_text:,} left out, their texts are not in the store"
     return (
-        f"{found.pairs:,} labels derived again from stored replies and runs, all as they are "
-        f"stored (digest {found.digest}){left_out}"
+        f"{result.pairs:,} labels derived again from stored replies and runs, all equal to the "
+        f"stored ones (digest {result.digest}){left_out}"
     )

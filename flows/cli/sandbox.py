@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from flows.cli.console import console
 from infra.settings import SandboxSettings, load_settings
+from tasks.stages import sandbox as stage
 
 app = typer.Typer(
     name="sandbox",
@@ -56,15 +58,12 @@ def check() -> None:
 
 
 async def _check(settings: SandboxSettings) -> bool:
-    from flows.cli.console import console  # noqa: PLC0415 - `--help` must not wait for it
-    from tasks.stages.sandbox import description, findings  # noqa: PLC0415
-
-    console.print(await description(settings), markup=False)
+    console.print(await stage.description(settings), markup=False)
     console.print(_limits(settings))
     table = Table("behaviour", "", "what happened instead", title_justify="left")
     wrong = total = 0
     with console.status("trying behaviours"):
-        async for finding in findings(settings):
+        async for finding in stage.findings(settings):
             total += 1
             wrong += not finding.ok
             table.add_row(
@@ -91,11 +90,8 @@ def run(
     clock: Clock = None,
 ) -> None:
     """Run a program in a box and print what happened; the exit status is 0 where it passed."""
-    from flows.cli.console import console  # noqa: PLC0415
-    from tasks.stages.sandbox import result_of  # noqa: PLC0415
-
     result = asyncio.run(
-        result_of(
+        stage.result_of(
             load_settings().sandbox,
             program.read_text(),
             code.read_text() if code else "",
@@ -112,8 +108,5 @@ def run(
 @app.command()
 def clean(*, everything: Everything = False) -> None:
     """Remove containers and volumes that processes which have ended left behind."""
-    from flows.cli.console import console  # noqa: PLC0415
-    from tasks.stages.sandbox import clean as cleaned  # noqa: PLC0415
-
-    removed = asyncio.run(cleaned(load_settings().sandbox, everything=everything))
+    removed = asyncio.run(stage.clean(load_settings().sandbox, everything=everything))
     console.print(f"removed {removed} containers and volumes")

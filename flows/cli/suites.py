@@ -1,120 +1,128 @@
-"""``cosqa suite``: figures of other people's evaluation suites, from their own files."""
+"""``cosqa suite``: figures of other people's evaluation suites, from their own files.
 
-from collections.abc import Mapping, Sequence
+A command for each registered suite is made from its options, so that a suite is one file in
+`tasks.suites`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from typer.core import TyperGroup
 
-console = Console(highlight=False, soft_wrap=True)
-suite = typer.Typer(
-    help="Score other people's evaluation suites from their own files.",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-)
+from flows.cli.console import say
+from flows.cli.tables import print_table
+from infra.errors import SettingsError
+from tasks.benchmarks import annotation_sheets
+from tasks.suites import Figures, Suite, SuiteOptions, suites
 
-Annotations = Annotated[Path, typer.Option(help="The challenge's annotationStore.csv.")]
-Predictions = Annotated[Path, typer.Option(help="A method's predictions as CSV.")]
-Queries = Annotated[
-    Path | None, typer.Option(help="The challenge's queries.csv, to check the other files with.")
-]
-Questions = Annotated[
-    Path | None, typer.Option(help="The questions as JSON, to check the sheet with.")
-]
-Highest = Annotated[int, typer.Option(min=1, help="The best grade; the worst is 0.")]
+if TYPE_CHECKING:
+    from typer._click import Command, Context
+
+# Names before suites were plug-ins; to be removed after the next release.
+_OLD_NAMES = {"challenge": "codesearchnet", "score-sheet": "neural-code-search"}
 
 
-@suite.command()
-def challenge(
-    *, annotations: Annotations, predictions: Predictions, queries: Queries = None
-) -> None:
-    """Score predictions for the CodeSearchNet challenge: NDCG within and over all, by language."""
-    from tasks.suites import codesearchnet  # noqa: PLC0415 - --help must not wait for numpy
+class _SuiteGroup(TyperGroup):
+    """The commands: one for each registered suite beside those of this file."""
 
-    asked = codesearchnet.read_queries(queries) if queries else None
-    scores = codesearchnet.score(
-        codesearchnet.read_predictions(predictions, asked),
-        codesearchnet.read_relevances(annotations, asked),
-    )
-    rows = [
-        (
-            language,
-            f"{of.within:.3f}",
-            f"{of.everything:.3f}",
-            str(of.queries),
-            f"{of.coverage:.1%}",
-            f"{of.relevant_coverage:.1%}",
+    def list_commands(self, ctx: "Context") -> list[str]:
+        return sorted({*super().list_commands(ctx), *suites.names()})
+
+    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
+        if cmd_name in _OLD_NAMES:
+            name = _OLD_NAMES[cmd_name]
+            say(f"warning: `cosqa suite {cmd_name}` is now `cosqa suite {name}`", progress=True)
+            return _command(name)
+        return (
+            _command(cmd_name) if cmd_name in suites.names() else super().get_command(ctx, cmd_name)
         )
-        for language, of in scores.languages.items()
+
+
+suite = typer.Typer(cls=_SuiteGroup, no_args_is_help=True, rich_markup_mode="rich")
+
+
+@suite.callback()
+def _suites() -> None:
+    """Score other people's evaluation suites from their own files."""
+
+
+def _command(name: str) -> "Command":
+    """Return the command of a suite: its options are the fields of the suite's model."""
+    kind = suites.get(name)
+    app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+    app.command(name, help=(kind.__doc__ or "").partition("\n")[0])(_function(kind))
+    command = typer.main.get_command(app)
+    command.name = name
+    return command
+
+
+def _function(kind: type[Suite]) -> Callable[..., None]:
+    """Return a function with a parameter for each option, as Typer reads commands."""
+
+    def run(**values: object) -> None:
+        given = {key: value for key, value in values.items() if value is not None}
+        _print_figures(kind().figures(_validated(kind.Options, given)))
+
+    parameters = [
+        _parameter(key, field, positional=key in kind.Options.arguments)
+        for key, field in kind.Options.model_fields.items()
     ]
-    rows.append(("mean", f"{scores.within:.3f}", f"{scores.everything:.3f}", "", "", ""))
-    found = ("annotated results found", "relevant ones")
-    _print(("language", "NDCG within", "NDCG all", "queries", *found), rows)
-    if scores.missing:
-        console.print(f"without predictions, counted as 0: {', '.join(scores.missing)}")
-    if scores.unannotated:
-        console.print(f"without annotations, left out: {', '.join(scores.unannotated)}")
-    if scores.repeated:
-        console.print(f"repeated within a query, counted each time: {scores.repeated:,} results")
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
-@suite.command("score-sheet")
-def score_sheet(
-    sheet: Annotated[Path, typer.Argument(help="The score sheet as CSV.")],
-    *,
-    questions: Questions = None,
-) -> None:
-    """Score the Neural Code Search sheet: Answered@1, 5, 10 and MRR of each method."""
-    from tasks.suites import neural_code_search  # noqa: PLC0415 - see `challenge`
+def _parameter(key: str, field: FieldInfo, *, positional: bool) -> inspect.Parameter:
+    declare = typer.Argument if positional else typer.Option
+    return inspect.Parameter(
+        key,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if field.is_required() else field.get_default(),
+        annotation=Annotated[field.annotation, declare(help=field.description)],
+    )
 
-    asked = neural_code_search.read_questions(questions) if questions else None
-    scores = neural_code_search.score_sheet(neural_code_search.read_score_sheet(sheet, asked))
-    rows = [
-        (method, *(str(number) for number in of.answered.values()), f"{of.reciprocal_rank:.3f}")
-        for method, of in scores.items()
-    ]
-    _print(("method", "Answered@1", "Answered@5", "Answered@10", "MRR"), rows)
+
+def _validated(model: type[SuiteOptions], values: Mapping[str, object]) -> SuiteOptions:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        problems = [f"{problem['loc'][0]}: {problem['msg']}" for problem in error.errors()]
+        raise SettingsError("; ".join(problems)) from None
 
 
 @suite.command()
 def agreement(
     sheets: Annotated[list[Path], typer.Argument(help="Sheets that people filled in, as CSV.")],
     *,
-    highest: Highest = 1,
+    highest: Annotated[int, typer.Option(min=1, help="The best grade; the worst is 0.")] = 1,
 ) -> None:
-    """Say how far annotators agree: Krippendorff's alpha, and Cohen's kappa of every two."""
-    from tasks.benchmarks import annotation_sheets  # noqa: PLC0415 - see `challenge`
-
-    found = annotation_sheets.agreement(annotation_sheets.read_sheets(sheets, highest))
-    console.print(
-        f"{len(found.annotators)} annotators, {found.pairs:,} pairs graded by two or more"
-    )
-    _figures({"alpha, nominal": found.nominal, "alpha, ordinal": found.ordinal})
+    """Print how far annotators agree: Krippendorff's alpha, and Cohen's kappa of every two."""
+    result = annotation_sheets.agreement(annotation_sheets.read_sheets(sheets, highest))
+    say(f"{len(result.annotators)} annotators, {result.pairs:,} pairs graded by two or more")
+    say(f"alpha, nominal: {_figure(result.nominal)}")
+    say(f"alpha, ordinal: {_figure(result.ordinal)}")
     rows = [
-        (f"{two.first}, {two.second}", f"{two.pairs:,}", f"{two.equal:.1%}", _said(two.kappa))
-        for two in found.each_two
+        (f"{two.first}, {two.second}", f"{two.pairs:,}", f"{two.equal:.1%}", _figure(two.kappa))
+        for two in result.each_two
     ]
     _print(("annotators", "pairs", "equal", "kappa, squared weights"), rows)
 
 
-def _figures(figures: Mapping[str, float]) -> None:
-    for name, value in figures.items():
-        console.print(f"{name}: {_said(value)}")
-
-
-def _said(value: float) -> str:
+def _figure(value: float) -> str:
     return f"{value:.3f}" if not isnan(value) else "undefined: all grades are equal"
 
 
+def _print_figures(figures: Figures) -> None:
+    _print(figures.columns, figures.rows)
+    for note in figures.notes:
+        say(note)
+
+
 def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for number, name in enumerate(header):
-        table.add_column(name, justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console.print(table)
+    print_table("", header, rows, rest="a wider terminal, or a file: `cosqa suite ... > file`")

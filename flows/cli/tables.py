@@ -1,86 +1,94 @@
-"""What a person sees of leaderboards and differences on the terminal."""
+"""Tables on the terminal that never break a figure: what does not fit is left out and said."""
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table
+import textwrap
+from collections.abc import Sequence
 
-from flows.cli.console import console
-from tasks.reports.diff import Flip, rests_on
-from tasks.reports.leaderboard import Leaderboard
-from tasks.stages.diff import WrittenDifference
+from rich.cells import cell_len, set_cell_size
 
-_FLIPS = 5
+from flows.cli.console import say, terminal_width
+from tasks.reports._text import visible
 
-
-def print_leaderboard(board: Leaderboard, said: str) -> None:
-    """Print the table: means, and the letters of the methods that each surpasses."""
-    demo = ", labels by the demo model" if board.demo else ""
-    title = f"{board.benchmark}{demo}{said}: {board.scored:,} queries, {board.codes:,} codes"
-    table = Table(
-        title=escape(title),
-        title_justify="left",
-        caption="letters: surpassed, p < 0.05 after Holm; the page has the intervals",
-        caption_justify="left",
-        box=box.SIMPLE,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-    table.add_column("")
-    table.add_column("method", overflow="fold")
-    for name in (*board.metrics, "judged@10"):
-        table.add_column(name.replace("@", " @"), justify="right", overflow="fold")
-    for row in board.standings:
-        cells = [row.cells[name] for name in board.metrics]
-        words = [f"{cell.mean:.3f} {cell.surpasses}".strip() for cell in cells]
-        table.add_row(row.letter, escape(row.method), *words, f"{row.judged:.3f}")
-    console.print(table)
+_GAP = "  "
+_LABEL_SHARE = 3  # names may take a third of the width before columns are left out
+_ELLIPSIS = "…"
+_LONGEST_CELL = 400
 
 
-def print_difference(written: WrittenDifference) -> None:
-    """Print how much changed and how the methods fare; the page holds the rest."""
-    change = written.change
-    for what, added, removed in (
-        ("queries", change.queries_added, change.queries_removed),
-        ("codes", change.codes_added, change.codes_removed),
-        ("labelled pairs", change.pairs_added, change.pairs_removed),
-    ):
-        console.print(f"{what}: {len(added):,} added, {len(removed):,} removed")
-    turned, (first, then) = len(change.flips), change.relevant
-    undecided = len(change.now_undecided)
-    console.print(
-        f"labels: {turned:,} turned, {change.kept:,} kept, {undecided:,} now undecided; "
-        f"{first:,} relevant before, {then:,} after"
-    )
-    for flip in change.flips[:_FLIPS]:
-        _print_flip(flip)
-    if turned > _FLIPS:
-        console.print(f"  ... {turned - _FLIPS:,} more turned")
-    parts = [_changed(part, old, new) for part, (old, new) in change.recipe.items()]
-    console.print(f"recipe: {', '.join(parts) or 'the same'}", markup=False)
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("method", overflow="fold")
-    for name in ("metric", "before", "after", "shared queries", "on these", "p"):
-        table.add_column(name, justify="left" if name == "metric" else "right")
-    for each in written.effect.methods:
-        figures = (
-            f"{each.before:.3f}", f"{each.after:.3f}", f"{each.queries:,}", f"{each.shared:+.3f}"
-        )  # fmt: skip
-        table.add_row(escape(each.method), each.metric, *figures, f"{each.p_value:.3f}")
-    console.print(table)
-    console.print(f"difference: {written.folder / 'difference.md'}")
+def print_table(
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    rest: str,
+    note: str = "",
+    width: int = 0,
+) -> None:
+    """Print a table whose first column names its rows and whose others are figures.
+
+    Where it is wider than the terminal, the names are shortened in their middle, and then columns
+    are left out from the right: the first ones matter most.
+
+    Args:
+        title: What the table shows; none is printed where it is empty.
+        header: The columns' names.
+        rows: As many cells each as ``header`` has.
+        rest: Where all columns can be seen: a file, or an option that writes one.
+        note: A line beneath the table.
+        width: The width to keep to, that of the terminal when not given.
+    """
+    width = width or terminal_width()
+    header, *rows = [[_on_one_line(cell) for cell in row] for row in (header, *rows)]
+    shown, label = _fit(header, rows, width)
+    if title:
+        say("\n".join(textwrap.wrap(title, width)), style="bold")
+    lines = _lines([row[:shown] for row in (header, *rows)], label)
+    say(lines[0], style="underline")
+    for line in lines[1:]:
+        say(line)
+    if shown < len(header):
+        left_out = ", ".join(header[shown:])
+        note = f"{note}\nnot shown, for lack of width: {left_out}; all of it: {rest}".strip()
+    for line in note.splitlines():
+        say("\n".join(textwrap.wrap(line, width, break_on_hyphens=False)))
+    say("")
 
 
-def _changed(part: str, old: object, new: object) -> str:
-    known = isinstance(old, str | int | float) and isinstance(new, str | int | float)
-    return f"{part} ({old} → {new})" if known else part
+def _fit(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[int, int]:
+    """Return how many columns fit into ``width``, and the width of the first one."""
+    widths = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
+    label = min(widths[0], width // _LABEL_SHARE)
+    shown, used = 1, label
+    while shown < len(widths) and used + len(_GAP) + widths[shown] <= width:
+        used += len(_GAP) + widths[shown]
+        shown += 1
+    return shown, min(widths[0], label + max(0, width - used))
 
 
-def _print_flip(flip: Flip) -> None:
-    header = next((line for line in flip.code.splitlines() if "def " in line), flip.code_id)
-    console.print(f"  {flip.before:g} → {flip.after:g}  {flip.query}", markup=False)
-    for name, said in (
-        ("code", header.strip()),
-        ("before", rests_on(flip.evidence_before)),
-        ("after", rests_on(flip.evidence_after)),
-    ):
-        console.print(f"         {name}: {said}", markup=False)
+def _lines(rows: Sequence[Sequence[str]], label: int) -> list[str]:
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [
+        _GAP.join(
+            [
+                set_cell_size(_shortened(row[0], label), label),
+                *(
+                    " " * (width - cell_len(cell)) + cell
+                    for cell, width in zip(row[1:], widths[1:], strict=True)
+                ),
+            ]
+        )
+        for row in rows
+    ]
+
+
+def _shortened(name: str, width: int) -> str:
+    """Return a name with its middle left out where it is wider than ``width``."""
+    if cell_len(name) <= width:
+        return name
+    tail = (width - 1) // 2
+    first = set_cell_size(name, width - 1 - tail)
+    last = set_cell_size(name[::-1], tail)[::-1]
+    return f"{first}{_ELLIPSIS}{last}"
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(visible(text, _LONGEST_CELL).split())

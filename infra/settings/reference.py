@@ -4,21 +4,30 @@ import json
 import textwrap
 from pathlib import Path
 
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefinedType
 
 from infra.settings import Section, Settings
 
 _WIDTH = 96
 
 
-def settings_reference(settings: Settings) -> str:
+def settings_reference(settings: Settings, source_options: type[BaseModel] | None = None) -> str:
     """Return the settings in force as TOML, each with its description.
 
     Secrets are left out: they belong in the environment, not in a file.
+
+    Args:
+        settings: The settings.
+        source_options: Model of the chosen source's options; those that are not given are
+            commented out.
     """
-    sections = ((name, getattr(settings, name)) for name in Settings.model_fields)
-    return "\n".join(_section(name, section) for name, section in sections)
+    text = [_section(name, getattr(settings, name)) for name in Settings.model_fields]
+    if source_options is not None:
+        place = list(Settings.model_fields).index("source")
+        text[place] += _options(source_options, settings.source.options)
+    return "\n".join(text)
 
 
 def _section(name: str, section: Section) -> str:
@@ -28,15 +37,26 @@ def _section(name: str, section: Section) -> str:
     return "\n".join([f"[{name}]  # {about}", *lines, ""])
 
 
+def _options(model: type[BaseModel], given: dict[str, object]) -> str:
+    lines = []
+    for key, field in model.model_fields.items():
+        if key in given:
+            lines.append(_field(key, field, given[key]))
+        else:
+            about, _, setting = _field(key, field, field.get_default()).rpartition("\n")
+            lines.append(f"{about}\n# {setting.removeprefix('# ')}")
+    return "\n".join([*lines, ""])
+
+
 def _field(key: str, field: FieldInfo, value: object) -> str:
-    told = textwrap.wrap(
+    about = textwrap.wrap(
         field.description or "", _WIDTH, initial_indent="# ", subsequent_indent="# "
     )
-    return "\n".join([*told, f"{key} = {_toml(value)}" if _settable(value) else f"# {key} ="])
+    return "\n".join([*about, f"{key} = {_toml(value)}" if _settable(value) else f"# {key} ="])
 
 
 def _settable(value: object) -> bool:
-    return value is not None and not isinstance(value, SecretStr)
+    return value is not None and not isinstance(value, SecretStr | PydanticUndefinedType)
 
 
 def _toml(value: object) -> str:

@@ -1,10 +1,13 @@
 """The sections of the settings: a class per subsystem, bounds and a description on each field."""
 
+import json
 import os
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from infra.records import Grade
 
@@ -15,9 +18,35 @@ EMBEDDED_MODEL = "embedded/smollm2-135m-instruct"
 
 
 class Section(BaseModel):
-    """Base of all sections: frozen, unknown keys refused."""
+    """Base of all sections: frozen, unknown keys refused.
+
+    Attributes:
+        former_names: Key of the last release → its name in this one; taken with a warning.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    former_names: ClassVar[Mapping[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_former_names(cls, values: object) -> object:
+        """Rename keys of the last release; where old and new are given, the old one is refused."""
+        if not isinstance(values, Mapping):
+            return values
+        renamed = dict(values)
+        for former, name in cls.former_names.items():
+            if former in renamed and name not in renamed:
+                warnings.warn(
+                    f"the setting {former!r} is called {name!r} now; the next release will refuse "
+                    "the old name",
+                    FutureWarning,
+                    stacklevel=2,
+                )
+                value = renamed.pop(former)
+                # Of a variable with a former name it is not known that it holds a list.
+                is_list = isinstance(value, str) and value.startswith("[")
+                renamed[name] = json.loads(value) if is_list else value
+        return renamed
 
 
 class StoreSettings(Section):
@@ -25,7 +54,7 @@ class StoreSettings(Section):
 
     folder: Path = Field(Path("cosqa-data"), description="Folder of the store; made when missing.")
     lock_timeout_s: float = Field(
-        30.0, ge=0, description="How long to wait while another process holds the database."
+        30.0, ge=0, description="Seconds to wait while another process holds the database."
     )
 
     @property
@@ -50,29 +79,27 @@ class StoreSettings(Section):
 
 
 class SourceSettings(Section):
-    """What goes in."""
+    """Input: a source and its own options, such as path."""
 
-    name: str = Field("python-source", description="Source: python-source, cosqa or jsonl.")
-    path: Path | None = Field(None, description="Folder or file that the source reads.")
-    distribution: str | None = Field(
-        None, description="Installed distribution that python-source reads instead of a folder."
-    )
-    queries: Path | None = Field(
-        None, description="JSON Lines file of queries; python-source has 40 of its own."
-    )
+    # The options of the chosen source are further keys of this section; the source checks them.
+    model_config = ConfigDict(extra="allow")
+
+    name: str = Field("python-source", description="Name of a registered source.")
     collection: str | None = Field(
-        None, pattern=r"^[A-Za-z0-9._-]+$", description="Name of the collection in the store."
+        None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        max_length=100,
+        description="Name of the collection in the store.",
     )
-    documentation_queries: int = Field(
-        500,
-        ge=0,
-        description="Documentation paragraphs taken as queries; 0 makes no such benchmark.",
-    )
-    seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The keys that are given beside those of every source."""
+        return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
 
 
 class SearchSettings(Section):
-    """How candidates are found."""
+    """The search for candidates."""
 
     encoders: tuple[str, ...] = Field(
         ("minilm",), min_length=1, description="Encoders whose cosines are averaged."
@@ -81,17 +108,21 @@ class SearchSettings(Section):
 
 
 class EncoderSettings(Section):
-    """How embedding uses the machine."""
+    """The embedding of texts."""
 
     actors: int = Field(
-        0, ge=0, description="Ray actors; 0 takes one for each GPU, or one for each core up to 8."
+        0,
+        ge=0,
+        description="Most Ray actors; 0 takes one for each GPU, or one for each core up to 8.",
     )
-    batch_size: int = Field(32, ge=1, description="Texts for one forward pass.")
+    batch_size: int = Field(
+        0, ge=0, description="Texts for one forward pass; 0 takes 8 on a CPU and 64 on a GPU."
+    )
     shard_size: int = Field(512, ge=1, description="Texts for one Parquet file of vectors.")
 
 
 class LanguageModelSettings(Section):
-    """Who judges."""
+    """The language model."""
 
     model: str = Field(
         EMBEDDED_MODEL,
@@ -101,33 +132,37 @@ class LanguageModelSettings(Section):
     api_key: SecretStr | None = Field(None, description="The provider's key.")
     temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature.")
     max_tokens: int = Field(2048, ge=16, description="Longest reply, in tokens.")
-    timeout_s: float = Field(120.0, gt=0, description="For one request.")
-    max_retries: int = Field(5, ge=0, description="After 408, 409, 429, 5xx and lost connections.")
-    max_backoff_s: float = Field(60.0, gt=0, description="Longest wait between two tries.")
+    timeout_s: float = Field(120.0, gt=0, description="Time-out of one request, in seconds.")
+    max_retries: int = Field(
+        5, ge=0, description="Retries after 408, 409, 429, 5xx and lost connections."
+    )
+    max_backoff_s: float = Field(60.0, gt=0, description="Longest wait before a retry, in seconds.")
     requests_per_minute: int = Field(
-        0, ge=0, description="Of all workers with this key together; 0 means no limit."
+        0, ge=0, description="Requests a minute of all workers with this key; 0 means no limit."
     )
     tokens_per_minute: int = Field(
-        0, ge=0, description="Asked and answered, of all workers together; 0 means no limit."
+        0,
+        ge=0,
+        description="Tokens a minute, sent and received, of all workers; 0 means no limit.",
     )
     budget_tokens: int | None = Field(
-        None, ge=1, description="May be spent on this model by this store, in all runs together."
+        None, ge=1, description="Most tokens for this model and this store, over all runs."
     )
     budget_usd: float | None = Field(
-        None, gt=0, description="The same in US dollars; needs a model whose price is known."
+        None, gt=0, description="The same in US dollars; needs a model with a known price."
     )
     max_code_characters: int = Field(
-        12_000, ge=200, description="Code longer than this is cut where it stands in a prompt."
+        12_000, ge=200, description="Longer code is cut to this length in prompts."
     )
     max_field_characters: int | None = Field(
         None,
         ge=16,
-        description="Longest text in a structured reply, for servers that decode by grammar.",
+        description="Longest text in a structured reply, for servers with constrained decoding.",
     )
 
     @property
     def is_demo(self) -> bool:
-        """Whether labels by this model are demonstrations only."""
+        """Whether this model only shows how the pipeline works, and labels at chance."""
         return self.model.startswith("embedded/")
 
 
@@ -135,96 +170,116 @@ Configuration = Literal["single", "arbiter", "writer", "executor", "simulated", 
 
 
 class AnnotationSettings(Section):
-    """How pairs are worked through."""
+    """The annotation of pairs by agents."""
 
     configuration: Configuration = Field(
         "gated",
-        description="Who judges: single (one model reads), arbiter (a screener before it), then "
-        "each with more: writer, executor, simulated (executor), paper (all five agents), gated "
-        "(test programs must prove themselves first).",
+        description="Agents: single (one model reads the pair), arbiter (with a screener before "
+        "it), writer, executor, simulated (as executor, but a model predicts the run), paper (all "
+        "five agents), gated (paper, and test programs must pass checks).",
     )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
-    max_try_time: int = Field(3, ge=0, le=20, description="Rounds of the fixer (Algorithm 1).")
-    shard_size: int = Field(50, ge=1, description="Pairs for one Prefect task run on Ray.")
-    concurrency: int = Field(4, ge=1, le=256, description="Pairs at once inside a shard.")
+    demo_pairs: int = Field(
+        12,
+        ge=1,
+        description="Pairs that the embedded model judges in a run: it labels at chance, and a few "
+        "show how a pair is judged.",
+    )
+    max_try_time: int = Field(
+        3, ge=0, le=20, description="Most repairs by the fixer for a pair (Algorithm 1)."
+    )
+    shard_size: int = Field(50, ge=1, description="Pairs in one Prefect task run on Ray.")
+    concurrency: int = Field(4, ge=1, le=256, description="Pairs judged at once in a shard.")
     canaries: int = Field(
-        12, ge=0, description="Pairs with known answers mixed into a run, a tenth of it at most."
+        12, ge=0, description="Pairs with known labels added to a run, a tenth of it at most."
     )
     canary_limit: float = Field(
-        0.4, ge=0, le=1, description="Share of them that may be judged wrongly before a run stops."
+        0.4,
+        ge=0,
+        le=1,
+        description="Share of these that may be labelled wrongly before a run stops.",
     )
     stop_after_failures: int = Field(
-        10, ge=1, description="Failed pairs in a row after which a shard gives up."
+        10, ge=1, description="Failed pairs in a row after which a shard stops."
     )
 
 
 class GateSettings(Section):
-    """What a test program must show before its result is evidence."""
+    """Checks that a test program must pass before its result counts."""
 
-    mutants: int = Field(8, ge=2, le=100, description="Broken versions of the code, at most.")
-    mutant_timeout_s: float = Field(2.0, gt=0, description="For a run against one of them.")
-    least_killed: int = Field(2, ge=1, description="How many of them must fail an assertion.")
-    least_score: float = Field(0.5, ge=0, le=1, description="Their share of those that ran.")
-
-
-_LIBRARIES = (  # what wheels that need more than themselves need most
-    "libasound2", "libcairo2", "libexpat1", "libgeos-c1v5", "libgl1", "libglib2.0-0", "libgomp1",
-    "libmagic1", "libodbc2", "libportaudio2", "libpq5", "libsm6", "libsndfile1", "libusb-1.0-0",
-    "libx11-6", "libxcb1", "libxext6", "libxrender1",
-)  # fmt: skip
+    mutants: int = Field(8, ge=2, le=100, description="Most mutants of the code under test.")
+    mutant_timeout_s: float = Field(2.0, gt=0, description="Time-out of one mutant, in seconds.")
+    least_killed: int = Field(2, ge=1, description="Minimum number of killed mutants.")
+    least_score: float = Field(0.5, ge=0, le=1, description="Minimum mutation score.")
 
 
 class SandboxSettings(Section):
-    """The box: limits that each program runs under."""
+    """The sandbox and the limits of each program in it."""
 
-    image: str = Field("cosqa-sandbox:3", description="Image that boxes are made from.")
+    image: str = Field("cosqa-sandbox:3", description="Image of the containers.")
     backend: str = Field("docker", description="Registered sandbox backend.")
-    slots: int = Field(max(2, 2 * _CORES), ge=1, description="Boxes at once.")
+    slots: int = Field(max(2, 2 * _CORES), ge=1, description="Most boxes at once.")
     ready: int = Field(_CORES, ge=0, description="Boxes started ahead of need.")
-    memory_mb: int = Field(512, ge=64, description="Memory and swap together.")
-    processes: int = Field(64, ge=4, description="Processes and threads.")
+    memory_mb: int = Field(512, ge=64, description="Memory and swap of a box together.")
+    processes: int = Field(64, ge=4, description="Processes and threads in a box.")
     cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
-    timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program.")
-    output_kb: int = Field(64, ge=1, description="Kept of stdout and of stderr, each.")
-    tmp_mb: int = Field(64, ge=1, description="Size of the writable tmpfs.")
+    timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program, in seconds.")
+    output_kb: int = Field(64, ge=1, description="Kilobytes kept of stdout and of stderr, each.")
+    tmp_mb: int = Field(64, ge=1, description="Size of the writable file system in memory.")
     runtime: str | None = Field(None, description="Other container runtime, such as runsc.")
-    install_timeout_s: float = Field(180.0, gt=0, description="For one pip install.")
-    index_hosts: tuple[str, ...] = Field(
-        (), description="Hosts that the index sends pip to for files, beside the index itself."
+    install_timeout_s: float = Field(
+        180.0, gt=0, description="Time-out of one installation, in seconds."
     )
-    allow_install: bool = Field(True, description="Let the fixer install wheels from the index.")
-    apt_packages: tuple[str, ...] = Field(
-        _LIBRARIES, description="Debian packages that may be installed in boxes, as apt:NAME."
+    index_hosts: tuple[str, ...] = Field(
+        (), description="Further hosts that the package index serves its files from."
+    )
+    allow_install: bool = Field(
+        True, description="Let the fixer install wheels from the package index."
+    )
+    apt_packages: tuple[str, ...] | None = Field(
+        None,
+        description="Debian packages that may be installed in boxes; none given allows the "
+        "libraries that wheels need most.",
     )
     apt_mirror: str = Field(
-        "http://deb.debian.org/debian", description="Where Debian packages come from."
+        "http://deb.debian.org/debian", description="Archive of the Debian packages."
     )
 
 
 class RaySettings(Section):
-    """Where work fans out to."""
+    """The Ray cluster."""
 
-    address: str | None = Field(None, description="A cluster's address; none starts one here.")
-    cpus: int | None = Field(None, ge=1, description="Cores to offer; as found when not given.")
-    gpus: int | None = Field(None, ge=0, description="GPUs to offer; as found when not given.")
-    object_store_mb: int = Field(512, ge=80, description="Memory of the local object store.")
-
-
-class PublishSettings(Section):
-    """What comes out."""
-
-    folder: Path = Field(Path("cosqa-benchmarks"), description="Folder of the exported benchmarks.")
-    allow_demo: bool = Field(False, description="Export labels of the demo model as a dataset.")
-    include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
-    grades: tuple[Grade, ...] = Field(
-        ("screened", "valid_oracle", "void_oracle", "ungated"),
-        min_length=1,
-        description="Export only labels of the agents that rest on this.",
+    address: str | None = Field(
+        None, description="Address of a cluster; none starts one on this machine, closed to others."
+    )
+    cpus: int | None = Field(
+        None, ge=1, description="Cores of a local cluster; all when not given."
+    )
+    gpus: int | None = Field(None, ge=0, description="GPUs of a local cluster; all when not given.")
+    object_store_mb: int = Field(
+        512, ge=80, description="Memory of a local cluster's object store."
     )
 
 
+class PublishSettings(Section):
+    """Output."""
+
+    folder: Path = Field(Path("cosqa-benchmarks"), description="Folder of the exported benchmarks.")
+    allow_demo: bool = Field(False, description="Export labels of the embedded demo model.")
+    include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
+    support: tuple[Grade, ...] = Field(
+        ("screened", "valid_oracle", "void_oracle", "ungated"),
+        min_length=1,
+        description="Export only labels of the agents with this support: reading alone (screened), "
+        "a test program that passed the checks (valid_oracle) or failed them (void_oracle), or "
+        "agents without checks (ungated).",
+    )
+
+    former_names: ClassVar[Mapping[str, str]] = {"grades": "support"}
+
+
 class EvaluationSettings(Section):
-    """How retrieval methods are scored."""
+    """The evaluation of retrieval methods."""
 
     methods: tuple[str, ...] = Field(
         (), description="Retrieval methods; none given takes all lexical ones and the encoders."

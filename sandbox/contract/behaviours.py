@@ -198,6 +198,7 @@ _WALLS = (
     _refused("nobody becomes root", "import os\nos.setuid(0)"),
     _refused("the clock cannot be changed", "import time\ntime.clock_settime(0, 0)"),
     _refused("raw sockets are refused", "import socket\nsocket.socket(2, socket.SOCK_RAW, 1)"),
+    _refused("sockets to the hypervisor are refused", "import socket\nsocket.socket(40, 1)"),
     _refused(
         "temporary files are limited in size",
         "with open('/tmp/f', 'wb') as f:\n    while True:\n        f.write(bytes(2**20))",

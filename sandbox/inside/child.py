@@ -1,22 +1,21 @@
-"""The trusted side of a child: prepares a job, and guards the one way to report.
+"""The trusted side of a child process: prepares a job and guards the report.
 
 Program and guard share an interpreter. What keeps the program from speaking for the guard:
 
 - The secret that a report must carry is known to the guard's own thread alone. No frame of the
   program leads there, and the interpreter's calls that would (tracing, all threads' frames, all
   objects) are refused by an audit hook, which cannot be taken off.
-- "Passed" is nothing that anybody says: the guard holds the frame in which the program is played
+- "Passed" is nothing that anybody says: the guard holds the frame in which the program is run
   and reads from it the line that was reached.
 
-What this does not cover: a program that edits the interpreter's memory through ``ctypes`` can lie
-about itself. It cannot leave the box, touch another box or speak for the runner; and since it would
-pass on every mutant of the code under test, it proves nothing to whoever asks for mutants.
+This is a hurdle, not a wall: "Verdicts about code that attacks the harness" in `sandbox` says what
+it does not cover. Nothing here lets a program leave the box, touch another box or speak for the
+runner.
 """
 
 from __future__ import annotations
 
 import _thread
-import ctypes
 import gc
 import itertools
 import os
@@ -31,12 +30,12 @@ from sandbox.inside.clock import set_clock
 from sandbox.inside.play import (
     PROGRAM,
     Importer,
-    action,
+    audit_hook,
     loader,
     play,
-    watchman,
+    program_runner,
 )
-from sandbox.inside.seccomp import narrow
+from sandbox.inside.seccomp import call_prctl, restrict_system_calls
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -46,44 +45,54 @@ if TYPE_CHECKING:
     Counts = tuple[Callable[[], int], Callable[[], int], Callable[[], int]]
 
 REPORT = 3
-FAILED = b"!"  # stands before the words of a program that did not pass
+FAILED = b"!"  # stands before the error of a program that did not pass
 PACKAGES = ("/packages", "/opt/packages")  # a box's own, then the image's
 _SET_DUMPABLE = 4
 _SPARE_MEMORY = 16 * 2**20
 
 
-def seal() -> None:
+def hide_process() -> None:
     """Hide this process's memory and files from all others, its own children included."""
-    ctypes.CDLL(None).prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+    call_prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def prepare(job: Job) -> Callable[[], None]:
-    """Return the call that plays the program of an instrumented job; it never returns.
+    """Return the call that runs the program of an instrumented job; it never returns.
 
     To be called in a fresh process whose file descriptor 3 is the report's pipe, and its result
     from a frame that holds nothing.
     """
-    seal()
+    hide_process()
     random.seed(job["hash_seed"])
     sys.path.extend(PACKAGES)
     sys.argv = [PROGRAM]
     entered: list[str] = []
     asserts, calls = itertools.count(), itertools.count()
-    act = _action(job, entered, asserts.__next__, calls.__next__)
+    run_program = _program_runner(job, entered, asserts.__next__, calls.__next__)
     set_clock(job["clock"])
     soft, hard = job["memory"], job["memory"] + _SPARE_MEMORY
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
-    relax = partial(resource.setrlimit, resource.RLIMIT_DATA, (hard, hard))
-    told: list[bytes] = []
+    raise_memory_limit = partial(resource.setrlimit, resource.RLIMIT_DATA, (hard, hard))
+    error_report: list[bytes] = []
     ended, never = _thread.allocate_lock(), _thread.allocate_lock()
     ended.acquire()
     never.acquire()
     counts = (entered.__len__, asserts.__next__, calls.__next__)
-    begin = partial(_begin, job.pop("secret").encode(), counts, told, ended.acquire)
-    return partial(play, act, relax, [begin], told, ended.release, never.acquire)
+    start_guard = partial(
+        _start_guard, job.pop("secret").encode(), counts, error_report, ended.acquire
+    )
+    return partial(
+        play,
+        run_program,
+        raise_memory_limit,
+        [start_guard],
+        error_report,
+        ended.release,
+        never.acquire,
+    )
 
 
-def _action(
+def _program_runner(
     job: Job,
     entered: list[str],
     count_assert: Callable[[], int],
@@ -94,7 +103,7 @@ def _action(
     seed = job["hash_seed"] if "numpy" in target + program else None
     sys.meta_path.insert(0, Importer(target, loader(job["code"], {called: count_call})))
     names = {asserted: count_assert, noticed: entered.append}
-    return action(program, loader(job["program"], names), entered, seed)
+    return program_runner(program, loader(job["program"], names), entered, seed)
 
 
 def _last_lines(code: CodeType) -> tuple[frozenset[int], frozenset[int]]:
@@ -103,25 +112,29 @@ def _last_lines(code: CodeType) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset(lines[-4:-2]), frozenset(lines[-2:])
 
 
-def _begin(
-    secret: bytes, counts: Counts, told: list[bytes], wait: Callable[[], bool], frame: FrameType
+def _start_guard(
+    secret: bytes,
+    counts: Counts,
+    error_report: list[bytes],
+    wait: Callable[[], bool],
+    frame: FrameType,
 ) -> None:
     """Start the guard over a frame of ``play``, and close the ways that lead to it."""
     lines = _last_lines(play.__code__)
     tools = (os.write, os._exit, gc.disable, type, bytes, REPORT, FAILED)
-    arguments = (secret, counts, told, wait, frame, (*lines, *tools))
-    identity = _thread.start_new_thread(_watch, arguments)
-    narrow()
+    arguments = (secret, counts, error_report, wait, frame, (*lines, *tools))
+    identity = _thread.start_new_thread(_guard, arguments)
+    restrict_system_calls()
     gc.freeze()
     for name in [name for name in sys.modules if name.partition(".")[0] == "sandbox"]:
         del sys.modules[name]
-    sys.addaudithook(watchman(identity, _thread.get_ident))
+    sys.addaudithook(audit_hook(identity, _thread.get_ident))
 
 
-def _watch(
+def _guard(
     secret: bytes,
     counts: Counts,
-    told: list[bytes],
+    error_report: list[bytes],
     wait: Callable[[], bool],
     frame: FrameType,
     tools: tuple[Any, ...],
@@ -138,7 +151,7 @@ def _watch(
     tests, asserts, calls = counts
     data = secret + b"%d %d %d\n" % (tests(), asserts(), calls())
     if frame.f_lineno in failed:
-        words = told[0]
+        words = error_report[0]
         if kind(words) is not text:
             leave(1)
         data += mark + words

@@ -1,4 +1,4 @@
-"""Sets the clock that a program reads; from there it goes on at its own pace.
+"""The clock that a program reads: set to a start, from where it goes on.
 
 The C part of the library time-machine makes ``time`` and ``datetime`` ask somebody else for the
 time of day. Its Python part takes longer to import than a job may take, so a stand-in is asked. An
@@ -18,7 +18,7 @@ _NANOSECONDS = 1_000_000_000
 
 
 class Traveller:
-    """What the library asks for the time of day, in nanoseconds since the epoch.
+    """The time of day for the library, in nanoseconds since the epoch.
 
     Args:
         start: Seconds since the epoch at which the clock begins.

@@ -1,4 +1,4 @@
-"""Compiles a job's texts, instrumented so that what they do can be counted.
+"""Instrumentation of a job's code, which counts tests, asserts and calls.
 
 This is done in the runner's forks, which have the tools; the process that runs a job may be a new
 interpreter, for which importing them would take longer than the job.

@@ -1,4 +1,4 @@
-"""The program's side of a child: plays the program and tells how it failed.
+"""The run of a program in a child process, and the description of its failure.
 
 A program can reach all that is here by walking the interpreter's frames, so nothing here can
 report: ``play`` ends at one of two places, and the guard of ``child.py`` sees at which.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Space = dict[str, Any]
     Compiled = CodeType | tuple[str, tuple[object, ...]]
-    Act = Callable[[], object]
+    Call = Callable[[], object]
 
 PROGRAM = "program.py"
 TARGET = "target.py"
@@ -30,6 +30,8 @@ _COROUTINE = 0x80  # CO_COROUTINE, without importing inspect
 _MESSAGE_CHARACTERS = 2000
 _TRACEBACK_BYTES = 16_384
 _SEPARATOR = "\0"
+# What is reported of a failure, in this order, and the most characters of each.
+FIELDS = {"outcome": 20, "error_type": 500, "message": 10_000, "missing_module": 500}
 _NO_LIBRARY = ": cannot open shared object file"  # what the loader says after the file's name
 _FORBIDDEN = frozenset(
     {
@@ -47,39 +49,40 @@ _FORBIDDEN = frozenset(
 
 
 def play(
-    act: Act,
-    relax: Act,
-    begin: list[Callable[[FrameType], None]],
-    told: list[bytes],
-    end: Act,
-    wait: Act,
+    run_program: Call,
+    raise_memory_limit: Call,
+    start_guard: list[Callable[[FrameType], None]],
+    error_report: list[bytes],
+    signal_end: Call,
+    block: Call,
 ) -> None:
-    """Play a program; each outcome has its own two lines at the end, where the guard looks.
+    """Run a program; each outcome has its own two lines at the end, where the guard looks.
 
     Args:
-        act: Runs the program and its tests.
-        relax: Gives some memory for telling what happened.
-        begin: Holds what starts the guard over this call's frame; emptied, since it knows much.
-        told: Takes what the program raised.
-        end: Wakes the guard.
-        wait: Blocks for ever.
+        run_program: Runs the program and its tests.
+        raise_memory_limit: Leaves some memory for the description of an error.
+        start_guard: Holds what starts the guard over this call's frame; emptied, since it holds
+            the secret.
+        error_report: Takes the description of what the program raised.
+        signal_end: Wakes the guard.
+        block: Blocks for ever.
     """
-    catch, tell = BaseException, describe
-    begin.pop()(sys._getframe())  # noqa: SLF001 - frames are what this is about
+    catch, report = BaseException, describe
+    start_guard.pop()(sys._getframe())  # noqa: SLF001 - frames are what this is about
     try:
-        act()
+        run_program()
     except catch as error:
-        relax()
-        told.append(tell(error))
-        end()
-        wait()
+        raise_memory_limit()
+        error_report.append(report(error))
+        signal_end()
+        block()
     else:
-        end()
-        wait()
+        signal_end()
+        block()
 
 
 class Source:
-    """Tells whoever shows a module's lines, such as ``inspect``, what they are.
+    """The lines of a module for ``inspect`` and its like.
 
     Args:
         text: The module's text, which is in no file.
@@ -108,13 +111,13 @@ class Importer(Source):
     def find_spec(
         self, name: str, _path: object = None, _target: object = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Claim the one name."""
+        """Return the specification of ``target``."""
         if name != "target":
             return None
         return importlib.machinery.ModuleSpec(name, self, origin=TARGET)  # type: ignore[arg-type]
 
     def create_module(self, _spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """Leave the making to the import system."""
+        """Return None: the import system makes the module."""
         return None
 
     def exec_module(self, module: ModuleType) -> None:
@@ -141,9 +144,9 @@ def loader(code: Compiled, names: Space) -> Callable[[Space], None]:
     return load
 
 
-def action(
+def program_runner(
     text: str, load: Callable[[Space], None], entered: list[str], numpy_seed: int | None
-) -> Act:
+) -> Call:
     """Return what runs a program as ``__main__``, and then its tests that nobody called.
 
     Args:
@@ -153,7 +156,7 @@ def action(
         numpy_seed: Seed of NumPy's random numbers, where NumPy is imported.
     """
 
-    def act() -> None:
+    def run_program() -> None:
         if numpy_seed is not None:
             _seed_numpy(numpy_seed)
         module = sys.modules["__main__"] = ModuleType("__main__")
@@ -161,11 +164,11 @@ def action(
         vars(module)["__loader__"] = Source(text)
         space = vars(module)
         load(space)
-        for function in _waiting_tests(space, entered):
-            _finish(function())
+        for function in _uncalled_tests(space, entered):
+            _await_result(function())
         _run_test_cases(space)
 
-    return act
+    return run_program
 
 
 def _seed_numpy(seed: int) -> None:
@@ -176,7 +179,7 @@ def _seed_numpy(seed: int) -> None:
         pass
 
 
-def _waiting_tests(space: Space, entered: list[str]) -> Iterator[Act]:
+def _uncalled_tests(space: Space, entered: list[str]) -> Iterator[Call]:
     """Yield the program's own ``test…`` functions without parameters that nobody called."""
     for name, value in list(space.items()):
         if not (name.startswith("test") and isinstance(value, FunctionType)):
@@ -188,7 +191,7 @@ def _waiting_tests(space: Space, entered: list[str]) -> Iterator[Act]:
             yield value
 
 
-def _finish(value: object) -> None:
+def _await_result(value: object) -> None:
     """Run what an ``async def`` test returned."""
     code = getattr(value, "cr_code", None)
     if code is not None and code.co_flags & _COROUTINE:
@@ -214,15 +217,20 @@ def describe(error: BaseException) -> bytes:
         outcome = "memory"
     elif isinstance(error, ModuleNotFoundError):
         outcome, missing = "import_error", str(error.name or "").partition(".")[0]
-    elif isinstance(error, ImportError) and _NO_LIBRARY in _words(error):
-        outcome, missing = "import_error", _words(error).partition(_NO_LIBRARY)[0].split()[-1]
+    elif isinstance(error, ImportError) and _NO_LIBRARY in _text_of(error):
+        outcome, missing = "import_error", _text_of(error).partition(_NO_LIBRARY)[0].split()[-1]
     elif isinstance(error, AssertionError) and _places(error)[-1:] != [(TARGET, 0)]:
         outcome = "assertion_failed"
     _print_traceback(error)
     fields = [outcome, type(error).__name__, _message(error), missing]
-    return _SEPARATOR.join(field.replace(_SEPARATOR, "") for field in fields).encode(
-        errors="backslashreplace"
-    )
+    limits = FIELDS.values()
+    return _SEPARATOR.join(map(_field, fields, limits)).encode()
+
+
+def _field(text: str, longest: int) -> str:
+    """Return text that can be encoded, without separators, and no longer than that."""
+    whole = text[:longest].replace(_SEPARATOR, "").encode(errors="backslashreplace")
+    return whole.decode()[:longest]
 
 
 def _places(error: BaseException) -> list[tuple[str, int]]:
@@ -236,7 +244,7 @@ def _places(error: BaseException) -> list[tuple[str, int]]:
     return places
 
 
-def _words(error: BaseException) -> str:
+def _text_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # noqa: BLE001 - __str__ is the program's own
@@ -244,13 +252,13 @@ def _words(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    """Return an exception's words, and the program's line that they are about.
+    """Return an exception's message, and the program's line that they are about.
 
     The line is known once the traceback has been shown.
     """
     import linecache  # noqa: PLC0415 - as in `_print_traceback`
 
-    text = _words(error)
+    text = _text_of(error)
     if isinstance(error, SystemExit):
         text = f"the program called exit({text}) before its end"
     text = (text or type(error).__name__)[:_MESSAGE_CHARACTERS]
@@ -268,13 +276,13 @@ def _print_traceback(error: BaseException) -> None:
     import traceback  # noqa: PLC0415 - takes longer than a job may take, which few jobs need
 
     try:
-        lines = traceback.format_exception(type(error), error, _own(error), limit=-20)
+        lines = traceback.format_exception(type(error), error, _own_traceback(error), limit=-20)
         os.write(2, "".join(lines).encode(errors="backslashreplace")[-_TRACEBACK_BYTES:])
     except Exception:  # noqa: BLE001 - all parts of a traceback may be the program's own
         os.write(2, b"(the traceback cannot be shown)\n")
 
 
-def _own(error: BaseException) -> TracebackType | None:
+def _own_traceback(error: BaseException) -> TracebackType | None:
     """Return the traceback from where the program's or the target's frames begin."""
     step = error.__traceback__
     while step is not None and step.tb_frame.f_code.co_filename not in (PROGRAM, TARGET):
@@ -282,8 +290,8 @@ def _own(error: BaseException) -> TracebackType | None:
     return step
 
 
-def watchman(guard: int, identify: Callable[[], int]) -> Callable[[str, object], None]:
-    """Return an audit hook that keeps programs from the guard's frame.
+def audit_hook(guard: int, identify: Callable[[], int]) -> Callable[[str, object], None]:
+    """Return a hook that keeps programs from the guard's frame.
 
     In the guard's thread, where a program's callbacks can be made to run, it refuses everything.
     """

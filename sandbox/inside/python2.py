@@ -1,4 +1,4 @@
-"""Recognises what Python 2 has left in a program or in the code under test.
+"""Signs of Python 2 in a program or in the code under test.
 
 More than a tenth of the functions that people publish are Python 2's. A model that is told so
 mends them at once; a model that is told "NameError" tries to define ``xrange``.

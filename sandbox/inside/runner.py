@@ -1,4 +1,4 @@
-"""The first process in a box: takes jobs from the host and runs each in a fresh process.
+"""The first process in a box, which runs each job of the host in a fresh process.
 
 The host speaks in frames over the attached stdin and stdout: four bytes of length, big-endian, then
 JSON. A job holds ``code``, ``program``, ``hash_seed``, ``clock`` and the limits; the answer is a
@@ -25,8 +25,9 @@ import traceback  # noqa: F401 - for the forks, which need it where a program fa
 from collections.abc import Callable
 from types import CodeType
 
-from sandbox.inside.child import FAILED, REPORT, prepare, seal
+from sandbox.inside.child import FAILED, REPORT, hide_process, prepare
 from sandbox.inside.counting import instrumented
+from sandbox.inside.play import FIELDS
 from sandbox.inside.streams import Stream
 
 _CHUNK = 65_536
@@ -46,6 +47,7 @@ _OOM_COUNTERS = (
     "/sys/fs/cgroup/memory.events",
     "/sys/fs/cgroup/memory/memory.oom_control",
 )
+_COUNTS = ("tests_run", "asserts_executed", "target_calls")
 _FAILURES = ("assertion_failed", "raised", "import_error", "memory")
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
@@ -63,7 +65,7 @@ class Run:
     def __init__(self, job: Job) -> None:
         self._limits = job
         self._secret = os.urandom(16).hex()
-        self._out, self._err, self._said = self._streams = (
+        self._out, self._err, self._report = self._streams = (
             Stream(job["keep"]), Stream(job["keep"]), Stream(2 * _REPORT_BYTES),
         )  # fmt: skip
         self._begun = time.monotonic()
@@ -79,9 +81,9 @@ class Run:
         self._child = os.fork()
         if self._child:
             for stream in self._streams:
-                os.close(stream.theirs)
+                os.close(stream.write_end)
             return None
-        _enter([stream.theirs for stream in self._streams])
+        _enter([stream.write_end for stream in self._streams])
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         job = instrumented(job)
         if job["hash_seed"] != own_seed:
@@ -90,7 +92,7 @@ class Run:
         return job
 
     def report(self) -> Report:
-        """Let the program run, end everything it started, and say what happened."""
+        """Let the program run, end everything it started, and return the report."""
         cut = self._watch(self._begun + self._limits["timeout"])
         self._end()
         return {
@@ -123,7 +125,7 @@ class Run:
 
     def _is_too_much(self) -> bool:
         printed = self._out.size + self._err.size
-        return printed > self._limits["cut"] or self._said.size > _REPORT_BYTES
+        return printed > self._limits["cut"] or self._report.size > _REPORT_BYTES
 
     def _end(self) -> None:
         """Kill all that runs beside this process, and wait until it is gone."""
@@ -145,36 +147,48 @@ class Run:
             return {"outcome": "memory", "message": "the kernel stopped a process for memory"}
         code = os.waitstatus_to_exitcode(self._status)
         if code < 0:
-            return {"outcome": "killed", "message": f"ended by {signal.Signals(-code).name}"}
-        report = read_report(self._said.content(), self._secret.encode()) if code == 0 else None
+            return {"outcome": "killed", "message": f"ended by {signal_name(-code)}"}
+        report = read_report(self._report.content(), self._secret.encode()) if code == 0 else None
         if report is not None:
             return report
-        told = "with a forged report" if self._said.size else "without a report"
-        return {"outcome": "killed", "message": f"exit code {code} {told}"}
+        ending = "with a forged report" if self._report.size else "without a report"
+        return {"outcome": "killed", "message": f"exit code {code} {ending}"}
 
 
-def read_report(said: bytes, secret: bytes) -> Report | None:
+def read_report(data: bytes, secret: bytes) -> Report | None:
     """Return what the guard of ``child.py`` reported; None where it was not the guard alone."""
-    before, found, rest = said.partition(secret)
+    before, found, rest = data.partition(secret)
     counts, line, words = rest.partition(b"\n")
     if before or not found or not line or secret in rest:
         return None
-    report: Report = dict(
-        zip(
-            ("tests_run", "asserts_executed", "target_calls"),
-            map(int, counts.split()),
-            strict=True,
-        )
-    )
+    report = _read_counts(counts)
+    if report is None:
+        return None
     if not words:
         return {"outcome": "passed", **report}
     fields = words.removeprefix(FAILED).decode(errors="backslashreplace").split("\0")
-    if not words.startswith(FAILED) or len(fields) != 4 or fields[0] not in _FAILURES:
+    if not words.startswith(FAILED) or len(fields) != len(FIELDS) or fields[0] not in _FAILURES:
         return None
-    return {
-        **dict(zip(("outcome", "error_type", "message", "missing_module"), fields, strict=True)),
-        **report,
-    }
+    if any(len(field) > longest for field, longest in zip(fields, FIELDS.values(), strict=True)):
+        return None
+    return {**dict(zip(FIELDS, fields, strict=True)), **report}
+
+
+def _read_counts(text: bytes) -> Report | None:
+    """Return the counts of a report; None where they are not three numbers of 31 bits."""
+    words = text.split()
+    if len(words) != len(_COUNTS) or not all(word.isdigit() and len(word) < 11 for word in words):
+        return None
+    counts = dict(zip(_COUNTS, map(int, words), strict=True))
+    return counts if max(counts.values()) < 2**31 else None
+
+
+def signal_name(number: int) -> str:
+    """Return a signal's name, or its number: Python has no name for most real-time signals."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _enter(files: list[int]) -> None:
@@ -259,7 +273,7 @@ def serve(codes: Codes) -> Callable[[], None]:
     The kernel withholds from the first process all signals that it does not handle, so this one
     handles none, Python's own handler for SIGINT taken off.
     """
-    seal()
+    hide_process()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     own_seed = int(os.environ["PYTHONHASHSEED"])
     gc.freeze()

@@ -1,4 +1,4 @@
-"""What comes down a child's pipes: counted in full, kept at both ends up to a limit."""
+"""The output of a child: counted in full, its beginning and end kept."""
 
 import os
 
@@ -6,14 +6,14 @@ _CHUNK = 65_536
 
 
 class Stream:
-    """One pipe; of what comes, the beginning and the end are kept: the end tells what failed.
+    """One pipe, of whose content the beginning and the end are kept.
 
     Args:
         keep: Bytes that are kept, half from either end.
     """
 
     def __init__(self, keep: int) -> None:
-        self.file, self.theirs = os.pipe()
+        self.file, self.write_end = os.pipe()
         self.size = 0
         self._half = max(1, keep // 2)
         self._head = bytearray()
@@ -21,19 +21,19 @@ class Stream:
         os.set_blocking(self.file, False)
 
     def read(self) -> bool:
-        """Take what is there; False at the end of the pipe."""
+        """Read what is there; return False at the end of the pipe."""
         try:
             data = os.read(self.file, _CHUNK)
         except BlockingIOError:
             return True
         self.size += len(data)
-        room = self._half - len(self._head)
-        self._head += data[:room]
-        self._tail = (self._tail + data[room:])[-self._half :]
+        space = self._half - len(self._head)
+        self._head += data[:space]
+        self._tail = (self._tail + data[space:])[-self._half :]
         return bool(data)
 
     def drain(self) -> None:
-        """Take the rest of a pipe whose writers are dead, and close it."""
+        """Read the rest of a pipe whose writers are dead, and close it."""
         while self.read():
             pass
         os.close(self.file)

@@ -1,1 +1,1 @@
-"""What a program lacks: which distribution provides a module, and how pip and apt install it."""
+"""Packages that programs need: which one provides a module, and how pip and apt install it."""

@@ -1,4 +1,4 @@
-"""What apt is told when Debian packages are installed for a box; nothing runs here.
+"""The apt command that installs Debian packages in a container.
 
 Packages are fetched, their signatures checked, and unpacked into the box's volume: nobody is root,
 no script of a package runs, and the image stays as it is. The loader finds their libraries by the

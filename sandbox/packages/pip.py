@@ -1,4 +1,4 @@
-"""What pip is told when requirements are installed for a box; nothing runs here.
+"""The pip command that installs requirements in a container.
 
 Wheels only, so that no code of a distribution runs while it is installed; requirements are names
 with versions, never options, addresses or paths.
@@ -38,7 +38,7 @@ _MESSAGE_CHARACTERS = 1000
 
 
 class Plan(NamedTuple):
-    """What a container does that installs something, and whom it may ask.
+    """The command, environment and hosts of a container that installs something.
 
     Attributes:
         command: What it runs.

@@ -1,4 +1,4 @@
-"""From what an import lacks to what provides it: a distribution, or a package of Debian."""
+"""The distribution or Debian package that provides a missing module or shared library."""
 
 import sys
 
@@ -83,7 +83,7 @@ _DISTRIBUTIONS = {
     "zmq": "pyzmq",
 }
 
-_DEBIAN_PACKAGES = {
+_PACKAGE_OF_LIBRARY = {
     "libGL.so.1": "libgl1",
     "libSM.so.6": "libsm6",
     "libX11.so.6": "libx11-6",
@@ -104,6 +104,7 @@ _DEBIAN_PACKAGES = {
     "libusb-1.0.so.0": "libusb-1.0-0",
     "libxcb.so.1": "libxcb1",
 }
+DEBIAN_PACKAGES = frozenset(_PACKAGE_OF_LIBRARY.values())  # what may be installed by default
 
 
 def distribution_for(module: str) -> str:
@@ -115,7 +116,7 @@ def distribution_for(module: str) -> str:
     ``apt:libgl1``.
     """
     if ".so" in module:
-        package = _DEBIAN_PACKAGES.get(module)
+        package = _PACKAGE_OF_LIBRARY.get(module)
         return f"{APT}{package}" if package else ""
     top_level = module.partition(".")[0]
     if top_level in MODULES or top_level in sys.stdlib_module_names:

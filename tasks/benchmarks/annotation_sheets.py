@@ -1,4 +1,4 @@
-"""Sheets that people fill in: who gave which pair which grade, and how far they agree."""
+"""Annotation sheets that people fill in: the grades of each annotator, and their agreement."""
 
 from collections.abc import Iterable
 from itertools import combinations
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from infra.errors import SourceError
 from infra.records import Record
-from tasks.files.csv_rows import Row, read_rows
+from tasks.files.csv_rows import Row, read_rows, whole_number
 from tasks.statistics.agreement import cohen_kappa, krippendorff_alpha
 
 # Annotator → pair → grade.
@@ -17,7 +17,7 @@ Grades = dict[str, dict[tuple[str, str], int]]
 
 
 class PairOfAnnotators(Record):
-    """Two annotators over the pairs that both graded; NaN where the grades don't vary."""
+    """Agreement of two annotators on the pairs that both graded; NaN where grades do not vary."""
 
     first: str
     second: str
@@ -78,7 +78,7 @@ def agreement(grades: Grades) -> Agreement:
         pairs=int(((~np.isnan(ratings)).sum(axis=0) > 1).sum()),
         nominal=krippendorff_alpha(ratings, "nominal"),
         ordinal=krippendorff_alpha(ratings, "ordinal"),
-        each_two=tuple(each for each in two if each.pairs),
+        each_two=tuple(one for one in two if one.pairs),
     )
 
 
@@ -109,6 +109,9 @@ def _named(row: Row, column: str) -> str:
 
 def _grade(row: Row, highest: int) -> int:
     cell = row.cells["relevance"]
-    if not (cell.isascii() and cell.isdigit() and int(cell) <= highest):
-        raise SourceError(f"{row.place}: relevance {cell!r}: it must be 0 to {highest}, or empty")
-    return int(cell)
+    grade = whole_number(cell, 0, highest)
+    if grade is None:
+        raise SourceError(
+            f"{row.place}: relevance {cell[:40]!r}: it must be 0 to {highest}, or empty"
+        )
+    return grade

@@ -1,4 +1,4 @@
-"""A folder that is replaced as a whole or not at all."""
+"""Atomic replacement of a folder."""
 
 import fcntl
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def replaced_folder(folder: Path) -> Iterator[Path]:
+def atomic_folder(folder: Path) -> Iterator[Path]:
     """Give an empty sibling folder that takes the place of ``folder`` when the block succeeds.
 
     When the block fails, ``folder`` stays as it was. When the block removes the sibling, it stays

@@ -1,30 +1,33 @@
-"""Pairs whose right label is known, with what people said of them, read from a file.
+"""Pairs of query and code with their true label and people's labels, read from a file.
 
 The file is JSON Lines, or a JSON array as CoSQA publishes its pairs. Each item has ``query`` (or
 ``doc``), ``code`` and ``label``, and may have ``labels``: the name of a person, or of a group, to
-what they said (0, 1, or null where they were undecided).
+their label (0, 1, or null where they were undecided).
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from infra.errors import SourceError
 from infra.records import Code, Pair, Query, Record
+from tasks.files.json_text import decode_json
+from tasks.files.text import printable, read_text
+
+_Label = Annotated[int, Field(ge=0, le=1)]
 
 
 class _Item(BaseModel):
     query: str = Field(validation_alias=AliasChoices("query", "doc"))
     code: str
-    label: int = Field(ge=0, le=1)
-    labels: dict[str, int | None] = Field(default_factory=dict)
+    label: _Label
+    labels: dict[str, _Label | None] = Field(default_factory=dict)
 
 
 class TruePair(Record):
-    """A pair with its true label and what people said of it."""
+    """A pair with its true label and those that people gave it."""
 
     pair: Pair
     label: int
@@ -37,32 +40,35 @@ class TruePair(Record):
 
 
 def read_truth(file: Path, limit: int | None = None) -> tuple[TruePair, ...]:
-    """Return the pairs of a file in their order, each once; the first ``limit`` where given.
+    """Return the distinct pairs of a file in their order, at most the first ``limit``.
 
     Raises:
-        SourceError: The file is missing, an item is malformed, or two items contradict each other.
+        SourceError: The file is missing or holds no pair, an item is malformed, or two items
+            contradict each other.
     """
-    known: dict[tuple[str, str], TruePair] = {}
+    pairs: dict[tuple[str, str], TruePair] = {}
     for place, value in _items(file):
-        found = _true_pair(value, place)
-        if known.setdefault(found.key, found).label != found.label:
+        pair = _true_pair(value, place)
+        if pairs.setdefault(pair.key, pair).label != pair.label:
             raise SourceError(f"{place} contradicts the label of the same pair before it")
-    return tuple(known.values())[:limit]
+    if not pairs:
+        raise SourceError(
+            f'{printable(file)} holds no pairs: write lines such as {{"query": "...", '
+            '"code": "def ...", "label": 1}'
+        )
+    return tuple(pairs.values())[:limit]
 
 
-def _items(file: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        text = file.read_text("utf-8")
-        if text.lstrip().startswith("["):
-            yield from ((f"{file}, item {n}", item) for n, item in enumerate(json.loads(text), 1))
-            return
-        for number, line in enumerate(text.splitlines(), 1):
-            if line.strip():
-                yield f"{file}, line {number}", json.loads(line)
-    except OSError as error:
-        raise SourceError(f"the truth cannot be read: {error}") from None
-    except ValueError as error:
-        raise SourceError(f"{file} is neither JSON Lines nor a JSON array: {error}") from None
+def _items(file: Path) -> Iterator[tuple[str, object]]:
+    text, name = read_text(file), printable(file)
+    if text.lstrip().startswith("["):
+        items = decode_json(text, name)
+        for number, item in enumerate(items if isinstance(items, list) else [], 1):
+            yield f"{name}, item {number}", item
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield f"{name}, line {number}", decode_json(line, name, number)
 
 
 def _true_pair(value: object, place: str) -> TruePair:

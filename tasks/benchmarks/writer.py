@@ -1,4 +1,4 @@
-"""Writing a benchmark as a folder: tables, BEIR's layout, the card, and the manifest last."""
+"""Writing of a benchmark as a folder: tables, BEIR's layout, the card, and the manifest last."""
 
 import shutil
 from pathlib import Path
@@ -7,7 +7,7 @@ from infra.errors import PublishError
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import Benchmark, check_benchmark
 from tasks.benchmarks.card import write_card
-from tasks.benchmarks.folder import replaced_folder
+from tasks.benchmarks.folder import atomic_folder
 from tasks.benchmarks.manifest import MANIFEST, Manifest, describe, verify_export, write_manifest
 from tasks.benchmarks.tables import write_tables
 
@@ -36,7 +36,7 @@ def write_benchmark(
     """
     check_benchmark(benchmark, allow_demo=allow_demo)
     _refuse_foreign(folder)
-    with replaced_folder(folder) as partial:
+    with atomic_folder(folder) as partial:
         manifest = describe(benchmark, undecided_listed=include_undecided)
         write_tables(benchmark, partial, include_undecided=include_undecided)
         write_beir(benchmark, partial / "beir")

@@ -6,84 +6,113 @@ the query, and the function without its documentation is the one relevant result
 
 import random
 from collections import Counter
+from typing import NamedTuple, Self
 
 from infra.records import Code, Collected, Label, Query, SourceInfo
-from tasks.corpus.functions import Found
-from tasks.filters.documentation import first_paragraph, why_unpaired
-from tasks.filters.duplicates import EXACT, NEAR, exact_duplicates, near_duplicates
+from tasks.corpus.merging import REPEATED_CODE
+from tasks.filters import CorpusFunction, filters
+from tasks.filters.documentation import first_paragraph, unpaired_reason
 
 ORIGIN = "documentation"
-AMBIGUOUS = "paragraph that stands at several functions"
+AMBIGUOUS = "paragraph that documents several functions"
 NOT_DRAWN = "pair that was not drawn"
 
 
+class DocumentedFunction(NamedTuple):
+    """A function apart from the first paragraph of its documentation.
+
+    Attributes:
+        code: The function without documentation.
+        paragraph: The first paragraph, "" where there is no documentation.
+        documented_id: Id of the function with its documentation, by which pairs are drawn.
+    """
+
+    code: Code
+    paragraph: str
+    documented_id: str
+
+    @classmethod
+    def of(cls, function: CorpusFunction) -> Self:
+        """Return a function and its documentation apart."""
+        known = function.code.model_dump(exclude={"code_id", "text", "documentation"})
+        code = Code.of(function.text_without_documentation, **known)
+        paragraph = first_paragraph(function.code.documentation)
+        return cls(code, paragraph, function.code.code_id)
+
+    @property
+    def name(self) -> str:
+        """The function's own name, without those of the classes around it."""
+        return self.code.name.rpartition(".")[2]
+
+
 def documentation_pairs(
-    found: list[Found], info: SourceInfo, *, queries: int, seed: int
+    functions: list[DocumentedFunction],
+    info: SourceInfo,
+    *,
+    queries: int,
+    seed: int,
+    dropped: Counter[str],
 ) -> Collected:
     """Return paragraphs of documentation as queries over all functions without documentation.
 
-    A paragraph that stands at several functions is no query, since only one of them would be
-    labelled relevant: nearly equal ones are told apart by nothing that a reader could see.
+    A paragraph that documents several functions is no query, since only one of them would be
+    labelled relevant.
 
     Args:
-        found: The functions of a corpus.
+        functions: The functions of a corpus.
         info: Where they come from.
         queries: How many pairs to draw; all where there are fewer.
         seed: Decides which.
+        dropped: Reason → number of items of the corpus that were dropped before.
     """
-    dropped: Counter[str] = Counter()
-    functions = _distinct(found, dropped)
-    drawn = _draw(_pairs(functions, dropped), queries, seed, dropped)
-    labelled = [(Query.of(_paragraph(each), each.code.origin), _stripped(each)) for each in drawn]
+    dropped = Counter(dropped)
+    distinct = _distinct(functions, dropped)
+    drawn = _draw(_pairs(distinct, dropped), queries, seed, dropped)
+    labelled = [(Query.of(pair.paragraph, pair.code.origin), pair.code) for pair in drawn]
     return Collected(
         info=info,
         queries=tuple(query for query, _ in labelled),
-        codes=tuple(map(_stripped, functions)),
+        codes=tuple(function.code for function in distinct),
         labels=tuple(
             Label(query_id=query.query_id, code_id=code.code_id, origin=ORIGIN, relevance=1.0)
             for query, code in labelled
         ),
-        dropped=dict(dropped),
+        dropped=dict(+dropped),
     )
 
 
-def _distinct(found: list[Found], dropped: Counter[str]) -> list[Found]:
+def _distinct(
+    functions: list[DocumentedFunction], dropped: Counter[str]
+) -> list[DocumentedFunction]:
     """Return functions that differ without their documentation; of equal ones a documented one."""
-    documented_first = sorted(found, key=lambda each: not each.code.documentation)
-    again = exact_duplicates(each.stripped for each in documented_first)
-    dropped[EXACT] += len(again)
-    return [each for row, each in enumerate(documented_first) if row not in again]
+    by_id: dict[str, DocumentedFunction] = {}
+    for function in sorted(functions, key=lambda function: not function.paragraph):
+        by_id.setdefault(function.code.code_id, function)
+    dropped[REPEATED_CODE] += len(functions) - len(by_id)
+    return list(by_id.values())
 
 
-def _pairs(functions: list[Found], dropped: Counter[str]) -> list[Found]:
-    times = Counter(map(_paragraph, functions))
+def _pairs(functions: list[DocumentedFunction], dropped: Counter[str]) -> list[DocumentedFunction]:
+    times = Counter(function.paragraph for function in functions)
+    near_duplicates = filters.get("near-duplicates")()
     kept = []
     for function in functions:
-        paragraph = _paragraph(function)
-        reason = why_unpaired(function.name, paragraph, function.stripped)
-        if reason is None and times[paragraph] > 1:
+        reason = unpaired_reason(function.name, function.paragraph, function.code.text)
+        if reason is None and times[function.paragraph] > 1:
             reason = AMBIGUOUS
+        if reason is None:
+            reason = near_duplicates.reason_to_drop(CorpusFunction(function.code, None))
         if reason is None:
             kept.append(function)
         else:
             dropped[reason] += 1
-    near = near_duplicates([function.stripped for function in kept])
-    dropped[NEAR] += len(near)
-    return [function for row, function in enumerate(kept) if row not in near]
+    return kept
 
 
-def _draw(pairs: list[Found], number: int, seed: int, dropped: Counter[str]) -> list[Found]:
-    in_order = sorted(pairs, key=lambda pair: pair.code.code_id)
+def _draw(
+    pairs: list[DocumentedFunction], number: int, seed: int, dropped: Counter[str]
+) -> list[DocumentedFunction]:
+    in_order = sorted(pairs, key=lambda pair: pair.documented_id)
     drawn = random.Random(seed).sample(in_order, min(number, len(in_order)))  # noqa: S311
     dropped[NOT_DRAWN] += len(pairs) - len(drawn)
     return drawn
-
-
-def _paragraph(function: Found) -> str:
-    return first_paragraph(function.code.documentation)
-
-
-def _stripped(function: Found) -> Code:
-    code = function.code
-    known = code.model_dump(exclude={"code_id", "text", "documentation"})
-    return Code.of(function.stripped, **known)

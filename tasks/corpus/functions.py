@@ -1,60 +1,47 @@
-"""All functions of a set of Python files, with what the rules need to know of each."""
+"""Functions of a set of Python files."""
 
 import logging
+import tokenize
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from infra.languages.python.functions import Function, functions_of
 from infra.records import Code
 from tasks.corpus.python_files import PythonFiles, module_of, read_python
-from tasks.filters.testable import why_untestable
+from tasks.files.text import printable
+from tasks.filters import CorpusFunction
 
-UNREADABLE = "file does not parse"
+FILE_NOT_PARSED = "file does not parse"
+FILE_NAME = "file whose name is not UTF-8"
 
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A function of a corpus.
+def find_functions(python: PythonFiles, dropped: Counter[str]) -> Iterator[CorpusFunction]:
+    """Yield the functions of all files, by file and line.
 
-    Attributes:
-        code: Its record, documentation included.
-        stripped: Its source without documentation.
-        untestable: The rule by which no test program could judge it, or None.
+    A file that cannot be decoded or parsed is left out with a warning and counted in ``dropped``:
+    corpora hold templates, test data and code for other versions of Python.
     """
-
-    code: Code
-    stripped: str
-    untestable: str | None
-
-    @property
-    def name(self) -> str:
-        """The function's own name, without those of the classes around it."""
-        return self.code.name.rpartition(".")[2]
-
-
-def find_functions(python: PythonFiles, dropped: Counter[str]) -> list[Found]:
-    """Return the functions of all files, by file and line.
-
-    A file that does not parse is passed over with a warning and counted in ``dropped``: corpora
-    hold templates and code for other versions of Python.
-    """
-    found: list[Found] = []
     for file in python.files:
+        relative = file.relative_to(python.root)
+        if printable(relative) != str(relative):
+            dropped[FILE_NAME] += 1
+            _logger.warning("%s is left out: its name is not UTF-8", printable(file))
+            continue
         try:
-            functions = functions_of(read_python(file))
-        except (OSError, SyntaxError, UnicodeDecodeError) as error:
-            dropped[UNREADABLE] += 1
+            functions = [
+                _corpus_function(function, relative) for function in functions_of(read_python(file))
+            ]
+        except (OSError, SyntaxError, UnicodeError, LookupError, tokenize.TokenError) as error:
+            dropped[FILE_NOT_PARSED] += 1
             _logger.warning("%s is left out: %s", _place(file, error), error)
             continue
-        relative = file.relative_to(python.root)
-        found.extend(_found(function, relative) for function in functions)
-    return found
+        yield from functions
 
 
-def _found(function: Function, file: Path) -> Found:
+def _corpus_function(function: Function, file: Path) -> CorpusFunction:
     code = Code.of(
         function.text,
         name=function.name,
@@ -65,8 +52,7 @@ def _found(function: Function, file: Path) -> Found:
         parameters=function.parameters,
         origin=f"{file.as_posix()}:{function.first_line}",
     )
-    untestable = why_untestable(function.node, function.parameters)
-    return Found(code, function.text_without_documentation, untestable)
+    return CorpusFunction(code, function)
 
 
 def _place(file: Path, error: Exception) -> str:

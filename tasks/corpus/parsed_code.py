@@ -2,31 +2,64 @@
 
 from infra.languages.python.functions import Function, functions_of
 from infra.records import Code
+from tasks.filters import CorpusFunction
+
+NOT_PARSED = "function does not parse"
+NO_FUNCTION = "text without a function"
+
+_PYTHON_2 = ("in call to 'print'", "in call to 'exec'", "multiple exception types")
+_TOO_DEEP = ("nested", "recursion")
 
 
-def parsed_code(text: str, origin: str, name: str = "") -> Code:
-    """Return a function's text as a record with its name, parameters and documentation.
+def parse_function(text: str, origin: str, name: str = "") -> CorpusFunction:
+    """Return a text as a function with its name, parameters and documentation.
+
+    A text that does not parse, or that defines no function, is one without syntax; its record has
+    no name but the given one.
 
     Args:
-        text: A text that holds a function; what is told of it is told of its first.
+        text: A text that holds a function; its first one is described where it holds several.
         origin: Where it comes from.
         name: What to call it; the function's own name when empty.
 
     Raises:
-        SyntaxError: The text is not Python as this interpreter reads it, or defines no function.
+        ValueError: The text is empty.
     """
-    function = _first(text)
-    return Code.of(
+    try:
+        functions = functions_of(text)
+    except SyntaxError as error:
+        return _without_syntax(text, origin, name, f"{NOT_PARSED}: {_problem(error)}")
+    if not functions:
+        return _without_syntax(text, origin, name, NO_FUNCTION)
+    return _described(text, origin, name, functions[0])
+
+
+def _described(text: str, origin: str, name: str, function: Function) -> CorpusFunction:
+    code = Code.of(
         text,
         name=name or function.name,
         documentation=function.documentation,
         parameters=function.parameters,
         origin=origin,
     )
+    return CorpusFunction(code, function)
 
 
-def _first(text: str) -> Function:
-    functions = functions_of(text)
-    if not functions:
-        raise SyntaxError("it defines no function")
-    return functions[0]
+def _without_syntax(text: str, origin: str, name: str, problem: str) -> CorpusFunction:
+    return CorpusFunction(Code.of(text, origin=origin, name=name), None, problem)
+
+
+def _problem(error: SyntaxError) -> str:
+    """Return what stopped the parser, as one of few phrases that functions can be counted by."""
+    message = error.msg or ""
+    if isinstance(error, TabError):
+        return "tabs and spaces mixed"
+    if isinstance(error, IndentationError):
+        return "wrong indentation"
+    if "null bytes" in message:
+        return "null byte"
+    if any(words in message for words in _PYTHON_2):
+        return "Python 2 statement"
+    if any(words in message for words in _TOO_DEEP):
+        return "nested too deeply"
+    return "invalid syntax"

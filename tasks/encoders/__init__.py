@@ -1,14 +1,15 @@
-"""Encoders: texts in, unit vectors out.
+"""Encoders: models that turn texts into unit vectors, one file each.
 
-To add one, write a file with a subclass of `tasks.encoders._transformer.TransformerEncoder` (or
-anything that has ``spec`` and ``encode``) and decorate it with ``@encoders.register("name")``.
-`tests/tasks/encoders` judges it from then on. The class carries its specification, so that its
-identity can be had without loading a checkpoint.
+To add one, write a file with a class that has ``spec`` and ``encode`` (for a Hugging Face
+checkpoint a subclass of `tasks.encoders._transformer.TransformerEncoder`) and decorate it with
+``@encoders.register("name")``, the name being that of the file. The class carries its
+specification, so that its identity can be had without loading a checkpoint.
+`tests/tasks/encoders/test_conformance.py` tests it from then on.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,9 @@ Vectors = npt.NDArray[np.float32]
 
 
 class EncoderSpec(Record):
-    """Everything that a vector depends on, and under which terms the model comes.
+    """What identifies an encoder's vectors, and under which terms the model comes.
+
+    An encoder whose vectors depend on more adds it in a subclass, and so to the key.
 
     Attributes:
         name: The name in the registry.
@@ -31,10 +34,6 @@ class EncoderSpec(Record):
         licence: SPDX identifier.
         source: Paper and card that say how the model is to be used.
         dimension: Length of a vector.
-        max_length: Tokens, special ones included; longer texts are cut.
-        before: Special tokens before the text.
-        after: Special tokens after the text.
-        pooling: ``mean`` over all tokens, or the ``first`` token.
     """
 
     name: str
@@ -43,10 +42,6 @@ class EncoderSpec(Record):
     licence: str
     source: str
     dimension: int
-    max_length: int
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    pooling: Literal["mean", "first"]
 
     @property
     def key(self) -> str:
@@ -55,12 +50,12 @@ class EncoderSpec(Record):
 
 
 class Encoder(Protocol):
-    """A model that embeds texts; made without arguments it loads the pinned checkpoint."""
+    """A model that embeds texts."""
 
-    spec: ClassVar[EncoderSpec]
-
-    def __init__(self, checkpoint: Path | None = None) -> None:
-        """Load the pinned checkpoint, or one of the same architecture from a folder."""
+    @property
+    def spec(self) -> EncoderSpec:
+        """Its specification."""
+        ...
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         """Return (n, dimension) vectors of unit length, in the order of ``texts``.
@@ -70,4 +65,21 @@ class Encoder(Protocol):
         ...
 
 
-encoders: Registry[type[Encoder]] = Registry("encoder", "tasks.encoders")
+class EncoderClass(Protocol):
+    """A class of encoders, which carries the specification of its instances."""
+
+    @property
+    def spec(self) -> EncoderSpec:
+        """The specification, had without loading a checkpoint."""
+        ...
+
+    def __call__(self, checkpoint: Path | None = None) -> Encoder:
+        """Return an encoder with the pinned checkpoint, or one like it from a folder.
+
+        Raises:
+            EncoderError: The checkpoint cannot be loaded.
+        """
+        ...
+
+
+encoders: Registry[EncoderClass] = Registry("encoder", "tasks.encoders")

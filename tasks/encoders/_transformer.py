@@ -1,9 +1,9 @@
-"""What encoders over Hugging Face checkpoints have in common."""
+"""The base of encoders over Hugging Face checkpoints."""
 
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,6 +12,22 @@ from tasks.encoders import EncoderSpec, Kind, Vectors
 
 if TYPE_CHECKING:
     import torch
+
+
+class TransformerSpec(EncoderSpec):
+    """The specification of a transformer: how a text becomes tokens, and tokens a vector.
+
+    Attributes:
+        max_length: Tokens, special ones included; longer texts are cut.
+        before: Special tokens before the text.
+        after: Special tokens after the text.
+        pooling: ``mean`` over all tokens, or the ``first`` token.
+    """
+
+    max_length: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    pooling: Literal["mean", "first"]
 
 
 class TransformerEncoder:
@@ -28,7 +44,7 @@ class TransformerEncoder:
         EncoderError: The checkpoint cannot be loaded.
     """
 
-    spec: ClassVar[EncoderSpec]
+    spec: ClassVar[TransformerSpec]
 
     def __init__(self, checkpoint: Path | None = None) -> None:
         import torch  # noqa: PLC0415 - heavy libraries load when used
@@ -75,18 +91,18 @@ class TransformerEncoder:
         return AutoModel.from_pretrained(**source)
 
     def _special(self, tokens: Sequence[str]) -> list[int]:
-        known = self._tokenizer.get_vocab()
-        missing = [token for token in tokens if token not in known]
+        vocabulary = self._tokenizer.get_vocab()
+        missing = [token for token in tokens if token not in vocabulary]
         if missing:
             raise EncoderError(f"the tokenizer of {self.spec.name!r} has no token {missing[0]!r}")
-        return [known[token] for token in tokens]
+        return [vocabulary[token] for token in tokens]
 
     def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         if not texts:
             return []
-        room = self.spec.max_length - len(self._before) - len(self._after)
+        text_length = self.spec.max_length - len(self._before) - len(self._after)
         encoded = self._tokenizer(
-            list(texts), add_special_tokens=False, truncation=True, max_length=room
+            list(texts), add_special_tokens=False, truncation=True, max_length=text_length
         )
         return [self._before + ids + self._after for ids in encoded["input_ids"]]
 
@@ -112,7 +128,7 @@ class TransformerEncoder:
 
 
 def _batches_by_length(token_ids: Sequence[Sequence[int]], batch_size: int) -> Iterator[list[int]]:
-    """Yield rows in batches, the longest texts first, so that memory peaks at once or never."""
+    """Yield rows in batches, the longest texts first, so that memory is short at once or never."""
     order = sorted(range(len(token_ids)), key=lambda row: -len(token_ids[row]))
     for start in range(0, len(order), batch_size):
         yield order[start : start + batch_size]

@@ -1,16 +1,16 @@
-"""CodeBERT."""
+"""The encoder codebert: CodeBERT."""
 
 from typing import ClassVar
 
-from tasks.encoders import EncoderSpec, encoders
-from tasks.encoders._transformer import TransformerEncoder
+from tasks.encoders import encoders
+from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 
 
 @encoders.register("codebert")
 class CodeBERT(TransformerEncoder):
     """The bimodal RoBERTa of Feng et al. 2020; its sentence is the first token (section 3.2)."""
 
-    spec: ClassVar[EncoderSpec] = EncoderSpec(
+    spec: ClassVar[TransformerSpec] = TransformerSpec(
         name="codebert",
         model="microsoft/codebert-base",
         revision="3b0952feddeffad0063f274080e3c23d75e7eb39",

@@ -1,9 +1,9 @@
-"""CodeT5+ 110M embedding."""
+"""The encoder codet5p: CodeT5+ 110M embedding."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tasks.encoders import EncoderSpec, encoders
-from tasks.encoders._transformer import TransformerEncoder
+from tasks.encoders import encoders
+from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 
 if TYPE_CHECKING:
     import torch
@@ -14,10 +14,10 @@ class CodeT5p(TransformerEncoder):
     """The encoder of CodeT5+ with a projection of the first token (Wang et al. 2023, section 3.2).
 
     The checkpoint brings Python code of its own for this; it is not run: a T5 encoder and one
-    linear layer say the same.
+    linear layer compute the same.
     """
 
-    spec: ClassVar[EncoderSpec] = EncoderSpec(
+    spec: ClassVar[TransformerSpec] = TransformerSpec(
         name="codet5p",
         model="Salesforce/codet5p-110m-embedding",
         revision="d9f3a534af4252f04b10cd9f78e05037542d10f6",

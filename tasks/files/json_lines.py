@@ -1,6 +1,5 @@
-"""JSON Lines files that people write: one JSON object a line, each checked against a model."""
+"""JSON Lines files that people write: one JSON object a line, each validated by a model."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Generic, NamedTuple, Self, TypeVar
@@ -9,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from infra.errors import SourceError
 from infra.records import Query
-from tasks.files.text import read_text
+from tasks.files.json_text import decode_json
+from tasks.files.text import printable, read_text
 
 
 class Row(BaseModel):
@@ -22,7 +22,7 @@ RowType = TypeVar("RowType", bound=BaseModel)
 
 
 class Line(NamedTuple, Generic[RowType]):
-    """A line that is as it should be, and where it stands as ``file:line``."""
+    """A valid line, and its place as ``file:line``."""
 
     place: str
     row: RowType
@@ -43,40 +43,30 @@ class QueryRow(Row):
 
 
 def read_lines(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
-    """Yield the lines of a file; empty ones are passed over.
+    """Yield the lines of a file that are not empty.
 
     Raises:
         SourceError: The file is missing, is not UTF-8, or a line is no JSON object of that model.
     """
     for number, text in enumerate(read_text(file).split("\n"), 1):
         if text.strip():
-            place = f"{file}:{number}"
-            yield Line(place, checked(place, _decoded(place, text), model))
+            value = decode_json(text, printable(file), number)
+            place = f"{printable(file)}:{number}"
+            yield Line(place, validated(place, value, model))
 
 
-def checked(place: str, value: object, model: type[RowType]) -> RowType:
+def validated(place: str, value: object, model: type[RowType]) -> RowType:
     """Return a value as a model's instance.
 
     Raises:
         SourceError: It does not fit; one message for all that is wrong with it.
     """
-    refuse_half_characters(place, value)
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        wrong = "; ".join(_told(problem["loc"], problem["msg"]) for problem in error.errors())
+        wrong = "; ".join(_problem(one["loc"], one["msg"]) for one in error.errors())
         known = ", ".join(model.model_fields)
         raise SourceError(f"{place}: {wrong} (the keys are {known})") from None
-
-
-def refuse_half_characters(place: str, value: object) -> None:
-    """Raise a `SourceError` when a decoded value holds half of a surrogate pair."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise SourceError(
-            f"{place}: half of a surrogate pair (\\ud800 to \\udfff) is no character: remove it"
-        ) from None
 
 
 def read_queries(file: Path) -> list[tuple[str | None, Query]]:
@@ -93,7 +83,7 @@ def read_queries(file: Path) -> list[tuple[str | None, Query]]:
         queries.append((row.id, Query.of(text, Path(place).name)))
     if not queries:
         raise SourceError(f'{file} holds no queries: write lines such as {{"query": "..."}}')
-    refuse_repeated((given, query.origin) for given, query in queries)
+    refuse_repeated((identity, query.origin) for identity, query in queries)
     return queries
 
 
@@ -104,28 +94,16 @@ def refuse_repeated(ids: Iterable[tuple[str | None, str]]) -> None:
         ids: Pairs of an id, or None where none was given, and the place where it stands.
     """
     places: dict[str, str] = {}
-    for given, place in ids:
-        if given is None:
+    for identity, place in ids:
+        if identity is None:
             continue
-        if given in places:
+        if identity in places:
             raise SourceError(
-                f"{place}: id {given!r} is taken already by {places[given]}: give each its own"
+                f"{place}: id {identity!r} is taken already by {places[identity]}: give each its "
+                "own"
             )
-        places[given] = place
+        places[identity] = place
 
 
-def _decoded(place: str, text: str) -> object:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise SourceError(
-            f"{place}: column {error.colno}: {error.msg}: every line must be one whole JSON object"
-        ) from None
-    except RecursionError:
-        raise SourceError(
-            f"{place}: nested too deeply: one flat JSON object is asked for"
-        ) from None
-
-
-def _told(location: tuple[int | str, ...], message: str) -> str:
+def _problem(location: tuple[int | str, ...], message: str) -> str:
     return f"{'.'.join(map(str, location))}: {message}" if location else message

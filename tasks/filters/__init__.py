@@ -1,1 +1,71 @@
-"""Rules that say which functions and pairs a benchmark keeps: pure functions, a paper each."""
+"""Filters: rules that say which functions of a corpus a benchmark keeps, one file each.
+
+To add one, write a file with a class that is made without arguments and has ``reason_to_drop``, and
+decorate it with ``@filters.register("name")``, the name being that of the file with dashes for
+underscores. Every source takes it from then on as ``source.filters``, and
+`tests/tasks/filters/test_conformance.py` tests it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from infra.languages.python.functions import Function
+from infra.records import Code
+from infra.registry import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFunction:
+    """A function of a corpus as the filters see it.
+
+    Attributes:
+        code: Its record.
+        syntax: Its parsed definition, or None where the text does not parse.
+        parse_error: Why it does not parse, "" where it does.
+    """
+
+    code: Code
+    syntax: Function | None
+    parse_error: str = ""
+
+    @property
+    def text_without_documentation(self) -> str:
+        """The source without its docstring; as it is where it does not parse."""
+        return self.code.text if self.syntax is None else self.syntax.text_without_documentation
+
+
+class Filter(Protocol):
+    """A rule that drops functions of a corpus."""
+
+    def reason_to_drop(self, function: CorpusFunction) -> str | None:
+        """Return why a function is dropped, or None when the rule keeps it.
+
+        It is called once for each function, in the order of the corpus, with those functions that
+        no earlier filter has dropped; so a filter may compare a function with those before it.
+        The reasons are few and name no single function, since dropped functions are counted by
+        them.
+        """
+        ...
+
+
+filters: Registry[type[Filter]] = Registry("filter", "tasks.filters")
+
+
+class FilterChain:
+    """Several filters in their order, made anew for each corpus.
+
+    Args:
+        names: Registered names.
+
+    Raises:
+        UnknownNameError: There is no such filter.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._filters = [filters.get(name)() for name in names]
+
+    def reason_to_drop(self, function: CorpusFunction) -> str | None:
+        """Return the first filter's reason to drop a function, or None when all keep it."""
+        reasons = (each.reason_to_drop(function) for each in self._filters)
+        return next((reason for reason in reasons if reason is not None), None)

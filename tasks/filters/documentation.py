@@ -1,4 +1,4 @@
-"""CodeSearchNet's rules for pairs of documentation and function.
+"""CodeSearchNet's filter of functions whose documentation can stand as a query.
 
 Source: Husain et al., "CodeSearchNet Challenge: Evaluating the State of Semantic Code Search"
 (2019), section 2: documentation is cut to its first paragraph; a pair is dropped when that has
@@ -8,7 +8,8 @@ fewer than three tokens, when the function has fewer than three lines, when its 
 
 import re
 
-from tasks.filters.testable import SPECIAL, is_special
+from tasks.filters import CorpusFunction, filters
+from tasks.filters._special import SPECIAL, is_special
 
 UNDOCUMENTED = "no documentation"
 SHORT_DOCUMENTATION = "documentation of fewer than 3 tokens"
@@ -20,18 +21,31 @@ _FEWEST_LINES = 3
 _EMPTY_LINES = re.compile(r"\n\s*\n")
 
 
+@filters.register("documentation")
+class Documentation:
+    """Keeps functions that pair with the first paragraph of their documentation."""
+
+    def reason_to_drop(self, function: CorpusFunction) -> str | None:
+        """Return the rule that drops a function, or None when its documentation is a query."""
+        return unpaired_reason(
+            function.code.name.rpartition(".")[2],
+            first_paragraph(function.code.documentation),
+            function.text_without_documentation,
+        )
+
+
 def first_paragraph(documentation: str) -> str:
     """Return the documentation up to the first empty line, on one line."""
     return " ".join(_EMPTY_LINES.split(documentation.strip(), maxsplit=1)[0].split())
 
 
-def why_unpaired(name: str, paragraph: str, text: str) -> str | None:
+def unpaired_reason(name: str, paragraph: str, text: str) -> str | None:
     """Return the rule that drops a pair, or None when the paragraph can stand as a query.
 
     Args:
         name: The function's name.
         paragraph: The first paragraph of its documentation.
-        text: Its source without documentation, which is what is found or not.
+        text: Its source without documentation, which is what is searched.
     """
     if not paragraph:
         return UNDOCUMENTED

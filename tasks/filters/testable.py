@@ -1,4 +1,4 @@
-"""CoSQA+'s rule of what a test program can judge.
+"""CoSQA+'s filter of functions that a test program can judge.
 
 Source: Gong et al., "CoSQA+: Pioneering the Multi-Choice Code Search Benchmark with Test-Driven
 Agents", the section on collecting the code base: a function is kept when it has at least one input
@@ -7,40 +7,35 @@ look at what comes back.
 """
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+
+from tasks.filters import CorpusFunction, filters
+from tasks.filters._special import SPECIAL, is_special
 
 NO_PARAMETER = "no input parameter"
 NO_RESULT = "no return with a value"
-SPECIAL = "constructor or special method"
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def why_untestable(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, parameters: Collection[str]
-) -> str | None:
-    """Return the rule that drops a function, or None when a test program can judge it.
+@filters.register("testable")
+class HasInputAndResult:
+    """Keeps functions with an input parameter and a returned value, special methods aside."""
 
-    Args:
-        node: The function's definition.
-        parameters: What a caller passes; the object that a method is bound to is none.
-    """
-    if is_special(node.name):
-        return SPECIAL
-    if not parameters:
-        return NO_PARAMETER
-    if not any(map(_gives_value, _own_statements(node.body))):
-        return NO_RESULT
-    return None
-
-
-def is_special(name: str) -> bool:
-    """Tell whether a name is that of a constructor or another method that Python itself calls."""
-    last = name.rpartition(".")[2]
-    return last.startswith("__") and last.endswith("__")
+    def reason_to_drop(self, function: CorpusFunction) -> str | None:
+        """Return why no test program could judge a function, or None when one can."""
+        if function.syntax is None:
+            return function.parse_error
+        if is_special(function.syntax.node.name):
+            return SPECIAL
+        if not function.syntax.parameters:
+            return NO_PARAMETER
+        if not any(map(_returns_value, _own_statements(function.syntax.node.body))):
+            return NO_RESULT
+        return None
 
 
-def _gives_value(statement: ast.AST) -> bool:
+def _returns_value(statement: ast.AST) -> bool:
     if not isinstance(statement, ast.Return) or statement.value is None:
         return False
     return not (isinstance(statement.value, ast.Constant) and statement.value.value is None)

@@ -1,6 +1,6 @@
-"""What metrics look at: ranked lists beside what is known of their results, as arrays."""
+"""Ranked lists beside the relevance of their results, as the arrays that metrics score."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tasks.benchmarks.qrels import Judgements, Values
-from tasks.benchmarks.runs import NOTHING, Positions, Rankings
+from tasks.benchmarks.qrels import Qrels, QrelsTable, Values
+from tasks.benchmarks.runs import NOTHING, Positions, Rankings, rankings_of
 
 Marks = npt.NDArray[np.bool_]
 
@@ -21,13 +21,12 @@ class JudgedLists:
 
     Attributes:
         query_ids: One for each row.
-        relevance: (queries, ranks) 0 where nothing was returned, nobody judged it, or it is not
-            relevant.
-        judged: (queries, ranks) whether somebody judged what was returned.
+        relevance: (queries, ranks) 0 where there is no result, or it is unjudged or not relevant.
+        judged: (queries, ranks) whether the result is judged.
         ideal: (queries, most relevant codes of any query) all positive relevances of each query in
             falling order, padded with 0.
         irrelevant: (queries,) how many codes are judged not relevant, returned or not.
-        hopeless: Judged queries without a relevant code; they have no row.
+        without_relevant: Judged queries without a relevant code; they have no row.
     """
 
     query_ids: Sequence[str]
@@ -35,29 +34,49 @@ class JudgedLists:
     judged: Marks
     ideal: Values
     irrelevant: Positions
-    hopeless: Sequence[str]
+    without_relevant: Sequence[str]
 
     @classmethod
-    def of(cls, rankings: Rankings, judgements: Judgements) -> Self:
+    def of(cls, rankings: Rankings, qrels: QrelsTable) -> Self:
         """Return a method's rankings beside the judgements.
 
         A judged query that the method did not rank has an empty list; a ranked query that nobody
         judged has none.
         """
-        queries = len(judgements.query_ids)
-        positive = judgements.relevance > 0
-        relevant = np.bincount(judgements.rows[positive], minlength=queries)
-        irrelevant = np.bincount(judgements.rows[~positive], minlength=queries)
-        hopeful = np.flatnonzero(relevant)
-        relevance, judged = _looked_up(_aligned(rankings, judgements, hopeful), judgements, hopeful)
+        queries = len(qrels.query_ids)
+        positive = qrels.relevance > 0
+        relevant = np.bincount(qrels.rows[positive], minlength=queries)
+        irrelevant = np.bincount(qrels.rows[~positive], minlength=queries)
+        scorable = np.flatnonzero(relevant)
+        relevance, judged = _relevance_of(_aligned(rankings, qrels, scorable), qrels, scorable)
         return cls(
-            query_ids=[judgements.query_ids[row] for row in hopeful.tolist()],
+            query_ids=[qrels.query_ids[row] for row in scorable.tolist()],
             relevance=relevance,
             judged=judged,
-            ideal=_ideal(judgements, relevant)[hopeful],
-            irrelevant=irrelevant[hopeful],
-            hopeless=[judgements.query_ids[row] for row in np.flatnonzero(relevant == 0).tolist()],
+            ideal=_ideal(qrels, relevant)[scorable],
+            irrelevant=irrelevant[scorable],
+            without_relevant=[
+                qrels.query_ids[row] for row in np.flatnonzero(relevant == 0).tolist()
+            ],
         )
+
+    @classmethod
+    def of_results(cls, results: Mapping[str, Sequence[str]], qrels: Qrels) -> Self:
+        """Return results of queries beside the judgements; a result may come more than once.
+
+        Args:
+            results: Query → codes, best first.
+            qrels: Query → code → relevance.
+        """
+        lists = cls.of(rankings_of({}), QrelsTable.of(qrels))
+        ranked = [results.get(query, ()) for query in lists.query_ids]
+        shape = (len(ranked), max(map(len, ranked), default=0))
+        relevance, judged = np.zeros(shape), np.zeros(shape, np.bool_)
+        for row, (query, codes) in enumerate(zip(lists.query_ids, ranked, strict=True)):
+            for rank, code in enumerate(codes):
+                judged[row, rank] = code in qrels[query]
+                relevance[row, rank] = max(qrels[query].get(code, 0.0), 0.0)
+        return replace(lists, relevance=relevance, judged=judged)
 
     @property
     def relevant(self) -> Positions:
@@ -79,43 +98,41 @@ class JudgedLists:
         )
 
 
-def _aligned(rankings: Rankings, judgements: Judgements, hopeful: Positions) -> Positions:
+def _aligned(rankings: Rankings, qrels: QrelsTable, scorable: Positions) -> Positions:
     """Return (queries, ranks) positions in the judgements' codes; -1 for all others."""
     if not len(rankings.query_ids):
-        return np.full((len(hopeful), rankings.depth), NOTHING)
-    column = np.append(_places(rankings.code_ids, judgements.code_ids), NOTHING)
-    asked = [judgements.query_ids[row] for row in hopeful.tolist()]
-    row = _places(asked, rankings.query_ids)
+        return np.full((len(scorable), rankings.depth), NOTHING)
+    column = np.append(_positions_of(rankings.code_ids, qrels.code_ids), NOTHING)
+    queries = [qrels.query_ids[row] for row in scorable.tolist()]
+    row = _positions_of(queries, rankings.query_ids)
     positions: Positions = column[rankings.codes[row]]  # NOTHING is -1, where column has it too
     positions[row == NOTHING] = NOTHING
     return positions
 
 
-def _places(names: Sequence[str], among: Sequence[str]) -> Positions:
-    """Return each name's place among others; -1 where it is not one of them."""
-    found = pc.index_in(pa.array(names, pa.string()), pa.array(among, pa.string()))
-    places: Positions = found.fill_null(NOTHING).to_numpy(zero_copy_only=False).astype(np.int64)
-    return places
+def _positions_of(names: Sequence[str], among: Sequence[str]) -> Positions:
+    """Return each name's position among others; -1 where it is not one of them."""
+    indices = pc.index_in(pa.array(names, pa.string()), pa.array(among, pa.string()))
+    positions: Positions = indices.fill_null(NOTHING).to_numpy(zero_copy_only=False)
+    return positions.astype(np.int64)
 
 
-def _looked_up(
-    codes: Positions, judgements: Judgements, hopeful: Positions
-) -> tuple[Values, Marks]:
+def _relevance_of(codes: Positions, qrels: QrelsTable, scorable: Positions) -> tuple[Values, Marks]:
     """Return relevance and whether judged of (queries, ranks) positions of judged codes."""
-    if not len(judgements.rows):
+    if not len(qrels.rows):
         return np.zeros(codes.shape), np.zeros(codes.shape, np.bool_)
-    pairs = judgements.rows * len(judgements.code_ids) + judgements.columns
+    pairs = qrels.rows * len(qrels.code_ids) + qrels.columns
     order = np.argsort(pairs, kind="stable")
-    pairs, grades = pairs[order], np.maximum(judgements.relevance[order], 0.0)
-    wanted = hopeful[:, None] * len(judgements.code_ids) + codes
+    pairs, grades = pairs[order], np.maximum(qrels.relevance[order], 0.0)
+    wanted = scorable[:, None] * len(qrels.code_ids) + codes
     at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
     judged: Marks = (pairs[at] == wanted) & (codes != NOTHING)
     return np.where(judged, grades[at], 0.0), judged
 
 
-def _ideal(judgements: Judgements, relevant: Positions) -> Values:
-    positive = judgements.relevance > 0
-    rows, grades = judgements.rows[positive], judgements.relevance[positive]
+def _ideal(qrels: QrelsTable, relevant: Positions) -> Values:
+    positive = qrels.relevance > 0
+    rows, grades = qrels.rows[positive], qrels.relevance[positive]
     order = np.lexsort((-grades, rows))
     rows, grades = rows[order], grades[order]
     first = np.concatenate([[0], np.cumsum(relevant)[:-1]]) if len(relevant) else relevant

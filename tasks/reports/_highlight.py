@@ -1,4 +1,4 @@
-"""Python source with its syntax in colour, safe to put into a page."""
+"""Syntax highlighting of Python source, as escaped HTML."""
 
 from functools import cache
 

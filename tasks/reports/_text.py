@@ -1,24 +1,29 @@
-"""How numbers and hostile text are put before a person."""
+"""Numbers and untrusted text as a person reads them."""
 
 import re
 
+from markupsafe import Markup, escape
+
 UNKNOWN = "unknown"
 NONE = "\N{EN DASH}"
+_LONGEST_NAME = 400
 
-# Controls but tab and line feed, zero-width and direction signs, odd line ends, lone surrogates.
+# Controls but tab and line feed, zero-width and direction marks, odd line ends, blank fillers,
+# variation selectors, lone surrogates, tags: they can hide what a program does or a prompt says.
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
 )
 
 
 def count(value: int | None) -> str:
-    """Return a whole number with thousands parted, or "unknown"."""
+    """Return a whole number with commas between thousands, or "unknown"."""
     return UNKNOWN if value is None else f"{value:,}"
 
 
 def cost(dollars: float | None) -> str:
-    """Return an amount with two significant digits or cents, whichever says more."""
+    """Return an amount in dollars: to the cent, or to two significant digits below 10 cents."""
     if dollars is None:
         return UNKNOWN
     if 0 < dollars < 0.1:
@@ -27,7 +32,7 @@ def cost(dollars: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it: "0.42 s", "8.3 s", "2 min 5 s", "3 h 20 min"."""
+    """Return a time for people: "0.42 s", "8.3 s", "2 min 5 s", "3 h 20 min"."""
     if seconds < 1:
         return f"{seconds:.2f} s"
     if seconds < 59.95:
@@ -54,11 +59,26 @@ def words(identifier: str) -> str:
     return identifier.replace("_", " ")
 
 
-def visible(text: str, limit: int) -> str:
-    """Return text with its middle cut out when it is long and its invisible signs made visible.
+def breakable(name: str) -> Markup:
+    """Return a metric's name as HTML that may break before its variant and its cut-off."""
+    safe = escape(visible(name, _LONGEST_NAME))
+    for sign in "(@":
+        safe = safe.replace(sign, Markup("<wbr>") + sign)
+    return safe
 
-    Control characters and those that turn the direction of writing could hide what a program
-    does; they appear as their code points.
+
+def shortened(name: str, limit: int) -> str:
+    """Return a name with its middle replaced by an ellipsis where it is longer than ``limit``."""
+    if len(name) <= limit:
+        return name
+    tail = (limit - 1) // 2
+    return f"{name[: limit - 1 - tail]}\N{HORIZONTAL ELLIPSIS}{name[-tail:]}"
+
+
+def visible(text: str, limit: int) -> str:
+    """Return text with its middle left out when it is long and invisible characters made visible.
+
+    Control characters and those that change the direction of writing appear as code points.
     """
     if len(text) > limit:
         tail = limit // 4

@@ -14,16 +14,27 @@ from tasks.encoders import Kind, encoders
 
 Vectors = npt.NDArray[np.float32]
 
+_BATCH_ON_CPU, _BATCH_ON_GPU = 8, 64  # on a core, 8 of similar length are 20% faster than 32
+_FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding so many texts
+
 
 class Embedder:
-    """The actor that holds one encoder and embeds batches of texts with it."""
+    """The actor that holds one encoder and embeds batches of texts with it.
+
+    Args:
+        encoder: A registered encoder.
+        threads: How many cores it may use.
+        batch_size: Texts for one forward pass, 0 for what suits its device.
+    """
 
     def __init__(self, encoder: str, threads: int, batch_size: int) -> None:
         import torch  # noqa: PLC0415 - heavy, and needed on workers only
 
         torch.set_num_threads(threads)
         self._encoder = encoders.get(encoder)()
-        self._batch_size = batch_size
+        self._batch_size = batch_size or (
+            _BATCH_ON_GPU if torch.cuda.is_available() else _BATCH_ON_CPU
+        )
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return (n, d) vectors of unit length."""
@@ -36,6 +47,7 @@ def embed_shards(
     """Yield (number of the shard, its vectors) as actors finish them, in no fixed order.
 
     One actor takes a GPU, where the cluster has any; else each takes an equal part of the cores.
+    Few texts get few actors, since each has to load the encoder first.
     No more shards are in flight than keep the actors busy, so that memory stays bounded.
 
     Args:
@@ -46,7 +58,7 @@ def embed_shards(
     Raises:
         EncoderError: The encoder cannot be loaded, or an actor died.
     """
-    actors = _actors(encoder, len(shards), settings)
+    actors = _actors(encoder, [len(texts) for _, texts in shards], settings)
     waiting = iter(enumerate(shards))
     in_flight: dict[Any, tuple[int, Any]] = {}
     idle = [actor for actor in actors for _ in range(2)]
@@ -67,10 +79,21 @@ def embed_shards(
             ray.kill(actor)
 
 
-def _actors(encoder: str, shards: int, settings: EncoderSettings) -> list[Any]:
+def number_of_actors(wanted: int, sizes: Sequence[int]) -> int:
+    """Return how many actors are worth loading an encoder.
+
+    Args:
+        wanted: How many there may be.
+        sizes: How many texts each shard has; an actor takes whole shards.
+    """
+    worth = max(1, sum(sizes) // _FEWEST_TEXTS)
+    return min(wanted, worth, max(1, len(sizes)))
+
+
+def _actors(encoder: str, sizes: Sequence[int], settings: EncoderSettings) -> list[Any]:
     offered = ray.cluster_resources()  # type: ignore[no-untyped-call]
     gpus, cores = int(offered.get("GPU", 0)), int(offered.get("CPU", 1))
-    number = min(settings.actors or gpus or min(cores, 8), max(1, shards))
+    number = number_of_actors(settings.actors or gpus or min(cores, 8), sizes)
     threads = max(1, cores // number)
     options: dict[str, Any] = {"num_gpus": 1} if gpus else {"num_cpus": threads}
     return [

@@ -1,24 +1,87 @@
-"""Sources: where queries, functions and people's labels come from.
+"""Sources: where queries, functions and people's labels come from, one file each.
 
-What belongs here is one file a kind of input, which reads and checks and runs nothing: the code of
-a corpus is parsed, never imported. Rules that say which functions a benchmark keeps are in
-`tasks/rules`.
+A source reads and checks files and runs nothing: the code of a corpus is parsed, never imported.
+Which of its functions a benchmark keeps is decided by filters (`tasks.filters`).
 
-To add one, write a file with a class that takes `SourceSettings`, refuses in its constructor the
-settings it has no use for, and gives `fingerprint` and `read`; decorate it with
-``@sources.register("name")``. `tests/tasks/sources` judges it from then on.
+To add one, write a file with a class like the `Source` below, whose options are a subclass of
+`SourceOptions`, and decorate it with ``@sources.register("name")``, the name being that of the file
+with dashes for underscores. `tests/tasks/sources/test_conformance.py` tests it from then on. Its
+options are keys of the settings' section ``source``, and on the command line
+``--source-option KEY=VALUE``.
 """
 
-from collections.abc import Callable
-from typing import Protocol
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from infra.errors import SettingsError, SourceError
 from infra.records import Collected
 from infra.registry import Registry
 from infra.settings import SourceSettings
+from tasks.files.text import printable
+from tasks.filters import filters
+
+
+class SourceOptions(BaseModel):
+    """Options that every source has; a source adds its own, or another default."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    filters: tuple[str, ...] = Field(
+        (), description="Filters that drop functions, in their order; see tasks/filters."
+    )
+
+    @property
+    def other_filters(self) -> tuple[str, ...]:
+        """The filters as parts of a fingerprint, none where they are the source's default.
+
+        So collections that were stored before there was a choice keep their fingerprint.
+        """
+        default = type(self).model_fields["filters"].default
+        return () if self.filters == default else ("filters", *self.filters)
+
+    @field_validator("filters", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """Return the names of a text, a JSON list or names with commas between, as a list."""
+        return re.findall(r"[\w-]+", value) if isinstance(value, str) else value
+
+    @field_validator("*")
+    @classmethod
+    def _is_text(cls, value: object) -> object:
+        if isinstance(value, Path) and printable(value) != str(value):
+            raise ValueError(f"the name {printable(value)} is not UTF-8: rename the file or folder")
+        return value
 
 
 class Source(Protocol):
-    """Something that can be read into collections."""
+    """Something that can be read into collections.
+
+    Attributes:
+        Options: The model of its options; ``options`` of the constructor is an instance.
+    """
+
+    Options: ClassVar[type[SourceOptions]]
+
+    def __init__(self, collection: str, options: Any) -> None:  # noqa: ANN401 - its own Options
+        """Check the options.
+
+        Args:
+            collection: Name of the main collection.
+            options: What to read.
+
+        Raises:
+            SettingsError: Options contradict each other.
+            SourceError: The input is not there.
+        """
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write a small valid input into an empty folder and return the options that read it."""
+        ...
 
     def fingerprint(self) -> str:
         """Return a digest that changes whenever what `read` would give changes.
@@ -33,8 +96,9 @@ class Source(Protocol):
     def read(self) -> dict[str, Collected]:
         """Return collection name → content.
 
-        The first is the main collection, whose candidates the agents judge; its name is
-        ``settings.collection``, or else the source's own. The names of the others begin with it.
+        The first is the main collection, whose candidates the agents annotate; the names of the
+        others begin with its name. Functions that a filter drops are counted by reason in
+        ``dropped``.
 
         Raises:
             SourceError: An input file is missing or malformed; the message names file and line.
@@ -42,6 +106,53 @@ class Source(Protocol):
         ...
 
 
-SourceFactory = Callable[[SourceSettings], Source]
+sources: Registry[type[Source]] = Registry("source", "tasks.sources")
 
-sources: Registry[SourceFactory] = Registry("source", "tasks.sources")
+
+def open_source(settings: SourceSettings) -> Source:
+    """Return the source that the settings name, with its options checked.
+
+    Raises:
+        UnknownNameError: There is no such source or filter.
+        SettingsError: An option is missing, unknown or has a bad value.
+        SourceError: The input is not there.
+    """
+    kind = sources.get(settings.name)
+    try:
+        options = kind.Options.model_validate(settings.options)
+    except ValidationError as error:
+        known = ", ".join(kind.Options.model_fields)
+        problems = [
+            _problem(settings, problem["type"], problem["loc"], problem["msg"])
+            for problem in error.errors()
+        ]
+        raise SettingsError(
+            f"{'; '.join(problems)} (the options of source {settings.name} are {known})"
+        ) from None
+    for name in options.filters:
+        filters.get(name)
+    return kind(settings.collection or settings.name, options)
+
+
+def _problem(
+    settings: SourceSettings, kind: str, location: tuple[int | str, ...], message: str
+) -> str:
+    option = ".".join(map(str, location))
+    if kind == "extra_forbidden":
+        value = settings.options[option]
+        return f"source {settings.name} has no use for source.{option} = {value}: leave it out"
+    if kind == "missing":
+        about = sources.get(settings.name).Options.model_fields[option].description
+        return f"source {settings.name} needs source.{option} (--{option}): {about}"
+    return f"source.{option}: {message}"
+
+
+def require_folder(path: Path) -> Path:
+    """Return a path that must be a folder.
+
+    Raises:
+        SourceError: There is no such folder.
+    """
+    if not path.is_dir():
+        raise SourceError(f"{path} is no folder: give --path with the folder to read")
+    return path

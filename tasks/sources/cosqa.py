@@ -1,31 +1,33 @@
-"""CoSQA: web queries with the functions that people judged to answer them.
+"""The source of CoSQA: web queries with the functions that people judged to answer them.
 
 Source: Huang et al., "CoSQA: 20,000+ Web Queries for Code Search and Question Answering" (ACL
 2021). Its published files, in one folder: ``code_idx_map.txt`` with all functions of the code base,
 ``cosqa-retrieval-*.json`` with queries and the one function that is relevant to each, and
 ``cosqa-*.json`` with pairs that people labelled 0 or 1.
 
-Functions that Python 3 does not parse stay: they are part of the published code base, and a method
-that leaves them out would be scored on an easier one.
+Functions that Python 3 does not parse stay unless ``filters`` drop them: they are part of the
+published code base, and a method that leaves them out would be scored on an easier one.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from infra.errors import SourceError
 from infra.identity import digest
-from infra.records import Code, Collected, Label, Query, SourceInfo
-from infra.settings import SourceSettings
+from infra.records import Collected, Label, Query, SourceInfo
 from tasks.corpus.merging import Merged
-from tasks.corpus.parsed_code import parsed_code
-from tasks.files.json_lines import checked, refuse_half_characters
-from tasks.files.text import folder_of, read_text, refuse, state_of
-from tasks.sources import sources
+from tasks.corpus.parsed_code import parse_function
+from tasks.files.json_lines import validated
+from tasks.files.json_text import decode_json
+from tasks.files.text import printable, read_text, state_of
+from tasks.filters import CorpusFunction, FilterChain
+from tasks.sources import SourceOptions, require_folder, sources
 
-_RULES = "1"  # to be raised when the same files are to give other records
+_VERSION = "1"  # to be raised when the same files are to give other records
 _FILES = "code_idx_map.txt, cosqa-retrieval-*.json and cosqa-*.json"
 _INFO = SourceInfo(
     name="cosqa",
@@ -41,7 +43,7 @@ PAIR_LABELS = "people:cosqa-pairs"
 
 
 class _Row(BaseModel):
-    """What is read of a row; ``retrieval_idx`` stands in the files of retrieval alone."""
+    """The columns of a row that are read; only retrieval files have ``retrieval_idx``."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
@@ -52,27 +54,52 @@ class _Row(BaseModel):
     retrieval_idx: int | None = None
 
 
+_PlacedRow = tuple[str, _Row]
+
+
+class CosqaOptions(SourceOptions):
+    """The options of source cosqa."""
+
+    path: Path = Field(description=f"a folder with {_FILES}")
+
+
 @sources.register("cosqa")
 class CosqaSource:
     """CoSQA's published files.
 
     Args:
-        settings: ``path`` is their folder.
+        collection: Name of the main collection.
+        options: The folder and the filters.
 
     Raises:
-        SettingsError: A setting is missing, or is given that has no meaning here.
         SourceError: There is no such folder.
     """
 
-    def __init__(self, settings: SourceSettings) -> None:
-        refuse(settings, "distribution", "queries")
-        self._name = settings.collection or settings.name
-        self._folder = folder_of(settings, _FILES)
+    Options: ClassVar[type[SourceOptions]] = CosqaOptions
+
+    def __init__(self, collection: str, options: CosqaOptions) -> None:
+        self._name = collection
+        self._options = options
+        self._folder = require_folder(options.path)
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write a code base of two functions with a query and a pair."""
+        codes = ["def double(x):\n    return x + x\n", "def halve(x):\n    return x / 2\n"]
+        row = {"idx": "dev-0", "doc": "python double a number", "code": codes[0], "label": 1}
+        files: dict[str, object] = {
+            "code_idx_map.txt": {code: index for index, code in enumerate(codes)},
+            "cosqa-retrieval-dev-500.json": [{**row, "retrieval_idx": 0}],
+            "cosqa-dev.json": [row, {**row, "idx": "dev-1", "code": codes[1], "label": 0}],
+        }
+        for name, content in files.items():
+            (folder / name).write_text(json.dumps(content), encoding="utf-8")
+        return {"path": folder}
 
     def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times."""
-        files = [self._base, *self._retrieval_files, *self._pair_files]
-        return digest("cosqa", _RULES, self._name, state_of(files))
+        """Return a digest of the files' names, sizes and times, and of filters that are set."""
+        state = state_of([self._base, *self._retrieval_files, *self._pair_files])
+        return digest("cosqa", _VERSION, self._name, state, *self._options.other_filters)
 
     def read(self) -> dict[str, Collected]:
         """Return the retrieval queries over the whole code base, and the labelled pairs.
@@ -107,49 +134,43 @@ class CosqaSource:
         for place, row in rows:
             _check_index(place, row, indices)
         codes = ((text, f"{self._base.name}:{index}") for text, index in indices.items())
-        return _collected(rows, codes, RETRIEVAL_LABELS)
+        return self._collected(rows, codes, RETRIEVAL_LABELS)
 
     def _pairs(self) -> Collected:
         rows = [row for file in self._pair_files for row in _rows(file)]
-        return _collected(rows, ((row.code, row.idx) for _, row in rows), PAIR_LABELS)
+        return self._collected(rows, ((row.code, row.idx) for _, row in rows), PAIR_LABELS)
 
+    def _collected(
+        self, rows: list[_PlacedRow], codes: Iterable[tuple[str, str]], label_origin: str
+    ) -> Collected:
+        """Return a collection of rows.
 
-_Placed = tuple[str, _Row]
-
-
-def _collected(rows: list[_Placed], texts: Iterable[tuple[str, str]], origin: str) -> Collected:
-    codes: dict[str, Code] = {}
-    queries: dict[str, Query] = {}
-    for text, place in texts:
-        codes.setdefault(text, _code(text, place))
-    for _, row in rows:
-        queries.setdefault(row.doc, Query.of(row.doc, row.idx))
-    merged = Merged()
-    merged.add_codes(codes.values())
-    merged.add_queries(queries.values())
-    merged.add_labels(
-        Label(
-            query_id=queries[row.doc].query_id,
-            code_id=codes[row.code].code_id,
-            origin=origin,
-            relevance=float(row.label),
+        Args:
+            rows: What gives the queries and the labels.
+            codes: Texts of functions, each with its origin.
+            label_origin: Origin of the labels.
+        """
+        functions: dict[str, CorpusFunction] = {}
+        queries: dict[str, Query] = {}
+        for text, origin in codes:
+            if text not in functions:
+                functions[text] = parse_function(text, origin)
+        for _, row in rows:
+            queries.setdefault(row.doc, Query.of(row.doc, row.idx))
+        merged = Merged(FilterChain(self._options.filters))
+        for function in functions.values():
+            merged.add_function(function)
+        merged.add_queries(queries.values())
+        merged.add_labels(
+            Label(
+                query_id=queries[row.doc].query_id,
+                code_id=functions[row.code].code.code_id,
+                origin=label_origin,
+                relevance=float(row.label),
+            )
+            for _, row in rows
         )
-        for _, row in rows
-    )
-    return Collected(
-        info=_INFO,
-        queries=merged.queries,
-        codes=merged.codes,
-        labels=merged.labels,
-        dropped=merged.dropped,
-    )
-
-
-def _code(text: str, origin: str) -> Code:
-    try:
-        return parsed_code(text, origin)
-    except SyntaxError:
-        return Code.of(text, origin=origin)
+        return merged.collected(_INFO)
 
 
 def _check_index(place: str, row: _Row, indices: dict[str, int]) -> None:
@@ -164,30 +185,20 @@ def _check_index(place: str, row: _Row, indices: dict[str, int]) -> None:
         )
 
 
-def _rows(file: Path) -> list[_Placed]:
-    content = _json(file)
+def _rows(file: Path) -> list[_PlacedRow]:
+    content = decode_json(read_text(file), printable(file))
     if not isinstance(content, list):
         raise SourceError(f"{file} is no list of rows: copy the published file again")
-    places = [f"{file}: row {number}" for number in range(1, len(content) + 1)]
-    return [(place, checked(place, row, _Row)) for place, row in zip(places, content, strict=True)]
+    places = [f"{printable(file)}: row {number}" for number in range(1, len(content) + 1)]
+    return [
+        (place, validated(place, row, _Row)) for place, row in zip(places, content, strict=True)
+    ]
 
 
 def _indices(file: Path) -> dict[str, int]:
-    content = _json(file)
-    refuse_half_characters(str(file), content)
     try:
-        return _INDICES.validate_python(content)
+        return _INDICES.validate_python(decode_json(read_text(file), str(file)))
     except ValidationError:
         raise SourceError(
             f"{file} is no map of functions' texts to numbers: copy the published file again"
-        ) from None
-
-
-def _json(file: Path) -> object:
-    try:
-        return json.loads(read_text(file))
-    except json.JSONDecodeError as error:
-        raise SourceError(
-            f"{file}:{error.lineno}: column {error.colno}: {error.msg}: the file is truncated or "
-            "was changed, copy the published one again"
         ) from None

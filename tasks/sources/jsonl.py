@@ -1,29 +1,33 @@
-"""Queries, functions and labels from a person's own files.
+"""The source of queries, functions and labels in a person's own JSON Lines files.
 
 A folder with ``queries.jsonl`` (lines such as ``{"query": "...", "id": "q1"}``), ``codes.jsonl``
 (``{"code": "def ...", "id": "c1", "name": "...", "origin": "..."}``) and, when people have judged
 pairs, ``labels.jsonl`` (``{"query": "q1", "code": "c1", "relevance": 1}``). All but the query, the
 code and the three parts of a label may be left out.
+
+A function that does not parse is dropped and counted, unless ``filters`` are set otherwise.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field
 
 from infra.errors import SourceError
 from infra.identity import digest
 from infra.records import Code, Collected, Label, Query, SourceInfo
-from infra.settings import SourceSettings
 from tasks.corpus.merging import Merged
-from tasks.corpus.parsed_code import parsed_code
+from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import Row, read_lines, read_queries, refuse_repeated
-from tasks.files.text import folder_of, refuse, state_of
-from tasks.sources import sources
+from tasks.files.text import state_of
+from tasks.filters import CorpusFunction, FilterChain
+from tasks.sources import SourceOptions, require_folder, sources
 
 LABELS = "people:jsonl"
 
-_RULES = "1"  # to be raised when the same files are to give other records
+_VERSION = "1"  # to be raised when the same files are to give other records
 
 
 class _CodeRow(Row):
@@ -39,52 +43,76 @@ class _LabelRow(Row):
     relevance: float = Field(ge=0, allow_inf_nan=False)
 
 
+class JsonLinesOptions(SourceOptions):
+    """The options of source jsonl."""
+
+    path: Path = Field(description="a folder with queries.jsonl and codes.jsonl")
+    filters: tuple[str, ...] = Field(
+        ("parseable",), description=SourceOptions.model_fields["filters"].description
+    )
+
+
 @sources.register("jsonl")
 class JsonLinesSource:
     """A folder of JSON Lines files.
 
     Args:
-        settings: ``path`` is the folder.
+        collection: Name of the collection.
+        options: The folder and the filters.
 
     Raises:
-        SettingsError: No path is given, or a setting that has no meaning here.
         SourceError: There is no such folder.
     """
 
-    def __init__(self, settings: SourceSettings) -> None:
-        refuse(settings, "distribution", "queries")
-        self._name = settings.collection or settings.name
-        self._folder = folder_of(settings, "queries.jsonl and codes.jsonl")
+    Options: ClassVar[type[SourceOptions]] = JsonLinesOptions
+
+    def __init__(self, collection: str, options: JsonLinesOptions) -> None:
+        self._name = collection
+        self._options = options
+        self._folder = require_folder(options.path)
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write two queries, two functions and a label, and return the options that read them."""
+        files: dict[str, list[dict[str, object]]] = {
+            "queries": [{"query": "double it", "id": "q1"}, {"text": "half of it"}],
+            "codes": [
+                {"code": "def double(x):\n    return x + x\n", "id": "c1"},
+                {"code": "def halve(x):\n    return x / 2\n", "name": "h"},
+            ],
+            "labels": [{"query": "q1", "code": "c1", "relevance": 1}],
+        }
+        for name, rows in files.items():
+            text = "".join(f"{json.dumps(row)}\n" for row in rows)
+            (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        return {"path": folder}
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
         labels = [self._labels] if self._labels.exists() else []
-        return digest("jsonl", _RULES, self._name, state_of([self._queries, self._codes, *labels]))
+        state = state_of([self._queries, self._codes, *labels])
+        return digest("jsonl", _VERSION, self._name, state, *self._options.other_filters)
 
     def read(self) -> dict[str, Collected]:
         """Return what the files hold.
 
         Raises:
-            SourceError: A file is missing, or a line of it cannot be used.
+            SourceError: A file is missing, a line of it cannot be used, or the filters drop every
+                function.
         """
-        queries, codes = read_queries(self._queries), _read_codes(self._codes)
-        merged = Merged()
+        queries, functions = read_queries(self._queries), _read_functions(self._codes)
+        merged = Merged(FilterChain(self._options.filters))
         merged.add_queries(query for _, query in queries)
-        merged.add_codes(code for _, code in codes)
+        for _, function in functions:
+            merged.add_function(function)
         if self._labels.exists():
-            query_of = {given: query for given, query in queries if given is not None}
-            code_of = {given: code for given, code in codes if given is not None}
+            query_of = {identity: query for identity, query in queries if identity is not None}
+            code_of = {identity: one.code for identity, one in functions if identity is not None}
             merged.add_labels(_read_labels(self._labels, query_of, code_of))
-        collected = Collected(
-            info=SourceInfo(
-                name="jsonl", licence="unknown", revision="unknown", location=str(self._folder)
-            ),
-            queries=merged.queries,
-            codes=merged.codes,
-            labels=merged.labels,
-            dropped=merged.dropped,
+        info = SourceInfo(
+            name="jsonl", licence="unknown", revision="unknown", location=str(self._folder)
         )
-        return {self._name: collected}
+        return {self._name: merged.collected(info)}
 
     @property
     def _queries(self) -> Path:
@@ -99,32 +127,28 @@ class JsonLinesSource:
         return self._folder / "labels.jsonl"
 
 
-def _read_codes(file: Path) -> list[tuple[str | None, Code]]:
+def _read_functions(file: Path) -> list[tuple[str | None, CorpusFunction]]:
     rows = list(read_lines(file, _CodeRow))
     if not rows:
         raise SourceError(f'{file} holds no functions: write lines such as {{"code": "def ..."}}')
     refuse_repeated((row.id, place) for place, row in rows)
-    return [(row.id, _code(place, row)) for place, row in rows]
+    return [(row.id, _function(place, row)) for place, row in rows]
 
 
-def _code(place: str, row: _CodeRow) -> Code:
-    try:
-        return parsed_code(row.code, row.origin or Path(place).name, row.name)
-    except SyntaxError as error:
-        line = f" (line {error.lineno} of the function)" if error.lineno else ""
-        raise SourceError(
-            f"{place}: the code does not parse: {error.msg}{line}: mend it or delete the line"
-        ) from None
+def _function(place: str, row: _CodeRow) -> CorpusFunction:
+    if not row.code.strip():
+        raise SourceError(f"{place}: the code is empty: write a function or delete the line")
+    return parse_function(row.code, row.origin or Path(place).name, row.name)
 
 
 def _read_labels(
     file: Path, query_of: Mapping[str, Query], code_of: Mapping[str, Code]
 ) -> Iterator[Label]:
     for place, row in read_lines(file, _LabelRow):
-        for kind, given, known in (("query", row.query, query_of), ("code", row.code, code_of)):
-            if given not in known:
+        for kind, identity, known in (("query", row.query, query_of), ("code", row.code, code_of)):
+            if identity not in known:
                 raise SourceError(
-                    f"{place}: no {kind} has the id {given!r}: give it to a line of the {kind} "
+                    f"{place}: no {kind} has the id {identity!r}: give it to a line of the {kind} "
                     "file as its id, or delete the label"
                 )
         yield Label(

@@ -1,36 +1,62 @@
-"""Functions of Python files: a folder, an installed distribution or the standard library.
+"""The source of functions in Python files: a folder, a distribution or the standard library.
 
 Nothing of the corpus is imported or run.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
 
 from infra.errors import SettingsError
 from infra.identity import digest, digest_of
-from infra.records import Code, Collected
-from infra.settings import SourceSettings
-from tasks.corpus.documentation_pairs import documentation_pairs
-from tasks.corpus.functions import Found, find_functions
+from infra.records import Collected
+from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
+from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged
 from tasks.corpus.python_files import PythonFiles, folder, installed, standard_library
 from tasks.files.json_lines import read_queries
 from tasks.files.text import state_of
-from tasks.filters.duplicates import EXACT, NEAR, exact_duplicates, near_duplicates
-from tasks.sources import sources
+from tasks.filters import FilterChain
+from tasks.sources import SourceOptions, sources
 
 STANDARD_LIBRARY_QUERIES = Path(__file__).with_name("stdlib_queries.jsonl")
 
-_RULES = "1"  # to be raised when the same files are to give other records
+_VERSION = "1"  # to be raised when the same files are to give other records
+
+
+class PythonOptions(SourceOptions):
+    """The options of source python-source."""
+
+    path: Path | None = Field(None, description="Folder of Python files.")
+    distribution: str | None = Field(
+        None, description="Installed distribution to read instead of a folder."
+    )
+    queries: Path | None = Field(
+        None, description="JSON Lines file of queries; the standard library has 40 of its own."
+    )
+    documentation_queries: int = Field(
+        500,
+        ge=0,
+        description="Documentation paragraphs taken as queries; 0 makes no such benchmark.",
+    )
+    seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
+    filters: tuple[str, ...] = Field(
+        ("testable", "near-duplicates"),
+        description=SourceOptions.model_fields["filters"].description,
+    )
 
 
 @sources.register("python-source")
 class PythonSource:
-    """Python files: the testable functions for the agents, and pairs by documentation.
+    """Python files: their functions for annotation, and pairs by documentation.
 
     Args:
-        settings: ``path`` or ``distribution`` names the files, and then ``queries`` the queries;
+        collection: Name of the main collection.
+        options: ``path`` or ``distribution`` names the files, and then ``queries`` the queries;
             without either it is the standard library, which has queries of its own.
 
     Raises:
@@ -39,73 +65,71 @@ class PythonSource:
         SourceError: The folder is missing or empty.
     """
 
-    def __init__(self, settings: SourceSettings) -> None:
-        self._settings = settings
-        self._name = settings.collection or settings.name
-        self._queries = _queries_of(settings)
-        self._python = _files_of(settings)
+    Options: ClassVar[type[SourceOptions]] = PythonOptions
+
+    def __init__(self, collection: str, options: PythonOptions) -> None:
+        self._name = collection
+        self._options = options
+        self._queries = _queries_of(options)
+        self._python = _files_of(options)
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write a module of two functions and a file with a query."""
+        (folder / "package").mkdir()
+        (folder / "package" / "arithmetic.py").write_text(
+            'def double(x):\n    """Return twice the number."""\n    y = x + x\n    return y\n\n\n'
+            "def halve(x):\n    return x / 2\n",
+            encoding="utf-8",
+        )
+        queries = folder / "queries.jsonl"
+        queries.write_text(json.dumps({"query": "double it"}) + "\n", encoding="utf-8")
+        return {"path": folder, "queries": queries}
 
     def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times, and of the settings that matter."""
-        chosen = [self._name, self._settings.documentation_queries, self._settings.seed]
+        """Return a digest of the files' names, sizes and times, and of the options that matter."""
+        chosen = [self._name, self._options.documentation_queries, self._options.seed]
         origin = [self._python.licence, self._python.revision, self._python.location]
         state = state_of([*self._python.files, self._queries])
-        return digest("python-source", _RULES, digest_of([*chosen, *origin]), state)
+        return digest(
+            "python-source",
+            _VERSION,
+            digest_of([*chosen, *origin]),
+            state,
+            *self._options.other_filters,
+        )
 
     def read(self) -> dict[str, Collected]:
-        """Return the queries over the testable functions, and the documentation pairs.
+        """Return the queries over the functions, and the documentation pairs.
 
         Raises:
-            SourceError: The file of queries is missing or malformed.
+            SourceError: The file of queries is missing or malformed, or the filters drop every
+                function.
         """
-        merged = Merged()
+        merged = Merged(FilterChain(self._options.filters))
         merged.add_queries(query for _, query in read_queries(self._queries))
         unread: Counter[str] = Counter()
-        found = find_functions(self._python, unread)
-        dropped = unread + Counter(merged.dropped)
-        collections = {
-            self._name: Collected(
-                info=self._python.info(self._settings.name),
-                queries=merged.queries,
-                codes=_testable(found, dropped),
-                dropped=dict(dropped),
+        documented = []
+        for function in find_functions(self._python, unread):
+            merged.add_function(function)
+            documented.append(DocumentedFunction.of(function))
+        info = self._python.info("python-source")
+        collections = {self._name: merged.collected(info, unread)}
+        if self._options.documentation_queries:
+            collections[f"{self._name}-documentation"] = documentation_pairs(
+                documented,
+                info,
+                queries=self._options.documentation_queries,
+                seed=self._options.seed,
+                dropped=unread,
             )
-        }
-        if self._settings.documentation_queries:
-            collections[f"{self._name}-documentation"] = self._documentation(found, unread)
         return collections
 
-    def _documentation(self, found: list[Found], unread: Counter[str]) -> Collected:
-        pairs = documentation_pairs(
-            found,
-            self._python.info(self._settings.name),
-            queries=self._settings.documentation_queries,
-            seed=self._settings.seed,
-        )
-        return pairs.model_copy(update={"dropped": {**unread, **pairs.dropped}})
 
-
-def _testable(found: Iterable[Found], dropped: Counter[str]) -> tuple[Code, ...]:
-    kept = []
-    for each in found:
-        if each.untestable is None:
-            kept.append(each.code)
-        else:
-            dropped[each.untestable] += 1
-    kept = _without(kept, exact_duplicates(code.text for code in kept), EXACT, dropped)
-    kept = _without(kept, near_duplicates([code.text for code in kept]), NEAR, dropped)
-    return tuple(kept)
-
-
-def _without(codes: list[Code], rows: set[int], rule: str, dropped: Counter[str]) -> list[Code]:
-    dropped[rule] += len(rows)
-    return [code for row, code in enumerate(codes) if row not in rows]
-
-
-def _queries_of(settings: SourceSettings) -> Path:
-    if settings.queries is not None:
-        return settings.queries
-    if settings.path is None and settings.distribution is None:
+def _queries_of(options: PythonOptions) -> Path:
+    if options.queries is not None:
+        return options.queries
+    if options.path is None and options.distribution is None:
         return STANDARD_LIBRARY_QUERIES
     raise SettingsError(
         "python-source has queries for the standard library only: give --queries with a JSON "
@@ -113,14 +137,14 @@ def _queries_of(settings: SourceSettings) -> Path:
     )
 
 
-def _files_of(settings: SourceSettings) -> PythonFiles:
-    if settings.path is not None and settings.distribution is not None:
+def _files_of(options: PythonOptions) -> PythonFiles:
+    if options.path is not None and options.distribution is not None:
         raise SettingsError(
-            f"source.path = {settings.path} and source.distribution = {settings.distribution} "
+            f"source.path = {options.path} and source.distribution = {options.distribution} "
             "are both given: leave one out"
         )
-    if settings.path is not None:
-        return folder(settings.path)
-    if settings.distribution is not None:
-        return installed(settings.distribution)
+    if options.path is not None:
+        return folder(options.path)
+    if options.distribution is not None:
+        return installed(options.distribution)
     return standard_library()

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 from prefect.logging import get_run_logger
 
+from infra.batches import batched
 from infra.identity import digest, digest_of_set
 from infra.settings import SearchSettings, StoreSettings
 from infra.store import Database, benchmarks, candidates, corpus, open_database
 from infra.store.corpus import StoredCollection
 from tasks.runtime.caching import run_stage, stage
 from tasks.runtime.references import SearchReference
-from tasks.stages.embed import cut, encoder_key
+from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import code_blocks, stored_vectors
 
 QUERIES_AT_ONCE = 2048
@@ -61,7 +62,7 @@ def _find_candidates(
     search_id = search_identity(database, collection.name, search)
     waiting = candidates.queries_without_candidates(database, search_id, collection.name)
     candidates.record_search(database, search_id, collection.name, search.encoders, search.top_k)
-    for queries in cut(waiting, QUERIES_AT_ONCE):
+    for queries in batched(waiting, QUERIES_AT_ONCE):
         _search(database, collection.name, search_id, queries, search)
     get_run_logger().info(
         "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(waiting):,}"

@@ -10,7 +10,7 @@ from infra.settings import SourceSettings, StoreSettings
 from infra.store import benchmarks, corpus, open_database
 from infra.store.corpus import StoredCollection
 from tasks.runtime.caching import run_stage, stage
-from tasks.sources import Source, sources
+from tasks.sources import open_source
 
 
 def collect_source(store: StoreSettings, source: SourceSettings) -> list[StoredCollection]:
@@ -26,11 +26,6 @@ def collect_source(store: StoreSettings, source: SourceSettings) -> list[StoredC
     holds = bool(corpus.collections_of(database, fingerprint))
     key = digest("collect", database.store_id, fingerprint)
     return run_stage(_collect_source, holds, key=key, store=store, source=source)
-
-
-def open_source(source: SourceSettings) -> Source:
-    """Return the source that the settings name."""
-    return sources.get(source.name)(source)
 
 
 def stored_collections(store: StoreSettings, source: SourceSettings) -> list[StoredCollection]:

@@ -7,7 +7,13 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from infra.records import Record
-from tasks.reports.diff import Difference, Effect, difference, difference_markdown, effect
+from tasks.reports.diff import (
+    Difference,
+    ScoreChanges,
+    difference,
+    difference_markdown,
+    score_changes,
+)
 from tasks.reports.leaderboard import Leaderboard, MethodScores
 from tasks.stages.leaderboard import Contest, opened
 
@@ -19,7 +25,7 @@ class WrittenDifference(Record):
 
     folder: Path
     change: Difference
-    effect: Effect
+    effect: ScoreChanges
 
 
 @task(name="compare-versions", cache_policy=NO_CACHE)
@@ -35,7 +41,7 @@ def compare_versions(
         new: And in the second.
     """
     change = difference(opened(before), opened(after))
-    result = effect(old[0], new[0], _values(old), _values(new))
+    result = score_changes(old[0], new[0], _values(old), _values(new))
     folder = before.output.parent.parent / "differences"
     folder /= f"{before.name}-{before.benchmark_id}-{after.benchmark_id}"
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Sequence
-from typing import TypeVar
 
 from prefect.logging import get_run_logger
 
+from infra.batches import batched
 from infra.identity import digest, digest_of_set
 from infra.ray import ensure_ray
 from infra.records import Record
@@ -17,7 +17,6 @@ from tasks.encoders import Kind, encoders
 from tasks.runtime.caching import run_stage, stage
 from tasks.runtime.progress import progress
 
-T = TypeVar("T")
 PLURAL: dict[Kind, str] = {"query": "queries", "code": "codes"}
 KINDS: tuple[Kind, ...] = tuple(PLURAL)
 
@@ -74,7 +73,7 @@ def _embed(
         logger.info("%s %s of %s to embed", f"{len(items):,}", PLURAL[part.kind], part.collection)
         shards += [
             Shard(part=part, items=tuple(piece))
-            for piece in cut(items, settings.encoder.shard_size)
+            for piece in batched(items, settings.encoder.shard_size)
         ]
     if shards:
         _embed_shards(database, shards, encoder, settings)
@@ -97,7 +96,7 @@ def embed_items(
         encoder: A registered encoder.
         settings: How many actors, and how large batches.
     """
-    pieces = cut(items, settings.encoder.shard_size)
+    pieces = batched(items, settings.encoder.shard_size)
     shards = [Shard(part=part, items=tuple(piece)) for piece in pieces]
     if shards:
         _embed_shards(database, shards, encoder, settings)
@@ -143,8 +142,3 @@ def _forget_lost_files(database: Database, part: Part, encoder: str) -> None:
         if not (database.settings.vectors / file).exists():
             get_run_logger().warning("%s is gone: its items are embedded again", file)
             vectors.forget_file(database, file)
-
-
-def cut(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    """Return the items in consecutive pieces of at most ``size``."""
-    return [items[start : start + size] for start in range(0, len(items), size)]

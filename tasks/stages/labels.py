@@ -93,7 +93,7 @@ def _labelled_by_agents(
         collection,
         name=f"{collection.name}-agents",
         origin=origin,
-        labels=annotations.agent_labels(database, recipe_id, pairs, settings.publish.grades),
+        labels=annotations.agent_labels(database, recipe_id, pairs, settings.publish.support),
         asked={item.query_id for item in judged},
     )
     return benchmark.model_copy(

@@ -43,11 +43,11 @@ from tasks.reports.leaderboard import (
     Leaderboard,
     MethodScores,
     Unjudged,
+    build_leaderboard,
     judged_share,
     leaderboard_markdown,
     per_query_table,
     render_leaderboard,
-    stand,
     unjudged_results,
 )
 from tasks.retrievers import Rankings
@@ -200,7 +200,7 @@ def write_leaderboard(
     )
 
 
-@task(name="stand", cache_policy=NO_CACHE)
+@task(name="build-leaderboard", cache_policy=NO_CACHE)
 def stand_methods(
     contest: Contest, runs: Sequence[Run], settings: Settings
 ) -> tuple[Leaderboard, list[MethodScores]]:
@@ -222,7 +222,7 @@ def _standings(
     _refuse_strangers(rankings, benchmark)
     scores = _scores(rankings, judged or qrels_of(benchmark.labels), contest)
     depth = settings.evaluation.depth
-    return stand(benchmark, benchmark_id, scores, contest.metrics, depth), scores
+    return build_leaderboard(benchmark, benchmark_id, scores, contest.metrics, depth), scores
 
 
 def opened(contest: Contest) -> Benchmark:

@@ -9,8 +9,8 @@ from infra.settings import Settings, load_settings
 from tasks.encoders import encoders
 from tasks.metrics import Variant
 from tasks.ranking.methods import RERANKED, chosen_methods, components
+from tasks.sources import open_source
 from tasks.stages.annotate.plan import recipe_identity
-from tasks.stages.collect import open_source
 from tasks.stages.leaderboard import check_folder, contestants
 
 

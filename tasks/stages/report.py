@@ -8,7 +8,7 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
-from infra.atomic import replaced_file
+from infra.atomic import atomic_write
 from infra.records import Candidate, Record
 from infra.settings import Settings, StoreSettings
 from infra.store import (
@@ -25,13 +25,14 @@ from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.run import (
+    PAIRS_SHOWN,
     AgentsPart,
     BenchmarkScores,
     Canaries,
     CollectionCounts,
     Effort,
     Histogram,
-    MethodScores,
+    MethodMeans,
     PairEvidence,
     ReportData,
     StageTime,
@@ -43,8 +44,6 @@ from tasks.stages.candidates import judged_searches
 from tasks.stages.embed import KINDS, encoder_key
 from tasks.stages.evaluate import method_key
 from tasks.stages.labels import current_recipe
-
-PAIRS_SHOWN = 20
 
 
 class WrittenReport(Record):
@@ -67,7 +66,7 @@ def write_report(
     database = open_database(settings.store)
     data = gather_report(database, collections, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
-    with replaced_file(file) as partial:
+    with atomic_write(file) as partial:
         partial.write_text(render_html(data), encoding="utf-8")
     create_markdown_artifact(render_markdown(data), key="report", description=data.title)
     get_run_logger().info("report: %s", file)
@@ -119,7 +118,7 @@ def _scores(
         queries=benchmarks.count_scored_queries(database, published.benchmark_id),
         codes=collection.codes,
         depth=depth,
-        methods=tuple(MethodScores(method=name, scores=row) for name, row in means.items()),
+        methods=tuple(MethodMeans(method=name, scores=row) for name, row in means.items()),
     )
 
 
@@ -182,7 +181,7 @@ def _agents(database: Database, searches: Sequence[str], recipe: StoredRecipe) -
         paths=annotations.count_by(database, recipe.recipe_id, searches, "path"),
         outcomes=annotations.count_outcomes(database, recipe.recipe_id, searches),
         effort=Effort.model_validate(took.model_dump()),
-        grades=annotations.count_by(database, recipe.recipe_id, searches, "grade"),
+        support=annotations.count_by(database, recipe.recipe_id, searches, "grade"),
         canaries=_canaries(database, recipe),
     )
 

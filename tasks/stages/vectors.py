@@ -5,13 +5,15 @@ A vector belongs to a text, whatever benchmark holds it, so texts are looked up 
 
 from collections.abc import Iterator, Sequence
 
-from infra.identity import digest, normalise_code, normalise_query
+from infra.batches import batched
+from infra.identity import digest
+from infra.records import normalise_code, normalise_query
 from infra.settings import Settings
 from infra.store import Database, corpus, vectors
 from infra.store.vector_files import StoredVectors, Vectors, load_vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind
-from tasks.stages.embed import Part, cut, embed_items, encoder_key
+from tasks.stages.embed import Part, embed_items, encoder_key
 
 
 class TextVectors:
@@ -37,7 +39,7 @@ class TextVectors:
 
     def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
         """Yield (m ids, (m, d) vectors) over all codes; missing ones are made."""
-        for ids in cut(sorted(self._codes), CODES_AT_ONCE):
+        for ids in batched(sorted(self._codes), CODES_AT_ONCE):
             texts = [self._codes[code] for code in ids]
             identities = [_code_identity(text) for text in texts]
             yield ids, self._load(encoder, "code", identities, texts)
@@ -92,7 +94,7 @@ def code_blocks(
 ) -> Iterator[tuple[Sequence[str], dict[str, Vectors]]]:
     """Yield (ids, encoder → (n, d) vectors) over a collection's codes, a bounded number at once."""
     stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
-    for ids in cut(corpus.code_ids(database, collection), CODES_AT_ONCE):
+    for ids in batched(corpus.code_ids(database, collection), CODES_AT_ONCE):
         yield ids, {name: access.load(ids) for name, access in stored.items()}
 
 

@@ -1,4 +1,4 @@
-"""How far judges agree beyond chance, and how consistently a metric measures."""
+"""Agreement of judges beyond chance, and consistency of a metric."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -79,7 +79,7 @@ def average_variance(scores: Values) -> float:
     number of relevant codes; queries with 1 or more than 5 take no part; a group's score is the
     mean over its queries; of each method's four scores the sample variance is taken (divisor 3),
     each group weighing the same however many queries it has; and the mean over the methods is the
-    result. Cronbach's alpha beside it has the methods as subjects and the groups as items.
+    result. Cronbach's alpha beside it has the groups as subjects and the methods as items.
 
     Args:
         scores: (methods, groups) see `by_matches`.

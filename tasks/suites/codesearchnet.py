@@ -1,11 +1,11 @@
-"""The CodeSearchNet challenge (Husain et al. 2019, arXiv 1909.09436, section 4).
+"""The suite of the CodeSearchNet challenge (Husain et al. 2019, arXiv 1909.09436, section 4).
 
 99 queries, functions of six languages, relevance 0 to 3 by several annotators whose grades are
 averaged. Figures are those of the challenge's own script: NDCG with gain 2^relevance - 1 over the
-first 300 results of a query, normalised by all annotated functions. "Within" looks at annotated
-results only, as if the others had not been returned; "all" keeps everybody's place. A query whose
+first 300 results of a query, normalised by all annotated functions. "Within" ranks the annotated
+results only, as if the others had not been returned; "all" ranks all results. A query whose
 annotations are all 0 is left out. A result that a query gets again counts each time, so that NDCG
-can exceed 1: how often that happens is told.
+can exceed 1: the number of such results is printed.
 
 Where the script (``relevanceeval.py`` of github/CodeSearchNet) leaves something open, this is done:
 
@@ -17,14 +17,17 @@ Where the script (``relevanceeval.py`` of github/CodeSearchNet) leaves something
   They are grades for one query here, and averaged.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
 
-import numpy as np
+from pydantic import Field
 
 from infra.errors import SourceError
 from infra.records import Record
 from tasks.files.csv_rows import Row, read_rows
+from tasks.metrics import JudgedLists, Variant, mean
+from tasks.suites import Figures, SuiteOptions, suites
 
 LANGUAGES = ("go", "java", "javascript", "php", "python", "ruby")
 DEEPEST = 300
@@ -71,25 +74,96 @@ class ChallengeScores(Record):
     @property
     def within(self) -> float:
         """Mean over the languages of NDCG over annotated results."""
-        return float(np.mean([scores.within for scores in self.languages.values()]))
+        return mean(scores.within for scores in self.languages.values())
 
     @property
     def everything(self) -> float:
         """Mean over the languages of NDCG over all results."""
-        return float(np.mean([scores.everything for scores in self.languages.values()]))
+        return mean(scores.everything for scores in self.languages.values())
+
+
+class ChallengeOptions(SuiteOptions):
+    """The options of suite codesearchnet."""
+
+    annotations: Path = Field(description="The challenge's annotationStore.csv.")
+    predictions: Path = Field(description="A method's predictions as CSV.")
+    queries: Path | None = Field(
+        None, description="The challenge's queries.csv, to check the other files with."
+    )
+
+
+@suites.register("codesearchnet")
+class CodeSearchNetChallenge:
+    """Score predictions for the CodeSearchNet challenge: NDCG within and over all, by language."""
+
+    Options: ClassVar[type[SuiteOptions]] = ChallengeOptions
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write two annotations and two predictions of one query."""
+        files = {
+            "annotations": "Language,Query,GitHubUrl,Relevance\nGo,q,u/a,3\nGo,q,u/b,0\n",
+            "predictions": "language,query,url\ngo,q,u/x\ngo,q,u/a\n",
+        }
+        for name, content in files.items():
+            (folder / f"{name}.csv").write_text(content, encoding="utf-8")
+        return {name: folder / f"{name}.csv" for name in files}
+
+    def figures(self, options: ChallengeOptions) -> Figures:
+        """Return the figures of each language and their means."""
+        queries = read_queries(options.queries) if options.queries else None
+        scores = score(
+            read_predictions(options.predictions, queries),
+            read_relevances(options.annotations, queries),
+        )
+        rows = [_row(language, row) for language, row in scores.languages.items()]
+        means = ("mean", f"{scores.within:.3f}", f"{scores.everything:.3f}", "", "", "")
+        return Figures(columns=_COLUMNS, rows=(*rows, means), notes=_notes(scores))
+
+
+_COLUMNS = (
+    "language",
+    "NDCG within",
+    "NDCG all",
+    "queries",
+    "annotated results found",
+    "relevant ones",
+)
+
+
+def _row(language: str, scores: LanguageScores) -> tuple[str, ...]:
+    return (
+        language,
+        f"{scores.within:.3f}",
+        f"{scores.everything:.3f}",
+        str(scores.queries),
+        f"{scores.coverage:.1%}",
+        f"{scores.relevant_coverage:.1%}",
+    )
+
+
+def _notes(scores: ChallengeScores) -> tuple[str, ...]:
+    notes = []
+    if scores.missing:
+        notes.append(f"without predictions, counted as 0: {', '.join(scores.missing)}")
+    if scores.unannotated:
+        notes.append(f"without annotations, left out: {', '.join(scores.unannotated)}")
+    if scores.repeated:
+        notes.append(f"repeated within a query, counted each time: {scores.repeated:,} results")
+    return tuple(notes)
 
 
 def read_queries(file: Path) -> list[str]:
     """Return the queries of ``queries.csv``.
 
     Raises:
-        SourceError: The file is missing or malformed, or a query stands twice.
+        SourceError: The file is missing or malformed, or a query appears twice.
     """
     queries: list[str] = []
     for row in read_rows(file, ["query"]):
         query = _query(row, "query")
         if query in queries:
-            raise SourceError(f"{row.place}: query {query!r} stands twice: delete the line")
+            raise SourceError(f"{row.place}: query {query!r} appears twice: delete the line")
         queries.append(query)
     return queries
 
@@ -99,7 +173,7 @@ def read_relevances(file: Path, queries: list[str] | None = None) -> Relevances:
 
     Args:
         file: With the columns Language, Query, GitHubUrl, Relevance and, maybe, Notes.
-        queries: What may be asked; anything when not given.
+        queries: The known queries; any query is taken when not given.
 
     Raises:
         SourceError: A column is missing, a language or query is unknown, or a relevance is not 0,
@@ -112,7 +186,7 @@ def read_relevances(file: Path, queries: list[str] | None = None) -> Relevances:
         of_query.setdefault(_url(row, "GitHubUrl"), []).append(_relevance(row))
     return {
         language: {
-            query: {url: float(np.mean(given)) for url, given in urls.items()}
+            query: {url: mean(grades_of_url) for url, grades_of_url in urls.items()}
             for query, urls in by_query.items()
         }
         for language, by_query in grades.items()
@@ -124,7 +198,7 @@ def read_predictions(file: Path, queries: list[str] | None = None) -> Prediction
 
     Args:
         file: With the columns language, query, url and, maybe, identifier.
-        queries: What may be asked; anything when not given.
+        queries: The known queries; any query is taken when not given.
 
     Raises:
         SourceError: A column is missing, or a language or query is unknown.
@@ -157,39 +231,20 @@ def score(predictions: Predictions, relevances: Relevances) -> ChallengeScores:
 def _score_language(
     predictions: Mapping[str, list[str]], relevances: Mapping[str, Mapping[str, float]]
 ) -> LanguageScores:
-    ranked = {query: predictions.get(query, [])[:DEEPEST] for query in relevances}
-    scored = [query for query, of_query in relevances.items() if any(of_query.values())]
-    found = {query: set(urls) for query, urls in ranked.items()}
+    results = {query: predictions.get(query, [])[:DEEPEST] for query in relevances}
+    lists = JudgedLists.of_results(results, relevances)
     returned = [
-        (relevance, url in found[query])
+        (relevance, url in results[query])
         for query, of_query in relevances.items()
         for url, relevance in of_query.items()
     ]
     return LanguageScores(
-        within=_mean(_ndcg(ranked[query], relevances[query], within=True) for query in scored),
-        everything=_mean(_ndcg(ranked[query], relevances[query], within=False) for query in scored),
-        queries=len(scored),
-        coverage=_mean(float(is_there) for _, is_there in returned),
-        relevant_coverage=_mean(
-            float(is_there) for relevance, is_there in returned if relevance > 0
-        ),
+        within=mean(Variant.parse("NDCG-exp-condensed").score(lists)),
+        everything=mean(Variant.parse("NDCG-exp").score(lists)),
+        queries=len(lists.query_ids),
+        coverage=mean(is_returned for _, is_returned in returned),
+        relevant_coverage=mean(is_returned for relevance, is_returned in returned if relevance > 0),
     )
-
-
-def _ndcg(ranked: list[str], relevance: Mapping[str, float], *, within: bool) -> float:
-    counted = [url for url in ranked if url in relevance] if within else ranked
-    ideal = sorted(relevance.values(), reverse=True)
-    return _dcg([relevance.get(url, 0.0) for url in counted]) / _dcg(ideal)
-
-
-def _dcg(relevances: list[float]) -> float:
-    gains = np.exp2(relevances) - 1
-    return float(gains @ (1 / np.log2(np.arange(2, len(gains) + 2))))
-
-
-def _mean(values: Iterator[float]) -> float:
-    gathered = list(values)
-    return float(np.mean(gathered)) if gathered else 0.0
 
 
 def _language(row: Row, column: str) -> str:

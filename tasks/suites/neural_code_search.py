@@ -1,20 +1,22 @@
-"""The Neural Code Search evaluation dataset (Li et al. 2019, arXiv 1908.09804).
+"""The suite of the Neural Code Search evaluation dataset (Li et al. 2019, arXiv 1908.09804).
 
-287 questions; for each method a column of the score sheet says at which rank its first correct
-result stood (FRank), or ``NF`` where none was among the first 50.
+287 questions; for each method a column of the score sheet holds the rank of its first correct
+result (FRank), or ``NF`` where none was among the first 50.
 """
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from infra.errors import SourceError
 from infra.records import Record
-from tasks.files.csv_rows import Row, read_header, read_rows
-from tasks.files.text import read_text
+from tasks.files.csv_rows import Row, read_header, read_rows, whole_number
+from tasks.files.json_text import decode_json
+from tasks.files.text import printable, read_text
+from tasks.suites import Figures, SuiteOptions, suites
 
 DEEPEST = 50
 _NUMBER, _QUESTION, _RANK, _NOT_FOUND = "No.", "StackOverflow ID", " FRank", "NF"
@@ -38,14 +40,51 @@ class SheetScores(Record):
     """A method's figures.
 
     Attributes:
-        answered: Depth → how many questions have a correct result so high.
-        reciprocal_rank: Mean over all questions of 1 / FRank, 0 where it was not found.
-        questions: How many were asked.
+        answered: Depth → number of questions with a correct result among so many first ones.
+        reciprocal_rank: Mean over all questions of 1 / FRank, 0 where there is none.
+        questions: Number of questions.
     """
 
     answered: dict[int, int]
     reciprocal_rank: float
     questions: int
+
+
+class ScoreSheetOptions(SuiteOptions):
+    """The options of suite neural-code-search."""
+
+    arguments: ClassVar[tuple[str, ...]] = ("sheet",)
+
+    sheet: Path = Field(description="The score sheet as CSV.")
+    questions: Path | None = Field(
+        None, description="The questions as JSON, to check the sheet with."
+    )
+
+
+@suites.register("neural-code-search")
+class NeuralCodeSearch:
+    """Score the Neural Code Search sheet: Answered@1, 5, 10 and MRR of each method."""
+
+    Options: ClassVar[type[SuiteOptions]] = ScoreSheetOptions
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write a sheet with two questions and one method."""
+        sheet = folder / "score_sheet.csv"
+        sheet.write_text("No.,StackOverflow ID,NCS FRank\n1,11,NF\n2,22,5\n", encoding="utf-8")
+        return {"sheet": sheet}
+
+    def figures(self, options: ScoreSheetOptions) -> Figures:
+        """Return the figures of each method."""
+        questions = read_questions(options.questions) if options.questions else None
+        scores = score_sheet(read_score_sheet(options.sheet, questions))
+        return Figures(
+            columns=("method", "Answered@1", "Answered@5", "Answered@10", "MRR"),
+            rows=tuple(
+                (method, *map(str, row.answered.values()), f"{row.reciprocal_rank:.3f}")
+                for method, row in scores.items()
+            ),
+        )
 
 
 def read_questions(file: Path) -> list[Question]:
@@ -54,10 +93,9 @@ def read_questions(file: Path) -> list[Question]:
     Raises:
         SourceError: The file is missing, no JSON, or a question lacks something.
     """
+    content = decode_json(read_text(file), printable(file))
     try:
-        questions = TypeAdapter(list[Question]).validate_python(json.loads(read_text(file)))
-    except json.JSONDecodeError as error:
-        raise SourceError(f"{file}:{error.lineno}: no JSON: {error.msg}") from None
+        questions = TypeAdapter(list[Question]).validate_python(content)
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(map(str, problem["loc"]))
@@ -66,11 +104,11 @@ def read_questions(file: Path) -> list[Question]:
 
 
 def read_score_sheet(file: Path, questions: Sequence[Question] | None = None) -> Ranks:
-    """Return method → ranks, in the order of the sheet; a question may stand in it twice.
+    """Return method → ranks, in the order of the sheet; a question may appear in it twice.
 
     Args:
         file: With the columns No., StackOverflow ID and, for each method, "<method> FRank".
-        questions: What may be asked; anything when not given.
+        questions: The known questions; any question is taken when not given.
 
     Raises:
         SourceError: A column has another name, the rows are not numbered 1, 2, 3, a question is
@@ -94,17 +132,20 @@ def score_sheet(ranks: Ranks, depths: Sequence[int] = (1, 5, 10)) -> dict[str, S
 
 
 def _score(ranks: Sequence[int | None], depths: Sequence[int]) -> SheetScores:
-    found = np.array([rank for rank in ranks if rank is not None], np.int64)
+    found_at = np.array([rank for rank in ranks if rank is not None], np.int64)
     return SheetScores(
-        answered={depth: int((found <= depth).sum()) for depth in depths},
-        reciprocal_rank=float((1 / found).sum()) / max(len(ranks), 1),
+        answered={depth: int((found_at <= depth).sum()) for depth in depths},
+        reciprocal_rank=float((1 / found_at).sum()) / max(len(ranks), 1),
         questions=len(ranks),
     )
 
 
 def _check(row: Row, number: int, known: set[str]) -> None:
     if row.cells[_NUMBER] != str(number):
-        raise SourceError(f"{row.place}: row {row.cells[_NUMBER]!r} stands where {number} should")
+        raise SourceError(
+            f"{row.place}: row number {row.cells[_NUMBER]!r}, expected {number}: rows are numbered "
+            "in their order"
+        )
     if known and row.cells[_QUESTION] not in known:
         raise SourceError(f"{row.place}: no question has the id {row.cells[_QUESTION]!r}")
 
@@ -113,8 +154,9 @@ def _rank(row: Row, column: str) -> int | None:
     cell = row.cells[column]
     if cell == _NOT_FOUND:
         return None
-    if not (cell.isascii() and cell.isdigit() and 1 <= int(cell) <= DEEPEST):
+    rank = whole_number(cell, 1, DEEPEST)
+    if rank is None:
         raise SourceError(
-            f"{row.place}: {column} is {cell!r}: it must be 1 to {DEEPEST}, or {_NOT_FOUND}"
+            f"{row.place}: {column} is {cell[:40]!r}: it must be 1 to {DEEPEST}, or {_NOT_FOUND}"
         )
-    return int(cell)
+    return rank

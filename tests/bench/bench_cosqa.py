@@ -26,12 +26,12 @@ from tasks.reports.leaderboard import (
     METRICS,
     RECALL_DEPTHS,
     MethodScores,
+    build_leaderboard,
     judged_share,
     leaderboard_markdown,
-    stand,
 )
 from tasks.retrievers import Rankings
-from tasks.sources.cosqa import CosqaSource
+from tasks.sources import open_source
 from tests.bench.measure import cosqa_data
 
 LEXICAL = ("bag-of-words", "tf-idf", "bm25")
@@ -43,7 +43,7 @@ Qrels = Mapping[str, Mapping[str, float]]
 
 def development_benchmark(folder: Path) -> Benchmark:
     """Return CoSQA's development queries over its code base."""
-    collected = CosqaSource(SourceSettings(name="cosqa", path=folder)).read()["cosqa"]
+    collected = open_source(SourceSettings(name="cosqa", path=folder)).read()["cosqa"]
     return Benchmark(
         name="cosqa-dev-500",
         label_origin=collected.labels[0].origin,
@@ -114,7 +114,7 @@ def table(benchmark: Benchmark, runs: Mapping[str, Rankings], qrels: Qrels) -> s
         MethodScores(method, evaluate(rankings, qrels, names), judged_share(rankings, qrels))
         for method, rankings in runs.items()
     ]
-    board = stand(benchmark, benchmark_fingerprint(benchmark), scores, METRICS, DEPTH)
+    board = build_leaderboard(benchmark, benchmark_fingerprint(benchmark), scores, METRICS, DEPTH)
     return leaderboard_markdown(board)
 
 

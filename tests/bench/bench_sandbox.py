@@ -153,7 +153,7 @@ def where_time_goes(times: int) -> Table:
     engine = Engine(SandboxSettings())
     for _ in range(times):
         container = timed("create the container", partial(engine.create, None))
-        running = timed("start it, until its runner waits", partial(engine.begin, container))
+        running = timed("start it, until its runner waits", partial(engine.start_runner, container))
         ask = partial(running.channel.ask, timeout_s=20)
         timed("run nothing: fork, guard, clean-up", partial(ask, nothing))
         timed("run the pair's program", partial(ask, full))

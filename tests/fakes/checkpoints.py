@@ -1,4 +1,7 @@
-"""Small checkpoints with random weights, of the same architectures as the real ones."""
+"""Small checkpoints with random weights, of the same architectures as the real ones.
+
+An encoder that is not listed gets a BERT, which most models over `AutoModel` can stand in for.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +34,7 @@ def make_checkpoint(encoder: str, folder: Path, dimension: int) -> Path:
     PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]"
     ).save_pretrained(folder)
-    model = _MODELS[encoder](dimension)
+    model = _MODELS.get(encoder, _bert)(dimension)
     model.save_pretrained(folder)
     return folder
 

@@ -14,7 +14,7 @@ from tasks.reports.run import (
     CollectionCounts,
     Effort,
     Histogram,
-    MethodScores,
+    MethodMeans,
     PairEvidence,
     ReportData,
     StageTime,
@@ -111,7 +111,7 @@ def hostile_report(text: str) -> ReportData:
         queries=1,
         codes=1,
         depth=10,
-        methods=(MethodScores(method=text, scores={text: 1.0}),),
+        methods=(MethodMeans(method=text, scores={text: 1.0}),),
         note=text,
     )
     source = SourceInfo(name=text, licence=text, revision=text, location=text)
@@ -158,13 +158,13 @@ def _agents_scores() -> BenchmarkScores:
         methods=(
             _method("bag-of-words", 0.122, 0.143, 0.103, 0.170),
             _method("bm25", 0.171, 0.235, 0.135, 0.232),
-            MethodScores(method="minilm", scores={"MRR": 0.61, "MAP": 0.58}),
+            MethodMeans(method="minilm", scores={"MRR": 0.61, "MAP": 0.58}),
         ),
     )
 
 
-def _method(name: str, *values: float) -> MethodScores:
-    return MethodScores(method=name, scores=dict(zip(METRICS, values, strict=True)))
+def _method(name: str, *values: float) -> MethodMeans:
+    return MethodMeans(method=name, scores=dict(zip(METRICS, values, strict=True)))
 
 
 def _collections() -> tuple[CollectionCounts, ...]:
@@ -215,7 +215,7 @@ def _agents() -> AgentsPart:
             "sandbox_unavailable": 2,
         },
         outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
-        grades={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
+        support={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
         canaries=Canaries(right_codes=4, wrong_codes=8, false_fails=1, false_passes=2),
         effort=Effort(
             calls=318,

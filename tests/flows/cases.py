@@ -1,6 +1,6 @@
 """One pair for every way through Algorithm 1."""
 
-from tests.flows.world import Case, judged, mended, says, screened, written
+from tests.flows.world import Case, fixed, judged, rule, screened, written
 
 PASSES = "from target import {name}\n\ndef test_it():\n    assert {call} == {value}\n"
 
@@ -61,24 +61,24 @@ CASES: dict[str, Case] = {
         (
             screened("unclear"),
             written("import module_that_never_was\nfrom target import connect_postgres\n"),
-            mended("install", "module-that-never-was-either"),
+            fixed("install", "module-that-never-was-either"),
             judged("answers"),
         ),
     ),
     "unreadable_reply": Case(
         "parse a date from text",
         'def parse_date(text):\n    """Parse a date from text."""\n    return date(text)',
-        (says("screener", {"text": "I would rather talk about the weather."}),),
+        (rule("screener", {"text": "I would rather talk about the weather."}),),
     ),
     "model_unavailable": Case(
         "flatten a nested list",
         'def flatten(nested):\n    """Flatten a nested list."""\n'
         "    return [item for part in nested for item in part]",
-        (says("screener", {"status": 500, "retry_after": "0.1"}),),
+        (rule("screener", {"status": 500, "retry_after": "0.1"}),),
     ),
 }
 
 
 def script(cases: dict[str, Case] = CASES) -> list[dict[str, object]]:
     """Return the scripted model's rules for these cases."""
-    return [rule | {"query": case.query} for case in cases.values() for rule in case.rules]
+    return [each | {"query": case.query} for case in cases.values() for each in case.rules]

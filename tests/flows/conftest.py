@@ -9,6 +9,7 @@ import pytest
 
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import SandboxSettings
+from tests.flows.world import commands
 from tests.real_sandbox import real_sandbox
 
 
@@ -19,6 +20,8 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
     with prefect_api() as url:
         yield url
+        if commands.cache_info().currsize:
+            commands().close()
     if before is None:
         del os.environ["PREFECT_HOME"]
     else:

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from prefect import flow
 
 from flows.cli import main as cli
-from infra.settings import StoreSettings
+from infra.settings import SourceSettings, StoreSettings
 from infra.store import open_database
+from tasks.stages.collect import collect_source
 
 GOOD = {"id": "n1", "code": "def double(number):\n    return number * 2"}
 QUERY = {"id": "n1", "query": "double a number"}
@@ -94,10 +96,10 @@ def rows_in(folder: Path) -> dict[str, int]:
         ),
         pytest.param(
             lambda folder: (folder / "codes.jsonl").write_text(
-                lines(GOOD, {"id": "n2", "code": "def half(number:\n    return"})
+                lines({"id": "n2", "code": "def half(number:\n    return"})
             ),
-            ["codes.jsonl:2", "parse"],
-            id="function that does not parse",
+            ["jsonl", "invalid syntax", "source.filters"],
+            id="functions that all do not parse",
         ),
         pytest.param(
             lambda folder: (folder / "queries.jsonl").write_text(
@@ -119,13 +121,31 @@ def test_a_bad_file_is_named_with_its_line_and_the_store_stays_untouched(
     assert rows_in(tmp_path / "store") == before
 
 
+def test_a_function_that_does_not_parse_is_dropped_and_counted(
+    source: Path, tmp_path: Path, prefect_server: str
+) -> None:
+    (source / "codes.jsonl").write_text(lines(GOOD, {"id": "n2", "code": "def half(x):\n print x"}))
+    store = StoreSettings(folder=tmp_path / "store")
+    settings = SourceSettings.model_validate({"name": "jsonl", "path": source})
+    (collection,) = flow(name="collect")(collect_source)(store, settings)
+    assert collection.codes == 1
+    with open_database(store).transaction() as tx:
+        assert tx.rows("SELECT rule, items FROM dropped") == [
+            ("function does not parse: Python 2 statement", 1)
+        ]
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         (("--encoder", "word2vec"), ["word2vec", "minilm", "codet5p"]),
         (("--source", "stackoverflow"), ["stackoverflow", "python-source", "jsonl"]),
         (("--method", "grep"), ["grep", "bm25"]),
-        (("--top-k", "0"), ["top_k"]),
+        (("--top-k", "1001"), ["top_k"]),
+        (("--distribution", "rich"), ["no use for source.distribution = rich"]),
+        (("--source-option", "filters=short"), ["short", "testable", "near-duplicates"]),
+        (("--source-option", "pth=x"), ["no use for source.pth", "filters"]),
+        (("--source-option", "filters"), ["filters=VALUE"]),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_known_ones_before_any_work(

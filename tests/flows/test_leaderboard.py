@@ -52,7 +52,7 @@ def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
     foreign.write_text(next(iter(files)).read_text())
     second = leaderboard(export, runs=[foreign], settings=settings)
     assert {file: file.stat().st_mtime_ns for file in files} == files, "no method ranks twice"
-    rows = {each.method: each.cells for each in second.before.standings}
+    rows = {each.method: each.cells for each in second.before.rows}
     assert set(rows) == {*METHODS, "foreign"}
     assert rows["foreign"] in [rows[method] for method in METHODS]
     table = pq.read_table(second.folder / "per_query.parquet")
@@ -68,7 +68,7 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
     settings = settings_in(tmp_path, "bm25")
     whole = leaderboard(export, settings=settings).before
     beir = leaderboard(export / "beir", settings=settings).before
-    assert [each.cells for each in beir.standings] == [each.cells for each in whole.standings]
+    assert [each.cells for each in beir.rows] == [each.cells for each in whole.rows]
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,23 @@ KEYS = {
 BENCHMARKS, METHODS, METRICS = 2, 4, 4
 
 
+def holds(table: str, rows: int) -> Callable[[World], bool]:
+    """Return a check whether a table of the store has that many rows."""
+    sql = f"SELECT count(*) >= {rows} FROM {table}"
+    return lambda world: world.rows(sql)[0][0] is True
+
+
+JUDGING = {"annotate": holds("annotations", 2)}
+EVERY_STAGE = {
+    "collect": lambda world: (world.store / "cosqa.duckdb").exists(),
+    "embed": holds("vectors", 2),
+    "find candidates": holds("searches", 1),
+    **JUDGING,
+    "publish": lambda world: any(world.output.glob("*")),
+    "evaluate": holds("evaluations", 1),
+}
+
+
 def slowly(rule: dict[str, object]) -> dict[str, object]:
     steps = rule["steps"]
     assert isinstance(steps, list)
@@ -41,8 +59,15 @@ def asked(model: ScriptedServer) -> Counter[tuple[str, str]]:
     return Counter((call["role"], json.dumps(call["messages"])) for call in model.calls)
 
 
-def test_killed_in_every_stage_it_goes_on_without_losing_doubling_or_asking_again(
-    folder: Path, prefect_server: str
+@pytest.mark.parametrize(
+    "stages",
+    [
+        pytest.param(JUDGING, id="while judging"),
+        pytest.param(EVERY_STAGE, id="in every stage", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_a_killed_run_goes_on_without_losing_doubling_or_asking_again(
+    folder: Path, prefect_server: str, stages: Mapping[str, Callable[[World], bool]]
 ) -> None:
     with ScriptedServer([slowly(rule) for rule in script(SETTLED)]) as model:
         world = World(
@@ -57,16 +82,10 @@ def test_killed_in_every_stage_it_goes_on_without_losing_doubling_or_asking_agai
         )
         world.write(list(SETTLED.values()))
 
-        def holds(table: str, rows: int) -> Callable[[], bool]:
-            return lambda: world.rows(f"SELECT count(*) >= {rows} FROM {table}")[0][0] is True
-
-        world.kill_when("benchmark", (world.store / "cosqa.duckdb").exists)
-        world.kill_when("benchmark", holds("vectors", 2))
-        world.kill_when("benchmark", holds("searches", 1))
-        world.kill_when("benchmark", holds("annotations", 2))
-        finished = world.rows("SELECT query_id, code_id, seconds FROM annotations")
-        world.kill_when("benchmark", lambda: any(world.output.glob("*")))
-        world.kill_when("benchmark", holds("evaluations", 1))
+        for name, reached in stages.items():
+            world.kill_when("benchmark", partial(reached, world))
+            if name == "annotate":
+                finished = world.rows("SELECT query_id, code_id, seconds FROM annotations")
         last = world.run("benchmark")
         assert last.returncode == 0, last.stdout
         calls = asked(model)
@@ -97,4 +116,4 @@ def test_killed_in_every_stage_it_goes_on_without_losing_doubling_or_asking_agai
         "jsonl-agents",
         "report.html",
     ]
-    assert world.nothing_stays()
+    assert world.all_have_ended()

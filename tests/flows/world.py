@@ -8,14 +8,16 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 
 from infra.settings import StoreSettings
 from infra.store import Database, open_database
 from tests.fakes.llm_server import KEY
+from tests.flows.command_process import CommandProcess
 
 COSQA = str(Path(sys.executable).with_name("cosqa"))
 
@@ -29,30 +31,43 @@ class Case:
     rules: tuple[dict[str, Any], ...]
 
 
-def says(role: str, *steps: dict[str, Any]) -> dict[str, Any]:
-    """Return a rule for one agent."""
+def rule(role: str, *steps: dict[str, Any]) -> dict[str, Any]:
+    """Return a rule of the scripted model for one agent."""
     return {"role": role, "steps": list(steps)}
 
 
 def screened(verdict: str) -> dict[str, Any]:
     """Return the screener's rule."""
-    return says("screener", {"reply": {"reason": "as scripted", "verdict": verdict}})
+    return rule("screener", {"reply": {"reason": "as scripted", "verdict": verdict}})
 
 
 def written(program: str) -> dict[str, Any]:
     """Return the writer's rule."""
-    return says("writer", {"reply": {"reading": "as scripted", "program": program}})
+    return rule("writer", {"reply": {"reading": "as scripted", "program": program}})
 
 
-def mended(action: str, content: str) -> dict[str, Any]:
+def fixed(action: str, content: str) -> dict[str, Any]:
     """Return the fixer's rule."""
     reply = {"diagnosis": "as scripted", "action": action, "content": content}
-    return says("fixer", {"reply": reply})
+    return rule("fixer", {"reply": reply})
 
 
 def judged(verdict: str) -> dict[str, Any]:
     """Return the arbiter's rule."""
-    return says("arbiter", {"reply": {"reason": "as scripted", "verdict": verdict}})
+    return rule("arbiter", {"reply": {"reason": "as scripted", "verdict": verdict}})
+
+
+class Finished(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    returncode: int
+    stdout: str
+
+
+@cache
+def commands() -> CommandProcess:
+    """Return the process that runs this session's commands; `tests/flows/conftest.py` ends it."""
+    return CommandProcess()
 
 
 @dataclass
@@ -109,24 +124,28 @@ class World:
             "--store", str(self.store), "--output", str(self.output), *options,
         ]  # fmt: skip
 
-    def run(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
-        """Run a command over the source to its end."""
-        return self.finish(self.command(name, *options))
+    def run(self, name: str, *options: str) -> Finished:
+        """Run a command over the source to its end, in the process that all commands share."""
+        return self._finish(self.command(name, *options))
 
-    def run_on_folder(self, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    def run_on_folder(self, name: str, *options: str) -> Finished:
         """Run a command that takes benchmarks as folders to its end."""
         places = ["--store", str(self.store), "--output", str(self.output)]
-        return self.finish([COSQA, name, *places, *options])
+        return self._finish([COSQA, name, *places, *options])
 
-    def finish(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run a command line to its end."""
-        return subprocess.run(
-            command, env=self.env, cwd=self.folder, text=True,
+    def _finish(self, command: Sequence[str]) -> Finished:
+        return Finished(*commands().run(command, self.env, self.folder))
+
+    def run_alone(self, name: str, *options: str) -> Finished:
+        """Run a command over the source to its end, in a process of its own as a user does."""
+        done = subprocess.run(
+            self.command(name, *options), env=self.env, cwd=self.folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False,
         )  # fmt: skip
+        return Finished(done.returncode, done.stdout)
 
     def kill_when(self, name: str, seen: Callable[[], bool]) -> None:
-        """Start a command and end it by SIGKILL as soon as ``seen``."""
+        """Start a command in a process of its own and end it by SIGKILL as soon as ``seen``."""
         log = self.folder / "killed.log"
         with (
             log.open("w") as out,
@@ -142,8 +161,8 @@ class World:
             self._started += psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.SIGKILL)
 
-    def nothing_stays(self) -> bool:
-        """Tell whether all that killed commands had started ends; Ray's agents take a minute."""
+    def all_have_ended(self) -> bool:
+        """Return whether all that killed commands had started ends; Ray's agents take a minute."""
         _, alive = psutil.wait_procs(self._started, timeout=120)
         return not alive
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from infra.atomic import replaced_file
+from infra.atomic import atomic_write
 
 
 def test_a_file_appears_with_its_folder_once_it_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "new" / "file.txt"
-    with replaced_file(file) as partial:
+    with atomic_write(file) as partial:
         partial.write_text("whole")
         assert not file.exists()
     assert file.read_text() == "whole"
@@ -26,6 +26,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
 
 
 def half_written(file: Path) -> None:
-    with replaced_file(file) as partial:
+    with atomic_write(file) as partial:
         partial.write_text("half")
         (file / "absent").read_text()

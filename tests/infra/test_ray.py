@@ -1,9 +1,111 @@
-"""Work that runs boxes goes where Docker is, on clusters that say where."""
+"""The local Ray cluster is closed to others, and work that runs boxes goes where Docker is."""
+
+import ipaddress
+import json
+import os
+import socket
+import subprocess
+import sys
 
 import pytest
 import ray
 
 from infra.ray import box_resources
+
+CLUSTER = """
+import json, sys
+{first}
+import psutil
+from infra.ray import ensure_ray
+from infra.settings import RaySettings
+
+ensure_ray(RaySettings(cpus=1, object_store_mb=80))
+import ray
+
+@ray.remote
+class Echo:
+    def say(self, text):
+        return text
+
+echo = Echo.remote()
+said = ray.get(echo.say.remote("here"))
+me = psutil.Process()
+listening = [
+    (process.name(), connection.laddr.ip)
+    for process in (me, *me.children(recursive=True))
+    for connection in process.net_connections("inet")
+    if connection.status == psutil.CONN_LISTEN
+]
+address = ray.get_runtime_context().gcs_address
+print(json.dumps({{"said": said, "listening": listening, "address": address}}), flush=True)
+sys.stdin.read()
+"""
+CLIENT = """
+import ray, sys
+ray.init(address=sys.argv[1], logging_level="ERROR")
+print("inside", ray.cluster_resources())
+"""
+
+
+def without_ray_variables(**others: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    return {**kept, **others}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "variables"),
+    [
+        ("", {}),
+        ("import ray", {"RAY_AUTH_MODE": "disabled"}),
+    ],
+    ids=["ray imported late", "ray imported first, authentication off"],
+)
+def test_the_local_cluster_is_reached_by_its_own_process_alone(
+    first: str, variables: dict[str, str]
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", CLUSTER.format(first=first)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=without_ray_variables(**variables),
+        text=True,
+    ) as cluster:
+        assert cluster.stdin
+        assert cluster.stdout
+        try:
+            state = json.loads(cluster.stdout.readline())
+            assert state["said"] == "here"
+            assert {"gcs_server", "raylet"} <= {name for name, _ in state["listening"]}
+            assert [one for one in state["listening"] if not is_loopback(one[1])] == []
+            assert_refused(state["address"], {})
+            assert_refused(state["address"], {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 64})
+        finally:
+            cluster.stdin.close()
+
+
+def is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.removeprefix("::ffff:")).is_loopback
+
+
+def assert_refused(address: str, variables: dict[str, str]) -> None:
+    host, port = address.rsplit(":", 1)
+    socket.create_connection((host, int(port)), timeout=5).close()  # it is up
+    client = subprocess.run(
+        [sys.executable, "-c", CLIENT, address],
+        env=without_ray_variables(
+            RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",  # or Ray would ask at another address
+            RAY_NUM_REDIS_GET_RETRIES="1",
+            **variables,
+        ),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert client.returncode != 0
+    assert "inside" not in client.stdout
+    assert "InvalidAuthToken" in client.stderr
 
 
 @pytest.mark.parametrize(

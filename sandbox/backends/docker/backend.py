@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
 from docker.models.volumes import Volume
+from pydantic import ValidationError
 
 from infra.errors import BoxLostError, SandboxError
 from infra.records import ExecutionResult
@@ -20,6 +21,7 @@ from sandbox.backends.docker.pool import Pool
 from sandbox.base import CLOCK, Box, InstallResult
 from sandbox.packages import apt, pip
 from sandbox.packages.pip import Plan
+from sandbox.packages.resolve import DEBIAN_PACKAGES
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +36,7 @@ Value = TypeVar("Value")
 
 
 class DockerBox:
-    """A container for one pair; made again when a program has spoilt it."""
+    """A container for one pair; made again when a program has left it unclean."""
 
     def __init__(self, sandbox: "DockerSandbox", code: str) -> None:
         self._sandbox = sandbox
@@ -49,10 +51,12 @@ class DockerBox:
         if not self._settings.allow_install:
             return InstallResult(ok=False, message="installing is off (sandbox.allow_install)")
         packages, distributions = apt.split(requirements)
-        if unfit := pip.malformed(distributions):
-            return InstallResult(ok=False, message=f"not a requirement: {', '.join(unfit)}")
-        if strange := sorted({*packages} - {*self._settings.apt_packages}):
-            message = f"not among sandbox.apt_packages: {', '.join(strange)}"
+        if malformed := pip.malformed(distributions):
+            return InstallResult(ok=False, message=f"not a requirement: {', '.join(malformed)}")
+        allowed = self._settings.apt_packages
+        listed = DEBIAN_PACKAGES if allowed is None else frozenset(allowed)
+        if refused := sorted({*packages} - listed):
+            message = f"not among sandbox.apt_packages: {', '.join(refused)}"
             return InstallResult(ok=False, message=message)
         plans = []
         if packages:
@@ -71,9 +75,9 @@ class DockerBox:
         engine = await self._sandbox.engine()
         if self._packages is None:
             make_volume = engine.make_volume
-            self._packages = await self._sandbox.acquire(make_volume, undo=engine.remove_volume)
+            self._packages = await self._sandbox.acquire(make_volume, rollback=engine.remove_volume)
         make = partial(engine.make_installer, self._packages, plan)
-        installer = await self._sandbox.acquire(make, undo=engine.remove)
+        installer = await self._sandbox.acquire(make, rollback=engine.remove)
         try:
             result = await self._sandbox.call(engine.install, installer, plan)
         finally:
@@ -121,17 +125,23 @@ class DockerBox:
 
     async def _run(self, job: dict[str, object]) -> ExecutionResult:
         self._running = self._running or await self._sandbox.start(self._packages)
-        running, patience = self._running, self._settings.timeout_s + _GRACE_S
+        running, timeout_s = self._running, self._settings.timeout_s + _GRACE_S
         try:
-            answer = await self._sandbox.call(running.channel.ask, job, patience)
+            answer = await self._sandbox.call(running.channel.ask, job, timeout_s)
         except BoxLostError:
             if not await self._was_out_of_memory(running):
                 raise
-            message = "the kernel stopped the box for memory"
+            message = "the container ran out of memory"
             return ExecutionResult(outcome="memory", message=message)
-        if not answer.pop("clean", False):
-            self._drop()
-        return ExecutionResult.model_validate(answer)
+        is_clean = answer.pop("clean", False) is True
+        try:
+            return read_result(answer)
+        except BoxLostError:
+            is_clean = False
+            raise
+        finally:
+            if not is_clean:
+                self._drop()
 
     def _drop(self) -> None:
         running, self._running = self._running, None
@@ -144,6 +154,22 @@ class DockerBox:
             return await self._sandbox.call(engine.was_out_of_memory, running.container)
         finally:
             self._drop()
+
+
+def read_result(answer: Mapping[str, object]) -> ExecutionResult:
+    """Return the result that a runner answered with.
+
+    Raises:
+        BoxLostError: It is none, or beyond its bounds, which no intact runner sends.
+    """
+    try:
+        return ExecutionResult.model_validate(answer)
+    except ValidationError as error:
+        faults = ", ".join(
+            f"{'.'.join(map(str, fault['loc']))[:50]}: {fault['msg']}"
+            for fault in error.errors(include_input=False)[:5]
+        )
+        raise BoxLostError(f"the box sent a report that is not valid ({faults})") from None
 
 
 @backends.register("docker")
@@ -159,14 +185,14 @@ class DockerSandbox:
 
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
-        room = settings.slots + settings.ready
+        capacity = settings.slots + settings.ready
         self._slots = asyncio.Semaphore(settings.slots)
-        self._workers = ThreadPoolExecutor(2 * room, thread_name_prefix="sandbox")
+        self._workers = ThreadPoolExecutor(2 * capacity, thread_name_prefix="sandbox")
         self._engine: Engine | None = None
         self._opening = asyncio.Lock()
         self._boxes: set[DockerBox] = set()
         self._pool = Pool(
-            self._make, self._unmake, Running.is_alive, ready=settings.ready, room=room
+            self._make, self._unmake, Running.is_alive, ready=settings.ready, capacity=capacity
         )
 
     async def check(self) -> str:
@@ -179,7 +205,7 @@ class DockerSandbox:
         return self._box(code)
 
     async def close(self) -> None:
-        """Remove every box that is still there and let go of the engine."""
+        """Remove every box that is still there and close the connections to the engine."""
         for box in list(self._boxes):
             await box.remove()
         await self._pool.close()
@@ -192,18 +218,18 @@ class DockerSandbox:
 
     async def clean(self, *, everything: bool) -> int:
         """Remove what others left; see ``Cleanable.clean``."""
-        engine = await self.acquire(partial(Engine, self.settings), undo=Engine.close)
+        engine = await self.acquire(partial(Engine, self.settings), rollback=Engine.close)
         try:
             return await self.call(engine.remove_everything if everything else engine.sweep)
         finally:
             engine.close()
 
     async def engine(self) -> Engine:
-        """Return the engine, connected on first use, when leftovers of the dead are removed."""
+        """Return the engine; the first call connects and removes containers of dead processes."""
         async with self._opening:
             if self._engine is None:
                 connect = partial(Engine.connected, self.settings)
-                self._engine = await self.acquire(connect, undo=Engine.close)
+                self._engine = await self.acquire(connect, rollback=Engine.close)
             return self._engine
 
     async def start(self, packages: Volume | None) -> Running:
@@ -213,7 +239,7 @@ class DockerSandbox:
         return await self._pool.make(partial(self._make, packages))
 
     def discard(self, running: Running) -> asyncio.Task[None]:
-        """Hang up on a runner and remove its container in the background."""
+        """Disconnect from a runner and remove its container in the background."""
         running.channel.close()
         return self._pool.discard(running)
 
@@ -237,14 +263,16 @@ class DockerSandbox:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._workers, lambda: function(*args, **kwargs))
 
-    async def acquire(self, make: Callable[[], Value], *, undo: Callable[[Value], None]) -> Value:
-        """Run a blocking call that makes something; undo it when the caller is cancelled."""
+    async def acquire(
+        self, make: Callable[[], Value], *, rollback: Callable[[Value], None]
+    ) -> Value:
+        """Run a blocking call that makes something; roll it back when the caller is cancelled."""
         making = asyncio.ensure_future(self.call(make))
         try:
             return await asyncio.shield(making)
         except asyncio.CancelledError:
             with contextlib.suppress(SandboxError):
-                await self.call(undo, await making)
+                await self.call(rollback, await making)
             raise
 
     async def _make(self, packages: Volume | None = None) -> Running:

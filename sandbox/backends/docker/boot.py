@@ -31,11 +31,11 @@ for name, code in codes:
     module = sys.modules[name] = types.ModuleType(name)
     vars(module)["__builtins__"] = dict(vars(builtins))
     exec(code, vars(module))
-begin = module.prepare if sys.argv[1] == "child" else module.serve
+start = module.prepare if sys.argv[1] == "child" else module.serve
 holder = [argument]
 del builtins, marshal, os, sys, types, name, code, module, codes, argument
-play = begin(holder.pop())
-del begin, holder
+play = start(holder.pop())
+del start, holder
 play()
 """
 

@@ -1,4 +1,4 @@
-"""Frames of JSON over a container's attached streams.
+"""The exchange of JSON frames with a container over its attached streams.
 
 The engine sends a container's output in packets: one byte for the stream (1 stdout, 2 stderr),
 three of padding, four of length, big-endian, then the bytes. Inside its stdout the runner sends
@@ -18,11 +18,11 @@ _PACKET_HEADER = 8
 _FRAME_HEADER = 4
 _STDERR = 2
 _LONGEST_FRAME = 64 * 2**20
-_KEPT_COMPLAINT = 2000
+_KEPT_STDERR = 2000
 
 
 class Closable(Protocol):
-    """What can be closed."""
+    """An object that can be closed."""
 
     def close(self) -> None:
         """Close it."""
@@ -30,7 +30,7 @@ class Closable(Protocol):
 
 
 class Channel:
-    """The host's end of the line to a runner. Blocking: to be used from a worker thread.
+    """The host's end of the connection to a runner. Blocking: to be used from a worker thread.
 
     Args:
         connection: The socket that the engine gave for the container's streams.
@@ -48,14 +48,14 @@ class Channel:
         """Send a job and return the answer.
 
         Raises:
-            BoxLostError: The runner is gone, silent beyond the time, or not to be understood.
+            BoxLostError: The runner is gone, exceeds the time, or breaks the protocol.
         """
         data = json.dumps(job).encode()
         try:
             self._connection.settimeout(timeout_s)
             self._connection.sendall(len(data).to_bytes(_FRAME_HEADER, "big") + data)
         except OSError as error:
-            raise BoxLostError(f"the box took no job: {error}") from error
+            raise BoxLostError(f"sending the job failed: {error}") from error
         return self.receive(timeout_s)
 
     def receive(self, timeout_s: float) -> dict[str, object]:
@@ -66,14 +66,14 @@ class Channel:
             raise BoxLostError(f"the box announced a frame of {size} bytes, which no report has")
         try:
             answer = json.loads(self._take(size))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BoxLostError(f"the box sent a frame that is not JSON: {error}") from error
         if not isinstance(answer, dict):
             raise BoxLostError("the box sent a frame that is not a JSON object")
         return answer
 
     def is_open(self) -> bool:
-        """Return whether somebody is still at the other end, who has not said anything yet."""
+        """Return whether the runner is connected and has sent nothing yet."""
         try:
             self._connection.settimeout(0)
             return bool(self._connection.recv(1, socket.MSG_PEEK))
@@ -83,7 +83,7 @@ class Channel:
             return False
 
     def close(self) -> None:
-        """Hang up, which also wakes a thread that waits for an answer."""
+        """Close the connection, which also wakes a thread that waits for an answer."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
@@ -94,7 +94,7 @@ class Channel:
             header = self._exactly(_PACKET_HEADER)
             data = self._exactly(int.from_bytes(header[4:], "big"))
             if header[0] == _STDERR:
-                self._stderr = (self._stderr + data)[-_KEPT_COMPLAINT:]
+                self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
             else:
                 self._stdout += data
         taken = bytes(self._stdout[:size])
@@ -113,9 +113,9 @@ class Channel:
             except TimeoutError:
                 continue
             except OSError as error:
-                raise BoxLostError(f"the line to the box broke: {error}") from error
+                raise BoxLostError(f"the connection to the box broke: {error}") from error
             if not received:
-                said = self._stderr.decode(errors="replace").strip()
-                raise BoxLostError(f"the box vanished in mid-run{': ' if said else ''}{said}")
+                error = self._stderr.decode(errors="replace").strip()
+                raise BoxLostError(f"the box vanished in mid-run{': ' if error else ''}{error}")
             data += received
         return bytes(data)

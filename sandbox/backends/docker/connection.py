@@ -1,4 +1,4 @@
-"""The line to the Docker engine, and what its errors mean here."""
+"""The connection to the Docker engine, and the translation of its errors."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from docker.utils import parse_host
 
 from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError, SandboxError
 
-_WAY_OUT = "Run infra/docker/ensure_engine.sh (or: make engine)."
+_HINT = "Run infra/docker/ensure_engine.sh (or: make engine)."
 _TIMEOUT_S = 60
 
 
@@ -23,13 +23,13 @@ def translated() -> Iterator[None]:
     try:
         yield
     except ImageNotFound as error:
-        raise ImageMissingError(f"the sandbox image is missing: {error}. {_WAY_OUT}") from error
+        raise ImageMissingError(f"the sandbox image is missing: {error}. {_HINT}") from error
     except NotFound as error:
         raise BoxLostError(f"the box is gone: {error}") from error
     except APIError as error:
         raise SandboxError(f"the Docker engine refused: {error}") from error
     except (DockerException, requests.RequestException, OSError) as error:
-        raise EngineUnavailableError(f"no Docker engine answers: {error}. {_WAY_OUT}") from error
+        raise EngineUnavailableError(f"no Docker engine answers: {error}. {_HINT}") from error
 
 
 def connected(connections: int) -> DockerClient:
@@ -42,17 +42,17 @@ def connected(connections: int) -> DockerClient:
         EngineUnavailableError: No engine answers.
     """
     with translated():
-        _knock()
+        _probe_socket()
         return docker.from_env(timeout=_TIMEOUT_S, max_pool_size=connections)
 
 
-def _knock() -> None:
+def _probe_socket() -> None:
     """Raise ``OSError`` where the engine's socket on this machine does not answer.
 
     Docker's library would leave the socket of such a try open.
     """
     address = str(parse_host(os.environ.get("DOCKER_HOST") or None))
     if address.startswith("http+unix://"):
-        with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(_TIMEOUT_S)
-            line.connect("/" + address.removeprefix("http+unix://").lstrip("/"))
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(_TIMEOUT_S)
+            probe.connect("/" + address.removeprefix("http+unix://").lstrip("/"))

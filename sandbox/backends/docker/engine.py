@@ -36,15 +36,15 @@ NAME = "cosqa.name"
 _NO_NAME_SERVER = "127.0.0.1"  # so that installers find what they may, and nothing else by name
 _LARGEST_WHEEL_MB = 1024
 _HOST_NAME = "box"
-_ALONE = {"network_mode": "none", "hostname": _HOST_NAME}
+_NO_NETWORK = {"network_mode": "none", "hostname": _HOST_NAME}
 _NO_LOG = LogConfig(type=LogConfig.types.NONE)
 _MEGABYTE = 2**20
 _START_TIMEOUT_S = 30.0
-_FAREWELL_S = 0.2
+_STOP_TIMEOUT_S = 0.2
 
 
 class Running(NamedTuple):
-    """A container and the line to the runner in it."""
+    """A container and the connection to the runner in it."""
 
     container: Container
     channel: Channel
@@ -61,7 +61,7 @@ class Engine:
         self._settings = settings
         self.name = uuid.uuid4().hex
         self._labels = {_LABEL: "1", _OWNER: this_owner(), NAME: self.name}
-        self._networks = Networks(self._make_keeper, self._is_up, self.remove)
+        self._networks = Networks(self._make_network_container, self._is_running, self.remove)
         self._client = connected(settings.slots + 2)
 
     @classmethod
@@ -89,7 +89,7 @@ class Engine:
 
     def start(self, packages: Volume | None) -> Running:
         """Return a container with a waiting runner, cut off from everything."""
-        return self.begin(self.create(packages))
+        return self.start_runner(self.create(packages))
 
     def create(self, packages: Volume | None) -> Container:
         """Make a container for a runner; errors as in ``Sandbox.check``."""
@@ -103,10 +103,10 @@ class Engine:
             log_config=_NO_LOG,
         )
         if self._settings.runtime:  # a box with a kernel of its own may be unable to join a network
-            return make(**_ALONE)
+            return make(**_NO_NETWORK)
         return self._networks.make_in_one(lambda network: make(network_mode=network))
 
-    def begin(self, container: Container) -> Running:
+    def start_runner(self, container: Container) -> Running:
         """Start a container's runner and wait until it is ready; where that fails, remove it."""
         try:
             with translated():
@@ -125,11 +125,11 @@ class Engine:
         return running
 
     def stop(self, running: Running) -> None:
-        """Hang up on a runner, which ends an idle one, and remove its container."""
+        """Disconnect from a runner, which ends an idle one, and remove its container."""
         container, channel = running
         channel.close()
         with contextlib.suppress(APIError, requests.RequestException):
-            container.wait(timeout=_FAREWELL_S)  # spares the engine a process that kills
+            container.wait(timeout=_STOP_TIMEOUT_S)  # spares the engine a process that kills
         self.remove(container)
 
     def make_installer(self, packages: Volume, plan: Plan) -> Container:
@@ -233,17 +233,19 @@ class Engine:
         """Close the connections to the engine."""
         self._client.close()
 
-    def _make_keeper(self) -> Container:
-        keeper = self._create(COMMAND, sysctls=dict(SYSCTLS), log_config=_NO_LOG, **_ALONE)
+    def _make_network_container(self) -> Container:
+        network_container = self._create(
+            COMMAND, sysctls=dict(SYSCTLS), log_config=_NO_LOG, **_NO_NETWORK
+        )
         try:
             with translated():
-                keeper.start()
+                network_container.start()
         except BaseException:
-            self.remove(keeper)
+            self.remove(network_container)
             raise
-        return keeper
+        return network_container
 
-    def _is_up(self, container: Container) -> bool:
+    def _is_running(self, container: Container) -> bool:
         try:
             with translated():
                 container.reload()

@@ -42,27 +42,27 @@ class Networks:
         Args:
             make_box: Makes it, given the engine's name for that network.
         """
-        keeper = self._free()
+        network_container = self._free()
         try:
-            box = make_box(f"container:{keeper.id}")
+            box = make_box(f"container:{network_container.id}")
         except BaseException:
-            self._idle.append(keeper)
+            self._idle.append(network_container)
             raise
-        self._lent[str(box.id)] = keeper
+        self._lent[str(box.id)] = network_container
         return box
 
     def give_back(self, box: Container) -> None:
         """Take back the network of a box that is gone."""
-        keeper = self._lent.pop(str(box.id), None)
-        if keeper is not None:
-            self._idle.append(keeper)
+        network_container = self._lent.pop(str(box.id), None)
+        if network_container is not None:
+            self._idle.append(network_container)
 
     def _free(self) -> Container:
         while True:
             try:
-                keeper = self._idle.pop()
+                network_container = self._idle.pop()
             except IndexError:
                 return self._make()
-            if self._is_alive(keeper):
-                return keeper
-            self._remove(keeper)
+            if self._is_alive(network_container):
+                return network_container
+            self._remove(network_container)

@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 class Pool(Generic[Item]):
     """Hands out fresh items, the next ones already on their way.
 
-    Back-pressure comes from room: an item takes it from before it is made until after it is
+    Back-pressure comes from capacity: an item takes of it from before it is made until after it is
     removed, so that slow removals hold up making, and nothing piles up.
 
     Args:
@@ -24,7 +24,7 @@ class Pool(Generic[Item]):
         remove: Removes an item, whatever its state.
         is_good: Whether an item that waited can still be used.
         ready: How many items to keep waiting.
-        room: How many items may exist at once; more than ``ready``.
+        capacity: How many items may exist at once; more than ``ready``.
     """
 
     def __init__(
@@ -34,14 +34,14 @@ class Pool(Generic[Item]):
         is_good: Callable[[Item], bool],
         *,
         ready: int,
-        room: int,
+        capacity: int,
     ) -> None:
         self._make = make
         self._remove = remove
         self._is_good = is_good
         self._ready = ready
-        self._room = asyncio.Semaphore(room)
-        self._coming: deque[asyncio.Task[Item]] = deque()
+        self._capacity = asyncio.Semaphore(capacity)
+        self._made_ahead: deque[asyncio.Task[Item]] = deque()
         self._makings: set[asyncio.Task[Item]] = set()
         self._removals: set[asyncio.Task[None]] = set()
 
@@ -51,22 +51,22 @@ class Pool(Generic[Item]):
         Raises:
             SandboxError: It could not be made. What went wrong while nobody waited is forgotten.
         """
-        while self._coming:
+        while self._made_ahead:
             try:
-                item = await self._claim(self._coming.popleft())
+                item = await self._claim(self._made_ahead.popleft())
             except SandboxError:
                 continue
             if self._is_good(item):
                 self._refill()
                 return item
             self.discard(item)
-        making = self._send_for(self._make)
+        making = self._start_making(self._make)
         self._refill()
         return await self._claim(making)
 
     async def make(self, make: Callable[[], Awaitable[Item]]) -> Item:
         """Return an item that is made in its own way; errors as in ``take``."""
-        return await self._claim(self._send_for(make))
+        return await self._claim(self._start_making(make))
 
     def discard(self, item: Item) -> asyncio.Task[None]:
         """Remove an item in the background; the task ends when it is gone, and raises nothing."""
@@ -78,20 +78,20 @@ class Pool(Generic[Item]):
     async def close(self) -> None:
         """Remove all that waits; return when it is gone."""
         self._ready = 0
-        while self._coming or self._makings or self._removals:
-            coming = [*self._coming]
-            self._coming.clear()
+        while self._made_ahead or self._makings or self._removals:
+            coming = [*self._made_ahead]
+            self._made_ahead.clear()
             for making in coming:
-                making.add_done_callback(self._disclaim)
+                making.add_done_callback(self._discard_when_made)
             await asyncio.wait({*coming, *self._makings, *self._removals})
             await asyncio.sleep(0)  # lets what was disclaimed join the removals
 
     def _refill(self) -> None:
-        while len(self._coming) < self._ready:
-            self._coming.append(self._send_for(self._make))
+        while len(self._made_ahead) < self._ready:
+            self._made_ahead.append(self._start_making(self._make))
 
-    def _send_for(self, make: Callable[[], Awaitable[Item]]) -> asyncio.Task[Item]:
-        making = asyncio.create_task(self._make_in_room(make))
+    def _start_making(self, make: Callable[[], Awaitable[Item]]) -> asyncio.Task[Item]:
+        making = asyncio.create_task(self._make_within_capacity(make))
         self._makings.add(making)
         making.add_done_callback(self._makings.discard)
         return making
@@ -101,19 +101,19 @@ class Pool(Generic[Item]):
         try:
             return await asyncio.shield(making)
         except asyncio.CancelledError:
-            making.add_done_callback(self._disclaim)
+            making.add_done_callback(self._discard_when_made)
             raise
 
-    def _disclaim(self, made: asyncio.Task[Item]) -> None:
+    def _discard_when_made(self, made: asyncio.Task[Item]) -> None:
         if not made.cancelled() and made.exception() is None:
             self.discard(made.result())
 
-    async def _make_in_room(self, make: Callable[[], Awaitable[Item]]) -> Item:
-        await self._room.acquire()
+    async def _make_within_capacity(self, make: Callable[[], Awaitable[Item]]) -> Item:
+        await self._capacity.acquire()
         try:
             return await make()
         except BaseException:
-            self._room.release()
+            self._capacity.release()
             raise
 
     async def _unmake(self, item: Item) -> None:
@@ -122,4 +122,4 @@ class Pool(Generic[Item]):
         except SandboxError as error:
             _log.warning("a box could not be removed, which is left for the end: %s", str(error))
         finally:
-            self._room.release()
+            self._capacity.release()

@@ -1,4 +1,4 @@
-"""Who made a container: one process, told apart from every other on any host.
+"""The process that made a container, distinguished from every other on any host.
 
 A process is named by host, number and start time, since numbers are used again. Where there is no
 ``/proc``, the start time is unknown and the number alone must do.

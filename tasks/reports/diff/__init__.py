@@ -1,16 +1,16 @@
-"""What became of a benchmark between two versions, and what that does to the methods on it."""
+"""Comparison of two versions of a benchmark, and how the scores of methods change with it."""
 
 from tasks.reports.diff.compare import Difference, Flip, difference
-from tasks.reports.diff.effect import Effect, MethodEffect, effect
-from tasks.reports.diff.markdown import difference_markdown, rests_on
+from tasks.reports.diff.markdown import describe_evidence, difference_markdown
+from tasks.reports.diff.score_changes import ScoreChange, ScoreChanges, score_changes
 
 __all__ = [
     "Difference",
-    "Effect",
     "Flip",
-    "MethodEffect",
+    "ScoreChange",
+    "ScoreChanges",
+    "describe_evidence",
     "difference",
     "difference_markdown",
-    "effect",
-    "rests_on",
+    "score_changes",
 ]

@@ -1,4 +1,4 @@
-"""Queries, codes and pairs that came and went, and labels that turned, with what lies behind."""
+"""Queries, codes and pairs that were added or removed, and labels that turned, with evidence."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ _LONGEST_REASON = 600
 
 
 class ProgramRun(Record):
-    """A test program, what its run came to, and the complaint of a run that did not pass."""
+    """A test program, how its run ended, and the error message of a run that did not pass."""
 
     program: str
     outcome: str
@@ -23,7 +23,7 @@ class Evidence(Record):
     Attributes:
         recipe_id: Everything that could change the label.
         decided_by: The agent whose verdict it is.
-        path: The way through Algorithm 1.
+        path: The path through Algorithm 1.
         reason: What the agent said.
         runs: The test programs in the order in which they ran.
     """
@@ -36,7 +36,7 @@ class Evidence(Record):
 
 
 class Flip(Record):
-    """A pair that both versions label, each its own way."""
+    """A pair that the two versions label differently."""
 
     query_id: str
     code_id: str
@@ -57,9 +57,9 @@ class Difference(Record):
         relevant: How many pairs are relevant, before and after.
         pairs_added: Labelled after and not before.
         pairs_removed: Labelled before and not after.
-        now_undecided: Those removed which the agents could not decide after.
-        recipe: Part of the recipe → its value before and after.
-        kept: Pairs with one label in both.
+        now_undecided: Of those removed, the ones that the agents could not decide afterwards.
+        recipe: Setting of the recipe that changed → its value before and after.
+        kept: Pairs with the same label in both.
     """
 
     before: str
@@ -87,10 +87,10 @@ def difference(before: Benchmark, after: Benchmark) -> Difference:
     return Difference(
         before=f"{before.name}, {before.label_origin}",
         after=f"{after.name}, {after.label_origin}",
-        queries_added=_less(queries[1], queries[0]),
-        queries_removed=_less(queries[0], queries[1]),
-        codes_added=_less(codes[1], codes[0]),
-        codes_removed=_less(codes[0], codes[1]),
+        queries_added=_missing(queries[1], queries[0]),
+        queries_removed=_missing(queries[0], queries[1]),
+        codes_added=_missing(codes[1], codes[0]),
+        codes_removed=_missing(codes[0], codes[1]),
         pairs_added=tuple(sorted(new.keys() - old.keys())),
         pairs_removed=tuple(removed),
         now_undecided=tuple(pair for pair in removed if pair in undecided),
@@ -115,7 +115,7 @@ def _ids(before: Benchmark, after: Benchmark, kind: str) -> tuple[set[str], set[
     return ({c.code_id for c in before.codes}, {c.code_id for c in after.codes})
 
 
-def _less(some: set[str], others: set[str]) -> tuple[str, ...]:
+def _missing(some: set[str], others: set[str]) -> tuple[str, ...]:
     return tuple(sorted(some - others))
 
 
@@ -142,25 +142,25 @@ def _flips(
 
 
 def _evidence(benchmark: Benchmark) -> dict[Pair, Evidence]:
-    return {(item.query_id, item.code_id): _rests_on(item) for item in benchmark.evidence}
+    return {(item.query_id, item.code_id): _evidence_of(item) for item in benchmark.evidence}
 
 
-def _rests_on(annotation: Annotation) -> Evidence:
+def _evidence_of(annotation: Annotation) -> Evidence:
     return Evidence(
         recipe_id=annotation.recipe_id,
         decided_by=annotation.decided_by or "",
         path=annotation.path,
         reason=annotation.reason[:_LONGEST_REASON],
         runs=tuple(
-            ProgramRun(program=run.program, outcome=run.result.outcome, message=_complaint(run))
+            ProgramRun(program=run.program, outcome=run.result.outcome, message=_error_message(run))
             for run in annotation.executions
         ),
     )
 
 
-def _complaint(run: Execution) -> str:
-    kind, said = run.result.error_type, run.result.message
-    return (said if said.startswith(kind) else f"{kind}: {said}")[:_LONGEST_REASON]
+def _error_message(run: Execution) -> str:
+    kind, message = run.result.error_type, run.result.message
+    return (message if message.startswith(kind) else f"{kind}: {message}")[:_LONGEST_REASON]
 
 
 def _changed(

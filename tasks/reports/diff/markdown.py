@@ -1,47 +1,52 @@
-"""A difference as a page of Markdown."""
+"""Comparison of two versions as a page of Markdown."""
 
 from collections.abc import Iterator, Mapping
 
 from infra.markdown import markdown_code, markdown_table, markdown_text
 from tasks.reports.diff.compare import Difference, Evidence, Flip
-from tasks.reports.diff.effect import Effect
+from tasks.reports.diff.score_changes import ScoreChanges
 
 _SHOWN = 50
 _LINES = 12
 
 
-def difference_markdown(change: Difference, effect: Effect | None = None) -> str:
-    """Return what changed, the first of every kind of change by name."""
+def difference_markdown(change: Difference, scores: ScoreChanges | None = None) -> str:
+    """Return the page: counts, the recipe's changes, the first turned labels, the methods' scores.
+
+    Args:
+        change: What changed in the benchmark.
+        scores: How the methods' scores changed, if methods were scored.
+    """
     parts = [
         f"# {markdown_text(change.before)} → {markdown_text(change.after)}",
         _counts(change),
         _recipe(change),
         *(["## Labels that turned", *map(_flip, change.flips[:_SHOWN])] if change.flips else []),
         _more(len(change.flips)),
-        *(["## Effect on the methods", _effect(effect)] if effect and effect.methods else []),
+        *(["## Effect on the methods", _scores(scores)] if scores and scores.methods else []),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _counts(change: Difference) -> str:
-    besides = (
+    labels = (
         f"{change.kept} kept, {len(change.flips)} turned, {len(change.now_undecided)} now "
         f"undecided; {change.relevant[0]} relevant before, {change.relevant[1]} after"
     )
     rows = [
         ("queries", str(len(change.queries_added)), str(len(change.queries_removed)), ""),
         ("codes", str(len(change.codes_added)), str(len(change.codes_removed)), ""),
-        ("labelled pairs", str(len(change.pairs_added)), str(len(change.pairs_removed)), besides),
+        ("labelled pairs", str(len(change.pairs_added)), str(len(change.pairs_removed)), labels),
     ]
-    return markdown_table(("what", "added", "removed", "besides"), rows)
+    return markdown_table(("what", "added", "removed", "labels"), rows)
 
 
 def _recipe(change: Difference) -> str:
     if not change.recipe:
         return ""
     rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
-    table = markdown_table(("part", "before", "after"), rows, words=3)
-    return f"## What the labels were made with\n\n{table}"
+    table = markdown_table(("setting", "before", "after"), rows, words=3)
+    return f"## Changes of the recipe\n\n{table}"
 
 
 def _flip(flip: Flip) -> str:
@@ -50,39 +55,39 @@ def _flip(flip: Flip) -> str:
     parts = [
         f"### {flip.before:g} → {flip.after:g}: {markdown_text(flip.query)}",
         markdown_code("\n".join(lines[:_LINES] + cut), "python"),
-        f"- before: {markdown_text(rests_on(flip.evidence_before))}",
-        f"- after: {markdown_text(rests_on(flip.evidence_after))}",
+        f"- before: {markdown_text(describe_evidence(flip.evidence_before))}",
+        f"- after: {markdown_text(describe_evidence(flip.evidence_after))}",
         f"- query {flip.query_id}, code {flip.code_id}",
     ]
     return "\n\n".join((*parts[:2], "\n".join(parts[2:])))
 
 
-def rests_on(evidence: Evidence) -> str:
-    """Return on one line who gave a label, by which way, why, and what the programs came to."""
+def describe_evidence(evidence: Evidence) -> str:
+    """Return on one line who gave a label, by which path, why, and how test programs ended."""
     if not evidence.path:
         return "no evidence in the export"
     return "; ".join(_parts(evidence))
 
 
 def _parts(evidence: Evidence) -> Iterator[str]:
-    way = f"{evidence.decided_by}, {evidence.path.replace('_', ' ')}"
-    yield f"{way}: {evidence.reason}" if evidence.reason else way
+    path = f"{evidence.decided_by}, {evidence.path.replace('_', ' ')}"
+    yield f"{path}: {evidence.reason}" if evidence.reason else path
     for number, run in enumerate(evidence.runs, 1):
-        came_to = f"program {number} {run.outcome.replace('_', ' ')}"
-        yield f"{came_to} ({run.message})" if run.message else came_to
+        outcome = f"program {number} {run.outcome.replace('_', ' ')}"
+        yield f"{outcome} ({run.message})" if run.message else outcome
 
 
-def _effect(effect: Effect) -> str:
+def _scores(changes: ScoreChanges) -> str:
     rows = [
-        (each.method, each.metric, f"{each.before:.4f}", f"{each.after:.4f}",
-         str(each.queries), f"{each.shared:+.4f}", f"{each.p_value:.4f}")
-        for each in effect.methods
+        (row.method, row.metric, f"{row.before:.4f}", f"{row.after:.4f}",
+         str(row.queries), f"{row.shared:+.4f}", f"{row.p_value:.4f}")
+        for row in changes.methods
     ]  # fmt: skip
-    header = ("method", "metric", "before", "after", "shared queries", "on these", "p")
+    header = ("method", "metric", "before", "after", "shared queries", "change on these", "p")
     table = markdown_table(header, rows, words=2)
-    if effect.order is None:
+    if changes.order is None:
         return table
-    return f"{table}\n\nKendall's tau between the two orders of the methods: {effect.order:.3f}"
+    return f"{table}\n\nKendall's tau between the two orders of the methods: {changes.order:.3f}"
 
 
 def _value(value: object) -> str:

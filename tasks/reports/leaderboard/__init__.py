@@ -1,17 +1,17 @@
-"""Methods side by side on one benchmark: how good, how sure, and where they all fail."""
+"""Leaderboard of retrieval methods on one benchmark, with intervals and significance tests."""
 
-from tasks.reports.leaderboard.html import render_leaderboard
-from tasks.reports.leaderboard.pooling import Unjudged, judged_share, unjudged_results
-from tasks.reports.leaderboard.standings import (
+from tasks.reports.leaderboard.build import (
     METRICS,
     RECALL_DEPTHS,
     Cell,
     HardQuery,
     Leaderboard,
+    MethodRow,
     MethodScores,
-    Standing,
-    stand,
+    build_leaderboard,
 )
+from tasks.reports.leaderboard.html import render_leaderboard
+from tasks.reports.leaderboard.pooling import Unjudged, judged_share, unjudged_results
 from tasks.reports.leaderboard.tables import leaderboard_markdown, per_query_table
 
 __all__ = [
@@ -20,13 +20,13 @@ __all__ = [
     "Cell",
     "HardQuery",
     "Leaderboard",
+    "MethodRow",
     "MethodScores",
-    "Standing",
     "Unjudged",
+    "build_leaderboard",
     "judged_share",
     "leaderboard_markdown",
     "per_query_table",
     "render_leaderboard",
-    "stand",
     "unjudged_results",
 ]

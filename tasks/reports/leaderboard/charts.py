@@ -1,33 +1,37 @@
-"""Where the marks of the leaderboard's drawings stand, for the page to draw as SVG."""
+"""Charts of a leaderboard as coordinates, which the page draws as SVG."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 from math import log
 
 from infra.records import Record
-from tasks.reports.leaderboard.standings import RECALL_DEPTHS, Leaderboard
+from tasks.reports._text import shortened
+from tasks.reports.leaderboard.build import RECALL_DEPTHS, Leaderboard
 
 WIDTH = 720
 _LEFT, _RIGHT, _TOP, _BOTTOM = 190, 24, 12, 34
 _ROW, _PLOT = 30, 260
+_LONGEST_NAME = 21
+_LABEL_GAP = 24
 
 
 class Tick(Record):
-    """A mark on an axis: where it stands and what it says."""
+    """A mark on an axis: its coordinate and its text."""
 
     at: float
     text: str
 
 
 class Whisker(Record):
-    """A method's mean with its interval, on a line of its own."""
+    """A method's mean with its confidence interval."""
 
     y: float
     low: float
     mean: float
     high: float
-    method: str
-    words: str
+    letter: str
+    name: str
+    tooltip: str
 
 
 class Line(Record):
@@ -35,9 +39,10 @@ class Line(Record):
 
     points: str
     label: float
-    method: str
+    letter: str
+    name: str
     style: int
-    words: str
+    tooltip: str
 
 
 class IntervalChart(Record):
@@ -67,24 +72,25 @@ class RecallChart(Record):
 
 def interval_chart(leaderboard: Leaderboard, metric: str) -> IntervalChart:
     """Return the methods' means in a metric with their intervals, the best at the top."""
-    height = _TOP + _ROW * len(leaderboard.standings) + _BOTTOM
-    highest = max((each.cells[metric].high for each in leaderboard.standings), default=1.0)
+    height = _TOP + _ROW * len(leaderboard.rows) + _BOTTOM
+    highest = max((row.cells[metric].high for row in leaderboard.rows), default=1.0)
     end = next(step for step in (0.1, 0.2, 0.5, 1.0) if step >= min(highest, 1.0))
 
     def x(value: float) -> float:
         return round(_LEFT + value / end * (WIDTH - _LEFT - _RIGHT), 2)
 
     whiskers = []
-    for place, each in enumerate(leaderboard.standings):
-        cell = each.cells[metric]
+    for place, row in enumerate(leaderboard.rows):
+        cell = row.cells[metric]
         whiskers.append(
             Whisker(
                 y=_TOP + _ROW * (place + 0.5),
                 low=x(cell.low),
                 mean=x(cell.mean),
                 high=x(cell.high),
-                method=each.method,
-                words=f"{each.method}: {cell.mean:.3f}, {cell.low:.3f} to {cell.high:.3f}",
+                letter=row.letter,
+                name=shortened(row.method, _LONGEST_NAME),
+                tooltip=f"{row.method}: {cell.mean:.3f}, {cell.low:.3f} to {cell.high:.3f}",
             )
         )
     return IntervalChart(
@@ -108,17 +114,19 @@ def recall_chart(leaderboard: Leaderboard) -> RecallChart:
     def y(recall: float) -> float:
         return round(base - recall * _PLOT, 2)
 
-    ends = [y(each.recall[RECALL_DEPTHS[-1]]) for each in leaderboard.standings]
-    labels = _apart(ends, gap=15, lowest=base)
+    ends = [y(row.recall[RECALL_DEPTHS[-1]]) for row in leaderboard.rows]
+    labels = _apart(ends, gap=min(_LABEL_GAP, _PLOT / len(ends)), lowest=base) if ends else []
     lines = [
         Line(
-            points=" ".join(f"{x(depth)},{y(recall)}" for depth, recall in each.recall.items()),
+            points=" ".join(f"{x(depth)},{y(recall)}" for depth, recall in row.recall.items()),
             label=label,
-            method=each.method,
+            letter=row.letter,
+            name=shortened(row.method, _LONGEST_NAME),
             style=place % 6,
-            words=", ".join(f"{recall:.3f} at {depth}" for depth, recall in each.recall.items()),
+            tooltip=f"{row.method}: "
+            + ", ".join(f"{recall:.3f} at {depth}" for depth, recall in row.recall.items()),
         )
-        for place, (each, label) in enumerate(zip(leaderboard.standings, labels, strict=True))
+        for place, (row, label) in enumerate(zip(leaderboard.rows, labels, strict=True))
     ]
     return RecallChart(
         height=base + _BOTTOM,
@@ -133,9 +141,9 @@ def recall_chart(leaderboard: Leaderboard) -> RecallChart:
 
 
 def _apart(places: Sequence[float], gap: float, lowest: float) -> list[float]:
-    """Return places for labels, in the same order from the top, at least ``gap`` apart.
+    """Return y coordinates for labels, in the same order, at least ``gap`` apart.
 
-    They are moved down, and up again where that would end below ``lowest``.
+    Labels are moved down, and up again where the last would end below ``lowest``.
     """
     apart = list(places)
     order = sorted(range(len(places)), key=places.__getitem__)

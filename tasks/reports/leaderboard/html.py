@@ -5,10 +5,10 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from tasks.reports import _text as wording
+from tasks.reports import _text as text
 from tasks.reports.leaderboard import charts
+from tasks.reports.leaderboard.build import Leaderboard
 from tasks.reports.leaderboard.pooling import Unjudged
-from tasks.reports.leaderboard.standings import Leaderboard
 
 _HERE = Path(__file__).parent
 _LONGEST = 400
@@ -18,12 +18,12 @@ _SHOWN = 20
 def render_leaderboard(
     leaderboard: Leaderboard, unjudged: Sequence[Unjudged], after: Leaderboard | None = None
 ) -> str:
-    """Return the page. Whatever queries and names say, it is shown and never obeyed.
+    """Return the page. Text of queries and names is escaped.
 
     Args:
-        leaderboard: The table.
-        unjudged: What stands high and was never judged.
-        after: The same methods once that was judged.
+        leaderboard: The scores.
+        unjudged: Results among the first 10 of a method that were never judged.
+        after: The scores after those results were judged.
     """
     environment = Environment(
         loader=FileSystemLoader([_HERE, _HERE.parent / "run"]),
@@ -32,8 +32,9 @@ def render_leaderboard(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["cut"] = lambda text: wording.visible(text, _LONGEST)
-    environment.filters["count"] = wording.count
+    environment.filters["cut"] = lambda value: text.visible(value, _LONGEST)
+    environment.filters["count"] = text.count
+    environment.filters["breakable"] = text.breakable
     return environment.get_template("leaderboard.html.jinja").render(
         board=leaderboard,
         width=charts.WIDTH,
@@ -41,5 +42,5 @@ def render_leaderboard(
         recall=charts.recall_chart(leaderboard),
         unjudged=unjudged[:_SHOWN],
         unjudged_total=len(unjudged),
-        after={each.method: each for each in after.standings} if after else {},
+        after={row.method: row for row in after.rows} if after else {},
     )

@@ -1,7 +1,8 @@
-"""Results that stand high and that nobody has judged: how many, and which to judge next.
+"""Unjudged results among the first of a ranking: their share, and which to judge next.
 
-A benchmark's labels cover what the methods of its making found. A new method finds other codes;
-counting them as not relevant may wrong it (Zobel 1998, SIGIR; Buckley and Voorhees 2004).
+A benchmark's labels cover the pool: what the methods found that were used to build it. A new method
+finds other codes, and counting them as not relevant may be unfair to it (Zobel 1998, SIGIR; Buckley
+and Voorhees 2004, SIGIR).
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,18 +45,23 @@ def unjudged_results(
 
     Args:
         runs: Method → rankings.
-        qrels: Query → code → relevance; queries that it lacks are not asked here.
-        depth: How many results of a query count as high.
+        qrels: Query → code → relevance; queries that it lacks are left out.
+        depth: How many first results of a query count.
     """
-    found: dict[tuple[str, str], dict[str, int]] = {}
+    ranks: dict[tuple[str, str], dict[str, int]] = {}
     for method, rankings in runs.items():
         for query, codes in _first(rankings, depth):
             for rank, code in enumerate(codes, 1):
                 if query in qrels and code not in qrels[query]:
-                    found.setdefault((query, code), {})[method] = rank
+                    ranks.setdefault((query, code), {})[method] = rank
     pairs = [
-        Unjudged(query_id=query, code_id=code, rank=min(by.values()), methods=tuple(sorted(by)))
-        for (query, code), by in found.items()
+        Unjudged(
+            query_id=query,
+            code_id=code,
+            rank=min(by_method.values()),
+            methods=tuple(sorted(by_method)),
+        )
+        for (query, code), by_method in ranks.items()
     ]
     return sorted(
         pairs, key=lambda pair: (pair.rank, -len(pair.methods), pair.query_id, pair.code_id)

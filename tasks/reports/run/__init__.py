@@ -1,13 +1,14 @@
 """The report of a run: one HTML page for people, and a short one in Markdown."""
 
 from tasks.reports.run.data import (
+    PAIRS_SHOWN,
     AgentsPart,
     BenchmarkScores,
     Canaries,
     CollectionCounts,
     Effort,
     Histogram,
-    MethodScores,
+    MethodMeans,
     PairEvidence,
     ReportData,
     StageTime,
@@ -16,13 +17,14 @@ from tasks.reports.run.html import render_html
 from tasks.reports.run.markdown import render_markdown
 
 __all__ = [
+    "PAIRS_SHOWN",
     "AgentsPart",
     "BenchmarkScores",
     "Canaries",
     "CollectionCounts",
     "Effort",
     "Histogram",
-    "MethodScores",
+    "MethodMeans",
     "PairEvidence",
     "ReportData",
     "StageTime",

@@ -1,4 +1,4 @@
-"""Where the parts of a histogram stand, for the page to draw as SVG."""
+"""Histograms as coordinates, which the page draws as SVG."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,17 +11,17 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 14, 14, 46
 
 
 class Bar(Record):
-    """A bin: its rectangle, and what it says."""
+    """A bin: its rectangle and its tooltip."""
 
     x: float
     y: float
     width: float
     height: float
-    words: str
+    tooltip: str
 
 
 class Tick(Record):
-    """A mark on an axis: where it stands and what it says; minor ones may be left out."""
+    """A mark on an axis: its coordinate and its text; minor ones may be left out."""
 
     at: float
     text: str
@@ -57,8 +57,8 @@ def chart(histogram: Histogram) -> Chart:
     bars = []
     for left, right, number in _bins(histogram):
         box = {"x": x(left) + 0.5, "y": y(number), "width": round(x(right) - x(left) - 1, 2)}
-        said = f"{left:.3f} to {right:.3f}: {number:,} pairs"
-        bars.append(Bar(**box, height=round(y(0) - y(number), 2), words=said))
+        tooltip = f"{left:.3f} to {right:.3f}: {number:,} pairs"
+        bars.append(Bar(**box, height=round(y(0) - y(number), 2), tooltip=tooltip))
     marks = [mark for mark in _round_steps(low, high, 8) if low - 1e-9 <= mark <= high + 1e-9]
     return Chart(
         name=histogram.name,

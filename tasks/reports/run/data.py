@@ -1,4 +1,4 @@
-"""What a report tells: numbers and evidence, with no thought of how they look."""
+"""Content of a report: numbers and evidence, apart from how they look."""
 
 import math
 from collections.abc import Iterable
@@ -10,11 +10,11 @@ from pydantic import Field, model_validator
 from infra.records import Annotation, Record, SourceInfo
 
 PAIRS_SHOWN = 20
-_EDGE_STEP = 0.05  # edges that people like to read
+_EDGE_STEP = 0.05  # edges of histograms are round numbers
 _LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
 
 
-class MethodScores(Record):
+class MethodMeans(Record):
     """A retrieval method's means: metric's printed name → mean over the queries."""
 
     method: str
@@ -22,13 +22,13 @@ class MethodScores(Record):
 
 
 class BenchmarkScores(Record):
-    """A benchmark and how each method does on it.
+    """A benchmark and the scores of each method on it.
 
     Attributes:
-        label_origin: Who says what is relevant ("documentation", "people", "agents:…").
-        demo: Whether the labels only demonstrate the road.
-        queries: Those with a relevant code, over which the means go.
-        depth: Length of the rankings that were scored.
+        label_origin: Where the labels come from ("documentation", "people", "agents:…").
+        demo: Whether the labels come from the embedded demo model.
+        queries: Queries with a relevant code, over which means are taken.
+        depth: Length of the rankings.
         note: A sentence to print beneath.
     """
 
@@ -38,7 +38,7 @@ class BenchmarkScores(Record):
     queries: int
     codes: int
     depth: int
-    methods: tuple[MethodScores, ...]
+    methods: tuple[MethodMeans, ...]
     note: str = ""
 
     @property
@@ -52,7 +52,7 @@ class BenchmarkScores(Record):
 
 
 class CollectionCounts(Record):
-    """What one collection holds, and how many items each rule kept out of it."""
+    """What one collection holds, and how many items each rule dropped."""
 
     name: str
     source: SourceInfo
@@ -63,7 +63,7 @@ class CollectionCounts(Record):
 
 
 class Histogram(Record):
-    """How many values fall between neighbouring edges (the last bin includes its right edge)."""
+    """Number of values in each bin (the last bin includes its right edge)."""
 
     name: str
     edges: tuple[float, ...] = Field(min_length=2)
@@ -72,7 +72,7 @@ class Histogram(Record):
     @model_validator(mode="after")
     def _edges_enclose_counts(self) -> Self:
         if len(self.edges) != len(self.counts) + 1:
-            raise ValueError(f"{len(self.counts)} counts need one edge more, not {len(self.edges)}")
+            raise ValueError(f"{len(self.edges)} edges do not enclose {len(self.counts)} counts")
         if any(right <= left for left, right in zip(self.edges, self.edges[1:], strict=False)):
             raise ValueError("edges must rise")
         return self
@@ -106,7 +106,7 @@ class Histogram(Record):
 
 
 class Effort(Record):
-    """What the agents' work took; None is unknown, which is not 0."""
+    """Calls, tokens, cost and time of the agents; None is unknown, which is not 0."""
 
     calls: int
     cached_calls: int
@@ -118,7 +118,7 @@ class Effort(Record):
 
 
 class StageTime(Record):
-    """The last run of a stage that did new work: pieces of work and seconds of wall time."""
+    """The last run of a stage that did new work: number of items and seconds of wall time."""
 
     stage: str
     items: int
@@ -126,7 +126,7 @@ class StageTime(Record):
 
 
 class Canaries(Record):
-    """How pairs with known answers, mixed into the runs, were judged.
+    """How canaries, pairs with known labels mixed into the runs, were judged.
 
     Attributes:
         right_codes: Judged pairs whose code answers the query.
@@ -142,14 +142,14 @@ class Canaries(Record):
 
 
 class AgentsPart(Record):
-    """What the agents made of the candidates, under one recipe.
+    """The agents' labels under one recipe, with what they cost and rest on.
 
     Attributes:
         statuses: ``labelled``, ``undecided``, ``failed`` → pairs.
         labels: "1", "0", "none" → pairs.
-        paths: Way through Algorithm 1 → pairs.
+        paths: Path through Algorithm 1 → pairs.
         outcomes: How a run of a test program ended → runs.
-        grades: What the labels rest on → pairs.
+        support: What the labels rest on → pairs.
         canaries: None where there were none.
     """
 
@@ -163,7 +163,7 @@ class AgentsPart(Record):
     paths: dict[str, int]
     outcomes: dict[str, int]
     effort: Effort
-    grades: dict[str, int] = Field(default_factory=dict)
+    support: dict[str, int] = Field(default_factory=dict)
     canaries: Canaries | None = None
 
     @property
@@ -173,7 +173,7 @@ class AgentsPart(Record):
 
 
 class PairEvidence(Record):
-    """A judged pair as a person wants to check it."""
+    """A judged pair with what a person needs to check it."""
 
     query: str
     code: str
@@ -191,9 +191,9 @@ class ReportData(Record):
         vectors: Encoder → vectors that are stored.
         similarities: The candidates' cosines: the average, and each encoder's own.
         agents: None when nothing was annotated.
-        pairs: The first twenty are shown.
+        pairs: Judged pairs, of which the first `PAIRS_SHOWN` are shown.
         notes: Sentences that belong to the results.
-        links: Words → http(s) address or path.
+        links: Text → http(s) address or path.
     """
 
     title: str
@@ -211,7 +211,7 @@ class ReportData(Record):
 
     @property
     def ranked_benchmarks(self) -> list[BenchmarkScores]:
-        """The benchmarks as they are shown: honest labels first, documentation leading."""
+        """The benchmarks as they are shown: demo labels last, documentation first."""
         return sorted(
             self.benchmarks, key=lambda item: (item.demo, item.label_origin != "documentation")
         )

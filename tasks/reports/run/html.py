@@ -7,17 +7,17 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tasks.reports import _text as wording
+from tasks.reports import _text as text
 from tasks.reports._highlight import coloured
 from tasks.reports.run import charts
 from tasks.reports.run.data import PAIRS_SHOWN, Histogram, ReportData
 
-# Characters that are shown of a text; the store keeps all of it.
+# Characters shown of a text; the store keeps all of it.
 _LONGEST = {"line": 400, "stream": 4_000, "reply": 8_000, "code": 16_000}
 
 
 def render_html(data: ReportData) -> str:
-    """Return the page. Whatever code, queries and replies say, it is shown and never obeyed."""
+    """Return the page. Text of code, queries and replies is escaped."""
     return (
         _environment()
         .get_template("page.html.jinja")
@@ -40,15 +40,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        count=wording.count,
-        cost=wording.cost,
-        duration=wording.duration,
-        words=wording.words,
-        breakable=_breakable,
-        python=lambda text: coloured(wording.visible(text, _LONGEST["code"])),
-        cut=lambda text, kind: escape(wording.visible(text, _LONGEST[kind])),
+        count=text.count,
+        cost=text.cost,
+        duration=text.duration,
+        words=text.words,
+        breakable=text.breakable,
+        python=lambda value: coloured(text.visible(value, _LONGEST["code"])),
+        cut=lambda value, kind: escape(text.visible(value, _LONGEST[kind])),
     )
-    environment.globals.update(share=wording.share, rate=wording.rate)
+    environment.globals.update(share=text.share, rate=text.rate)
     environment.tests["safe_link"] = _is_safe_link
     return environment
 
@@ -56,7 +56,7 @@ def _environment() -> Environment:
 def _short(value: object) -> object:
     """Return what an expression prints; text that no filter has cut is cut to a line's length."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        return wording.visible(value, _LONGEST["line"])
+        return text.visible(value, _LONGEST["line"])
     return value
 
 
@@ -66,14 +66,6 @@ def _distinct(histograms: Iterable[Histogram]) -> list[Histogram]:
     for histogram in histograms:
         shapes.setdefault((histogram.edges, histogram.counts), histogram)
     return list(shapes.values())
-
-
-def _breakable(name: str) -> Markup:
-    """Return a metric's name that a narrow column may break before its variant and cut-off."""
-    safe = escape(wording.visible(name, _LONGEST["line"]))
-    for sign in "(@":
-        safe = safe.replace(sign, Markup("<wbr>") + sign)
-    return safe
 
 
 def _is_safe_link(address: str) -> bool:

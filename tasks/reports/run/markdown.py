@@ -1,10 +1,10 @@
-"""The report in short, as Markdown for the orchestrator's pages."""
+"""The short report: Markdown for Prefect's pages."""
 
 import re
 from collections.abc import Sequence
 
 from infra.markdown import markdown_table, markdown_text
-from tasks.reports import _text as wording
+from tasks.reports import _text as text
 from tasks.reports.run.data import AgentsPart, BenchmarkScores, ReportData
 
 _LONGEST_LINE = 300
@@ -12,7 +12,7 @@ _LONGEST_CELL = 80
 
 
 def render_markdown(data: ReportData) -> str:
-    """Return scores, counts, cost and links, honest benchmarks first."""
+    """Return scores, counts, cost and links; benchmarks with demo labels come last."""
     blocks = [f"# {_line(data.title)}", _line(data.generated_at)]
     for benchmark in data.ranked_benchmarks:
         blocks += _scores(benchmark)
@@ -39,44 +39,43 @@ def _scores(benchmark: BenchmarkScores) -> list[str]:
 
 
 def _score(value: float | None) -> str:
-    return wording.NONE if value is None else f"{value:.4f}"
+    return text.NONE if value is None else f"{value:.4f}"
 
 
 def _counts(data: ReportData) -> str:
     rows = [
-        (f"{unit} of {collection.name}", wording.count(number))
+        (f"{unit} of {collection.name}", text.count(number))
         for collection in data.collections
         for unit, number in (("queries", collection.queries), ("functions", collection.codes))
     ]
     rows += [(f"vectors by {name}", f"{number:,}") for name, number in data.vectors.items()]
-    rows.append(("candidate pairs", wording.count(data.candidates)))
+    rows.append(("candidate pairs", text.count(data.candidates)))
     return _table(("what", "items"), rows)
 
 
 def _agents(part: AgentsPart) -> list[str]:
     effort = part.effort
-    rows = [(wording.words(status), f"{number:,}") for status, number in part.statuses.items()]
+    rows = [(text.words(status), f"{number:,}") for status, number in part.statuses.items()]
     rows += [(label, f"{number:,}") for label, number in part.named_labels.items()]
-    rows += [(wording.words(grade), f"{number:,}") for grade, number in part.grades.items()]
-    if birds := part.canaries:
-        rows += [
-            ("known answers taken for none", wording.rate(birds.false_fails, birds.right_codes)),
-            ("known non-answers passed", wording.rate(birds.false_passes, birds.wrong_codes)),
-        ]
+    rows += [(text.words(support), f"{number:,}") for support, number in part.support.items()]
+    if canaries := part.canaries:
+        fails = text.rate(canaries.false_fails, canaries.right_codes)
+        passes = text.rate(canaries.false_passes, canaries.wrong_codes)
+        rows += [("false negatives on canaries", fails), ("false positives on canaries", passes)]
     rows += [
-        ("model calls", wording.count(effort.calls)),
-        ("calls answered from the store", wording.count(effort.cached_calls)),
-        ("tokens in", wording.count(effort.prompt_tokens)),
-        ("tokens out", wording.count(effort.completion_tokens)),
-        ("cost", wording.cost(effort.cost_usd)),
+        ("model calls", text.count(effort.calls)),
+        ("calls answered from the store", text.count(effort.cached_calls)),
+        ("tokens in", text.count(effort.prompt_tokens)),
+        ("tokens out", text.count(effort.completion_tokens)),
+        ("cost", text.cost(effort.cost_usd)),
     ]
     heading = "## The agents' labels"
     table = _table(("what", "items"), rows)
     if not part.demo:
         return [heading, f"Model {_line(part.model)}.", table]
     warning = (
-        f"**A demonstration of the road:** the labels come from {_line(part.model)}, a small "
-        "embedded model, and say nothing about the code."
+        f"**A demo of the pipeline:** labels by the embedded model ({_line(part.model)}) are not "
+        "meaningful."
     )
     return [f"{heading} (demo)", warning, table]
 
@@ -88,9 +87,9 @@ def _link(words: str, address: str) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    short = [[wording.visible(cell, _LONGEST_CELL) for cell in row] for row in (header, *rows)]
+    short = [[text.visible(cell, _LONGEST_CELL) for cell in row] for row in (header, *rows)]
     return markdown_table(short[0], short[1:])
 
 
-def _line(text: str) -> str:
-    return markdown_text(wording.visible(text, _LONGEST_LINE))
+def _line(value: str) -> str:
+    return markdown_text(text.visible(value, _LONGEST_LINE))

@@ -4,9 +4,9 @@ from infra.errors import SandboxError
 from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, annotations, candidates, corpus, open_database
+from tasks.sources import open_source
 from tasks.stages.annotate.plan import recipe_identity
 from tasks.stages.candidates import search_identity
-from tasks.stages.collect import open_source
 
 # CoSQA+ paper: 412,080 pairs for $257 in all.
 PAPER_COST_PER_PAIR_USD = 257 / 412_080

@@ -7,6 +7,7 @@ from prefect.logging import get_run_logger
 
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
+from infra.batches import batched
 from infra.identity import digest_of
 from infra.records import Pair, Record
 from infra.settings import Settings
@@ -18,7 +19,6 @@ from tasks.stages.annotate.canaries import (
     mixed_in,
     next_canaries,
 )
-from tasks.stages.embed import cut
 
 
 class AnnotationPlan(Record):
@@ -86,7 +86,8 @@ def plan_annotation(search: SearchReference, settings: Settings) -> AnnotationPl
             demo=settings.llm.is_demo,
         ),
         shards=tuple(
-            tuple(shard) for shard in cut(mixed_in(pairs, birds), settings.annotation.shard_size)
+            tuple(shard)
+            for shard in batched(mixed_in(pairs, birds), settings.annotation.shard_size)
         ),
         canaries=birds,
     )

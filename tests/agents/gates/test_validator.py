@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from agents.evidence import Draft
 from agents.gates.gates import Gate, reason_of
@@ -25,7 +26,7 @@ GOOD = CASES[0]
 TINY = next(case for case in CASES if case.name == "a getter of one line")
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def sandbox() -> AsyncIterator[Sandbox]:
     async with real_sandbox(LIMITS) as made:
         yield made
@@ -46,6 +47,7 @@ def answering(result: ExecutionResult, on_mutant: ExecutionResult = FAILED) -> F
 
 
 @pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_the_right_gate_stops_each_program(case: Case, sandbox: Sandbox) -> None:
     pair, draft = draft_of(case)

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.annotators import app
-from flows.cli.main import app as whole
-from infra.errors import SettingsError
+from flows.cli.annotators import print_scores
+from flows.cli.main import app
 from sandbox.backends import backends
+from tasks.stages.compare_annotators import AnnotatorScore
+from tasks.statistics.annotator_scores import agreement
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -42,7 +43,8 @@ def test_the_figures_of_people_and_models_are_printed_and_written(
     figures = tmp_path / "figures.json"
     options = ["--model", "openai/scripted", "--configuration", "single"]
     places = ["--store", str(tmp_path / "store"), "--output", str(figures)]
-    outcome = CliRunner().invoke(app, ["compare", "--truth", str(truth), *options, *places])
+    command = ["annotators", "compare", "--truth", str(truth)]
+    outcome = CliRunner().invoke(app, [*command, *options, *places])
     assert outcome.exit_code == 0, outcome.output
     chance, people, single = json.loads(figures.read_text())
     assert (chance["name"], chance["agreement"]["accuracy"]) == ("always 1", 0.5)
@@ -50,22 +52,35 @@ def test_the_figures_of_people_and_models_are_printed_and_written(
     assert (single["name"], single["agreement"]["accuracy"]) == ("single · openai/scripted", 0.5)
     assert (single["usd"], single["agreement"]["recall"]) == (None, 1.0)
     shown = [" ".join(line.split()) for line in outcome.output.splitlines()]
-    assert "openai/scripted against the truth" in shown
+    assert "openai/scripted against the known labels" in shown
     assert "always 1 2 of 2 0.500 0.095 to 0.905 0.500 1.000 0.000 0.000" in shown
     assert "people 2 of 2 1.000 0.342 to 1.000 1.000 1.000 1.000 1.000" in shown
     assert "single 2 of 2 0.500 0.095 to 0.905 0.500 1.000 0.000 0.000" in shown
     assert any(line.startswith("single - - - ") and " unknown " in line for line in shown)
-    assert max(map(len, outcome.output.splitlines())) <= 100
 
 
-def test_an_unknown_configuration_is_told_with_those_that_exist(truth: Path) -> None:
-    options = ["compare", "--truth", str(truth), "--configuration", "best"]
-    outcome = CliRunner().invoke(app, options)
-    assert isinstance(outcome.exception, SettingsError)
-    assert "'best': must be one of single, arbiter" in str(outcome.exception)
+def score(name: str, model: str = "") -> AnnotatorScore:
+    return AnnotatorScore(
+        name=f"{name} · {model}" if model else name,
+        model=model,
+        agreement=agreement([1, 0, 1, 1, None], [1, 0, 0, 1, 1]),
+        tokens=12_345.0,
+        seconds=12.25,
+        demo=True,
+    )
 
 
-def test_the_command_is_part_of_the_command_line() -> None:
-    outcome = CliRunner().invoke(whole, ["annotators", "compare", "--help"])
-    assert outcome.exit_code == 0
-    assert "--truth" in outcome.output
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_tables_fit_the_terminal_and_cut_no_figure(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    people = "the median of four annotators who were asked by mail in autumn"
+    print_scores([score("always 1"), score(people), score("gated", "openai/m")], "figures.json")
+    tables = capsys.readouterr().out.split("\ndecided:")[0].splitlines()
+    assert max(map(len, tables)) <= width
+    assert all("0.600" in line for line in tables if " of 5" in line), tables
+    assert sum("4 of 5" in line for line in tables) == 3
+    assert any("demo: not meaningful" in line for line in tables)
+    if width < 100:
+        assert any("figures.json" in line for line in tables)

@@ -44,7 +44,7 @@ def test_run_prints_the_result_and_tells_by_its_status_whether_it_passed(
 def test_check_shows_engine_image_limits_and_every_behaviour(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("COSQA_SANDBOX__TIMEOUT_S", "1.5")
+    monkeypatch.setenv("COSQA_SANDBOX__TIMEOUT_S", "2")
     monkeypatch.setenv("COLUMNS", "200")
     done = runner.invoke(app, ["sandbox", "check"])
     assert done.exit_code == 0, done.output

@@ -7,14 +7,10 @@ from typer.testing import CliRunner
 
 from flows.cli.suites import suite
 from infra.errors import SourceError
+from tasks.suites import suites
 from tests.tasks.benchmarks.test_annotation_sheets import FIRST, SECOND, sheets
 from tests.tasks.suites.test_codesearchnet import ANNOTATIONS, PREDICTIONS, QUERIES
 from tests.tasks.suites.test_neural_code_search import SHEET
-
-
-@pytest.fixture(autouse=True)
-def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.cli.suites.console.width", 200)
 
 
 def said(*arguments: str) -> str:
@@ -29,7 +25,7 @@ def test_the_challenge_is_scored_by_language_with_its_mean(tmp_path: Path) -> No
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
         options += [f"--{name}", str(tmp_path / name)]
-    output = said("challenge", *options)
+    output = said("codesearchnet", *options)
     assert "java 1.000 0.631 1 100.0% 100.0%" in output
     assert "without predictions, counted as 0: go" in output
     assert "without annotations, left out: ruby" in output
@@ -38,7 +34,7 @@ def test_the_challenge_is_scored_by_language_with_its_mean(tmp_path: Path) -> No
 
 def test_the_score_sheet_gives_each_method_its_line(tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text(SHEET)
-    output = said("score-sheet", str(tmp_path / "sheet.csv"))
+    output = said("neural-code-search", str(tmp_path / "sheet.csv"))
     assert "NCS 1 3 3 0.425" in output
     assert "UNIF_android 1 1 2 0.297" in output
 
@@ -57,6 +53,46 @@ def test_what_does_not_vary_has_no_agreement_to_speak_of(tmp_path: Path) -> None
 
 def test_a_bad_file_is_an_error_of_ours(tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text(SHEET.replace("NF", "none"))
-    result = CliRunner().invoke(suite, ["score-sheet", str(tmp_path / "sheet.csv")])
+    result = CliRunner().invoke(suite, ["neural-code-search", str(tmp_path / "sheet.csv")])
     assert isinstance(result.exception, SourceError)
     assert "sheet.csv:2: NCS FRank is 'none'" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("challenge", "codesearchnet"), ("score-sheet", "neural-code-search")]
+)
+def test_old_names_of_suites_go_on_with_a_warning(tmp_path: Path, old: str, new: str) -> None:
+    kind = suites.get(new)
+    arguments = []
+    for name, value in kind.write_example(tmp_path).items():
+        arguments += [str(value)] if name in kind.Options.arguments else [f"--{name}", str(value)]
+    result = CliRunner().invoke(suite, [old, *arguments])
+    assert result.exit_code == 0, result.output
+    assert f"warning: `cosqa suite {old}` is now `cosqa suite {new}`" in result.stderr
+    assert result.stdout == CliRunner().invoke(suite, [new, *arguments]).stdout
+
+
+def test_every_suite_is_listed_with_its_help() -> None:
+    listing = said("--help")
+    for name in suites.names():
+        assert name in listing
+        assert (suites.get(name).__doc__ or "").split()[0] in listing
+    assert "challenge" not in listing.split()
+
+
+def test_the_help_of_a_suite_has_its_options_and_arguments() -> None:
+    words = said("neural-code-search", "--help")
+    assert "sheet" in words
+    assert "--questions" in words
+    assert "The questions as JSON" in words
+
+
+@pytest.mark.parametrize("width", ["60", "80", "120"])
+def test_a_narrow_terminal_cuts_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    (tmp_path / "sheet.csv").write_text(SHEET)
+    result = CliRunner().invoke(suite, ["neural-code-search", str(tmp_path / "sheet.csv")])
+    assert max(map(len, result.stdout.splitlines())) <= int(width)
+    assert "0.425" in result.stdout

@@ -1,5 +1,7 @@
 """Laws of the settings: who wins, and what is refused."""
 
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ from infra.settings import EMBEDDED_MODEL, load_settings
 @pytest.fixture(autouse=True)
 def no_settings_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("COSQA_CONFIG", "COSQA_LLM__MODEL", "RAY_ADDRESS"):
-        monkeypatch.delenv(name, raising=False)
+    for name in [name for name in os.environ if name.startswith(("COSQA_", "RAY_ADDRESS"))]:
+        monkeypatch.delenv(name)
 
 
 def test_without_any_source_the_defaults_hold() -> None:
@@ -44,6 +46,14 @@ def test_the_command_line_beats_the_environment_which_beats_the_file(
         ({"search": {"topk": 5}}, "search.topk"),
         ({"sandbox": {"memory_mb": "much"}}, "sandbox.memory_mb"),
         ({"source": {"collection": "a b"}}, "source.collection"),
+        ({"source": {"collection": ".."}}, "source.collection"),
+        ({"source": {"collection": ".hidden"}}, "source.collection"),
+        ({"source": {"collection": "_x"}}, "source.collection"),
+        ({"source": {"collection": "-x"}}, "source.collection"),
+        ({"source": {"collection": "a/b"}}, "source.collection"),
+        ({"source": {"collection": "a\n"}}, "source.collection"),
+        ({"source": {"collection": ""}}, "source.collection"),
+        ({"source": {"collection": "a" * 101}}, "source.collection"),
     ],
 )
 def test_a_wrong_value_or_key_is_an_error_that_names_it(
@@ -51,6 +61,92 @@ def test_a_wrong_value_or_key_is_an_error_that_names_it(
 ) -> None:
     with pytest.raises(SettingsError, match=named):
         load_settings(given)
+
+
+@pytest.mark.parametrize("name", ["a", "a.b", "stdlib-3.11_x", "0", "a" * 100])
+def test_names_of_collections_are_names_of_files(name: str) -> None:
+    assert load_settings({"source": {"collection": name}}).source.collection == name
+
+
+@pytest.mark.parametrize(
+    ("variable", "suggested"),
+    [
+        ("COSQA_LMM__BUDGET_USD", "COSQA_LLM__BUDGET_USD"),
+        ("COSQA_LLM_BUDGET_USD", "COSQA_LLM__BUDGET_USD"),
+        ("cosqa_lmm__budget_usd", "COSQA_LLM__BUDGET_USD"),
+        ("COSQA_CONFG", "COSQA_CONFIG"),
+        ("COSQA_REQUIRE_DOKER", "COSQA_REQUIRE_DOCKER"),
+        ("COSQA_WHATEVER_IT_IS", "`cosqa settings`"),
+        ("COSQA___BUDGET_USD", "COSQA_LLM__BUDGET_USD"),
+    ],
+)
+def test_an_unknown_variable_is_refused_and_the_right_one_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, suggested: str
+) -> None:
+    monkeypatch.setenv(variable, "5")
+    with pytest.raises(SettingsError, match=f"{variable} is unknown.*{suggested}"):
+        load_settings()
+
+
+def test_an_unknown_key_in_a_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSQA_LLM__BUDGT_USD", "5")
+    with pytest.raises(SettingsError, match=r"llm\.budgt_usd"):
+        load_settings()
+
+
+@pytest.mark.parametrize("variable", ["COSQA_DATA", "COSQA_SOAK", "cosqa_llm__budget_usd"])
+def test_known_variables_are_taken(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv(variable, "5")
+    assert load_settings().llm.budget_usd in (None, 5)
+
+
+@pytest.mark.parametrize(("named", "problem"), [("gone.toml", "not exist"), (".", "not a file")])
+def test_a_named_file_that_is_no_file_is_refused(
+    monkeypatch: pytest.MonkeyPatch, named: str, problem: str
+) -> None:
+    monkeypatch.setenv("COSQA_CONFIG", named)
+    with pytest.raises(SettingsError, match=rf"settings file {re.escape(named)} .*{problem}"):
+        load_settings()
+
+
+def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "cosqa.toml").mkdir()
+    with pytest.raises(SettingsError, match=r"cosqa\.toml is not a file"):
+        load_settings()
+
+
+def test_a_list_that_is_no_json_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSQA_SEARCH__ENCODERS", "minilm")
+    with pytest.raises(SettingsError, match=r"search.*JSON"):
+        load_settings()
+
+
+@pytest.mark.parametrize("way", ["option", "variable", "file"])
+def test_a_former_name_is_taken_with_a_warning(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {}
+    if way == "option":
+        given = {"publish": {"grades": ["screened"]}}
+    elif way == "variable":
+        monkeypatch.setenv("COSQA_PUBLISH__GRADES", '["screened"]')
+    else:
+        (tmp_path / "cosqa.toml").write_text('[publish]\ngrades = ["screened"]\n')
+    with pytest.warns(FutureWarning, match="'grades' is called 'support' now"):
+        settings = load_settings(given)
+    assert settings.publish.support == ("screened",)
+
+
+def test_a_former_name_beside_the_new_one_is_refused() -> None:
+    both = {"publish": {"grades": ["screened"], "support": ["screened"]}}
+    with pytest.raises(SettingsError, match=r"publish\.grades"):
+        load_settings(both)
+
+
+def test_a_file_that_is_no_text_is_an_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "cosqa.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(SettingsError, match=r"cosqa\.toml is not valid TOML"):
+        load_settings()
 
 
 def test_a_file_that_is_no_toml_is_an_error_that_names_it(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import StoreError
@@ -30,6 +32,30 @@ def database(tmp_path: Path) -> Database:
 def test_vectors_come_back_bit_for_bit(tmp_path: Path) -> None:
     write_vectors(tmp_path / "x.parquet", IDS, ROWS)
     ids, rows = read_vectors(tmp_path / "x.parquet")
+    assert ids == IDS
+    assert np.array_equal(rows, ROWS)
+
+
+def test_a_file_is_smaller_than_its_numbers_alone(tmp_path: Path) -> None:
+    rows = np.random.default_rng(1).normal(size=(512, 384)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    write_vectors(tmp_path / "x.parquet", [f"c{n:020x}" for n in range(512)], rows)
+    assert (tmp_path / "x.parquet").stat().st_size < rows.nbytes
+
+
+@pytest.mark.parametrize("use_dictionary", [True, False])
+@pytest.mark.parametrize("compression", ["none", "snappy"])
+def test_files_that_were_written_in_other_ways_are_read(
+    tmp_path: Path, compression: str, *, use_dictionary: bool
+) -> None:
+    column = pa.FixedSizeListArray.from_arrays(pa.array(ROWS.reshape(-1)), ROWS.shape[1])
+    pq.write_table(
+        pa.table({"item_id": IDS, "vector": column}),
+        tmp_path / "old.parquet",
+        compression=compression,
+        use_dictionary=use_dictionary,
+    )
+    ids, rows = read_vectors(tmp_path / "old.parquet")
     assert ids == IDS
     assert np.array_equal(rows, ROWS)
 

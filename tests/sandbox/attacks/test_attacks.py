@@ -29,6 +29,11 @@ def test_it():
     assert double.__code__.co_filename == "target.py"
 """
 EXPOSING = "import target\n\ndef test_it():\n    assert target.double(2) == 5\n"
+# These run to the time limit, as endless_loop and ignore_all_signals do in `make test`.
+ENDLESS = {
+    "endless_call_into_c", "endless_regular_expression", "endless_sleep", "interrupt_the_harness",
+    "message_that_never_comes", "stop_oneself",
+}  # fmt: skip
 SETTINGS = ("core_pattern", "modprobe", "hostname", "randomize_va_space")
 
 
@@ -63,7 +68,13 @@ def test_every_hostile_file_has_its_line() -> None:
 
 
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.exhaustive if name in ENDLESS else ())
+        for name in PROGRAMS
+    ],
+)
 async def test_a_hostile_program_ends_as_stated_and_harms_nothing(
     arena: Sandbox, name: str
 ) -> None:

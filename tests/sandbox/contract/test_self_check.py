@@ -1,4 +1,8 @@
-"""The Docker backend shows every behaviour, and the check tells one that does not."""
+"""The Docker backend shows every behaviour, and the check tells one that does not.
+
+`make test` has them shown by ``cosqa sandbox check`` (`tests/flows/cli/test_sandbox.py`); here each
+is a test of its own.
+"""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +16,7 @@ from sandbox.contract.self_check import Finding, self_check
 
 
 @pytest.mark.docker
+@pytest.mark.exhaustive
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: behaviour.name)
 async def test_every_box_shows(sandbox: Sandbox, behaviour: Behaviour) -> None:

@@ -1,3 +1,5 @@
+"""Laws of the file of labelled pairs."""
+
 import json
 from pathlib import Path
 from typing import Any
@@ -46,6 +48,7 @@ def test_a_pair_counts_once_and_the_limit_takes_the_first(tmp_path: Path) -> Non
         ({**ITEM, "label": 2}, "line 1: label: Input should be less than or equal to 1"),
         ({"query": "q", "label": 1}, "line 1: code: Field required"),
         ({**ITEM, "query": "  "}, "line 1: the query is empty"),
+        ({**ITEM, "labels": {"ann": 7}}, "line 1: labels: ann: Input should be less than"),
         ("text", "line 1: Input should be a valid dictionary"),
     ],
 )
@@ -64,6 +67,22 @@ def test_labels_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
         read_truth(tmp_path / "missing")
-    (tmp_path / "broken").write_text("{")
-    with pytest.raises(SourceError, match="neither JSON Lines nor a JSON array"):
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("", "holds no pairs"),
+        ("[]", "holds no pairs"),
+        ("\n{", "broken:2: column 2: Expecting property name"),
+        ('{"label": ' + "9" * 5_000 + "}", "broken:1: a number of more than 4,300 digits"),
+        ("\n" + '{"a": ' * 100_000, "broken:2: nested too deeply"),
+        ("[" * 100_000, "broken: nested too deeply"),
+    ],
+)
+def test_a_file_that_is_no_list_of_pairs_is_told_with_its_line(
+    tmp_path: Path, content: str, problem: str
+) -> None:
+    (tmp_path / "broken").write_text(content)
+    with pytest.raises(SourceError, match=problem):
         read_truth(tmp_path / "broken")

@@ -2,15 +2,17 @@
 
 import pytest
 
+from tasks.corpus.parsed_code import parse_function
+from tasks.filters._special import SPECIAL
 from tasks.filters.documentation import (
     SHORT_DOCUMENTATION,
     SHORT_FUNCTION,
     TEST,
     UNDOCUMENTED,
+    Documentation,
     first_paragraph,
-    why_unpaired,
+    unpaired_reason,
 )
-from tasks.filters.testable import SPECIAL
 
 THREE_LINES = "def f(x):\n    y = x\n    return y"
 
@@ -50,4 +52,20 @@ def test_the_first_paragraph_ends_at_the_first_empty_line(
 def test_each_rule_drops_what_it_names(
     name: str, paragraph: str, text: str, reason: str | None
 ) -> None:
-    assert why_unpaired(name, paragraph, text) == reason
+    assert unpaired_reason(name, paragraph, text) == reason
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ('def f(x):\n    """Return x twice.\n\n    More."""\n    y = x\n    return y + x', None),
+        ('def f(x):\n    """Return x twice."""\n    return x + x', SHORT_FUNCTION),
+        ("def f(x):\n    y = x\n    return y", UNDOCUMENTED),
+        ('class C:\n  def __len__(self):\n    """Return the number."""\n    return 1', SPECIAL),
+        ("def f(x):\n    print x", UNDOCUMENTED),
+    ],
+)
+def test_the_filter_looks_at_the_function_without_its_documentation(
+    source: str, reason: str | None
+) -> None:
+    assert Documentation().reason_to_drop(parse_function(source, "here")) == reason

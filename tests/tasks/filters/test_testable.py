@@ -1,16 +1,14 @@
-"""CoSQA+'s rule, case by case."""
-
-import ast
+"""CoSQA+'s rule, case by case, with the names of special methods (`tasks.filters._special`)."""
 
 import pytest
 
-from tasks.filters.testable import NO_PARAMETER, NO_RESULT, SPECIAL, is_special, why_untestable
+from tasks.corpus.parsed_code import parse_function
+from tasks.filters._special import SPECIAL, is_special
+from tasks.filters.testable import NO_PARAMETER, NO_RESULT, HasInputAndResult
 
 
-def reason(source: str, *parameters: str) -> str | None:
-    node = ast.parse(source).body[0]
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    return why_untestable(node, parameters)
+def reason(source: str) -> str | None:
+    return HasInputAndResult().reason_to_drop(parse_function(source, "here"))
 
 
 @pytest.mark.parametrize(
@@ -26,7 +24,7 @@ def reason(source: str, *parameters: str) -> str | None:
     ],
 )
 def test_a_return_with_a_value_at_any_depth_is_enough(body: str) -> None:
-    assert reason(f"def f(x):\n {body}", "x") is None
+    assert reason(f"def f(x):\n {body}") is None
 
 
 @pytest.mark.parametrize(
@@ -43,15 +41,27 @@ def test_a_return_with_a_value_at_any_depth_is_enough(body: str) -> None:
     ],
 )
 def test_returns_of_others_and_returns_of_nothing_do_not_count(body: str) -> None:
-    assert reason(f"def f(x):\n {body}", "x") == NO_RESULT
-
-
-def test_a_function_without_input_is_dropped() -> None:
-    assert reason("def f():\n return 1") == NO_PARAMETER
+    assert reason(f"def f(x):\n {body}") == NO_RESULT
 
 
 def test_a_coroutine_is_judged_like_a_function() -> None:
-    assert reason("async def f(x):\n return x", "x") is None
+    assert reason("async def f(x):\n return x") is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(): return 1",
+        "class C:\n def f(self): return 1",
+        "class C:\n @classmethod\n def f(cls): return 1",
+    ],
+)
+def test_the_object_that_a_method_is_bound_to_is_no_input(source: str) -> None:
+    assert reason(source) == NO_PARAMETER
+
+
+def test_a_function_that_does_not_parse_is_dropped_for_that() -> None:
+    assert reason("def f(x):\n print x") == "function does not parse: Python 2 statement"
 
 
 def test_a_special_method_is_dropped_first() -> None:

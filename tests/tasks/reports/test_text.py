@@ -38,6 +38,13 @@ def test_a_duration_is_said_as_people_say_it(seconds: float, expected: str) -> N
     assert wording.duration(seconds) == expected
 
 
+@pytest.mark.parametrize("limit", [3, 4, 8, 21])
+def test_a_long_name_keeps_both_ends_within_the_limit(limit: int) -> None:
+    short = wording.shortened("bag-of-words+bm25", limit)
+    assert len(short) == min(limit, 17)
+    assert (short[0], short[-1]) == ("b", "5")
+
+
 def test_an_unknown_count_is_not_zero() -> None:
     assert wording.count(None) == "unknown"
     assert wording.count(0) == "0"
@@ -66,6 +73,13 @@ def test_shown_text_is_printable_and_can_be_encoded(text: str, limit: int) -> No
 @pytest.mark.parametrize("text", ["plain", "tab\tand\nline", "größer 漢字 🙂", "a" * 100])
 def test_harmless_text_is_shown_as_it_is(text: str) -> None:
     assert wording.visible(text, 100) == text
+
+
+@pytest.mark.parametrize(
+    "sign", ["\u200b", "\u202e", "\u180e", "\u3164", "\uffa0", "\ufe0f", "\U000e0041", "\U000e0100"]
+)
+def test_characters_that_do_not_show_are_shown_as_code_points(sign: str) -> None:
+    assert wording.visible(f"a{sign}b", 100) == f"a⟨U+{ord(sign):04X}⟩b"
 
 
 def test_signs_that_could_hide_a_program_are_shown_as_code_points() -> None:

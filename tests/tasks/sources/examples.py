@@ -1,7 +1,6 @@
-"""A small valid input for every registered source; one more source needs one more entry."""
+"""Small inputs for the tests of single sources."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from infra.settings import SourceSettings
@@ -51,10 +50,3 @@ def python_source(folder: Path) -> SourceSettings:
     (package / "old.py").write_text(PYTHON_2)
     queries = write_lines(folder / "asked.jsonl", {"query": "double it"})
     return SourceSettings(name="python-source", path=folder, queries=queries)
-
-
-EXAMPLES: dict[str, Callable[[Path], SourceSettings]] = {
-    "cosqa": cosqa,
-    "jsonl": jsonl,
-    "python-source": python_source,
-}

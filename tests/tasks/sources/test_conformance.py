@@ -1,25 +1,25 @@
 """Laws that every registered source keeps."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from infra.errors import SourceError
+from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import SourceSettings
-from tasks.sources import Source, sources
-from tests.tasks.sources.examples import EXAMPLES
+from tasks.sources import Source, open_source, sources
 
 
 @pytest.fixture(params=sources.names())
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> SourceSettings:
-    assert request.param in EXAMPLES, f"write an example of {request.param} in examples.py"
-    return EXAMPLES[request.param](tmp_path)
+    options = sources.get(request.param).write_example(tmp_path)
+    return SourceSettings.model_validate({"name": request.param, **options})
 
 
 def opened(settings: SourceSettings, **changed: object) -> Source:
-    return sources.get(settings.name)(settings.model_copy(update=changed))
+    return open_source(SourceSettings.model_validate({**settings.model_dump(), **changed}))
 
 
 def test_the_main_collection_comes_first_and_names_the_others(settings: SourceSettings) -> None:
@@ -98,6 +98,48 @@ def test_the_fingerprint_changes_with_every_file(settings: SourceSettings, tmp_p
         state = file.stat()
         os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns + 1_000_000))
         assert opened(settings).fingerprint() != before, file
+
+
+def test_every_option_has_a_description(settings: SourceSettings) -> None:
+    for name, option in sources.get(settings.name).Options.model_fields.items():
+        assert option.description, name
+
+
+@pytest.mark.parametrize("name", ["parseable", "testable", "near-duplicates"])
+def test_filters_are_honoured_and_what_they_drop_is_counted(
+    settings: SourceSettings, name: str
+) -> None:
+    every = next(iter(opened(settings, filters=()).read().values()))
+    kept = next(iter(opened(settings, filters=(name,)).read().values()))
+    assert len(every.codes) - len(kept.codes) <= sum(kept.dropped.values())
+    assert {code.code_id for code in kept.codes} <= {code.code_id for code in every.codes}
+
+
+def test_an_unknown_filter_is_refused_with_the_known_ones(settings: SourceSettings) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown filter 'short'.*testable"):
+        opened(settings, filters="short")
+
+
+def test_the_fingerprint_knows_the_filters_that_are_no_default(settings: SourceSettings) -> None:
+    default = sources.get(settings.name).Options.model_fields["filters"].default
+    assert opened(settings, filters=default).fingerprint() == opened(settings).fingerprint()
+    assert opened(settings, filters="documentation").fingerprint() != opened(settings).fingerprint()
+
+
+def test_an_unknown_option_is_refused_with_the_known_ones(settings: SourceSettings) -> None:
+    with pytest.raises(
+        SettingsError, match=r"no use for source.pth = x: .*options.* are .*filters"
+    ):
+        opened(settings, pth="x")
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_refused(
+    settings: SourceSettings, tmp_path: Path
+) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"-\xff"))
+    shutil.copytree(tmp_path, folder)
+    with pytest.raises(SettingsError, match=r"udcff is not UTF-8: rename"):
+        opened(settings, path=folder)
 
 
 def test_a_missing_folder_is_a_source_error(settings: SourceSettings, tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ from infra.errors import SettingsError, SourceError
 from infra.records import Code, Collected, Query
 from infra.settings import SourceSettings
 from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
-from tasks.sources.cosqa import CosqaSource
-from tests.tasks.sources.examples import DOUBLE, HALVE, cosqa, cosqa_row
+from tasks.sources import Source, open_source
+from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, cosqa, cosqa_row
 
 RETRIEVAL, PAIRS, BASE = "cosqa-retrieval-dev-1.json", "cosqa-dev.json", "code_idx_map.txt"
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> CosqaSource:
-    return CosqaSource(cosqa(tmp_path))
+def source(tmp_path: Path) -> Source:
+    return open_source(cosqa(tmp_path))
 
 
 def relevances(collected: Collected) -> dict[tuple[str, str], float]:
@@ -30,14 +30,14 @@ def pair(doc: str, code: str) -> tuple[str, str]:
     return Query.of(doc).query_id, Code.of(code).code_id
 
 
-def test_queries_are_asked_over_the_whole_code_base(source: CosqaSource) -> None:
+def test_queries_are_asked_over_the_whole_code_base(source: Source) -> None:
     collected = source.read()["cosqa"]
     assert [code.name for code in collected.codes] == ["double", "halve", ""]
     assert relevances(collected) == {pair("python double a number", DOUBLE): 1.0}
     assert {label.origin for label in collected.labels} == {"people:cosqa-retrieval"}
 
 
-def test_labelled_pairs_are_a_collection_of_their_own(source: CosqaSource) -> None:
+def test_labelled_pairs_are_a_collection_of_their_own(source: Source) -> None:
     collected = source.read()["cosqa-pairs"]
     assert relevances(collected) == {
         pair("python double a number", DOUBLE): 1.0,
@@ -46,21 +46,36 @@ def test_labelled_pairs_are_a_collection_of_their_own(source: CosqaSource) -> No
     assert {label.origin for label in collected.labels} == {"people:cosqa-pairs"}
 
 
-def test_without_labelled_pairs_there_is_one_collection(
-    source: CosqaSource, tmp_path: Path
-) -> None:
+def test_without_labelled_pairs_there_is_one_collection(source: Source, tmp_path: Path) -> None:
     (tmp_path / PAIRS).unlink()
     assert list(source.read()) == ["cosqa"]
 
 
-def test_a_function_that_does_not_parse_stays_in_the_code_base(source: CosqaSource) -> None:
+def test_a_function_that_does_not_parse_stays_in_the_code_base(source: Source) -> None:
     shout = source.read()["cosqa"].codes[2]
     assert "print x" in shout.text
     assert shout.parameters == ()
 
 
+def test_filters_drop_functions_and_their_labels(tmp_path: Path) -> None:
+    rows = [cosqa_row("double it", DOUBLE, 1), cosqa_row("shout", PYTHON_2, 1)]
+    cosqa(tmp_path)
+    (tmp_path / PAIRS).write_text(json.dumps(rows))
+    settings = SourceSettings.model_validate(
+        {"name": "cosqa", "path": tmp_path, "filters": "testable"}
+    )
+    main, pairs = open_source(settings).read().values()
+    assert [code.name for code in main.codes] == ["double", "halve"]
+    assert main.dropped == {"function does not parse: Python 2 statement": 1}
+    assert len(pairs.labels) == 1
+    assert pairs.dropped == {
+        "function does not parse: Python 2 statement": 1,
+        "label of a dropped function": 1,
+    }
+
+
 def test_what_normalises_to_the_same_is_merged_and_labels_follow(
-    source: CosqaSource, tmp_path: Path
+    source: Source, tmp_path: Path
 ) -> None:
     spaced = DOUBLE.replace("\n", "  \n")
     (tmp_path / BASE).write_text(json.dumps({HALVE: 0, DOUBLE: 1, spaced: 2}))
@@ -75,7 +90,7 @@ def test_what_normalises_to_the_same_is_merged_and_labels_follow(
     assert collected.dropped == {REPEATED_CODE: 1, REPEATED_QUERY: 1, REPEATED_LABEL: 1}
 
 
-def test_of_two_labels_for_a_pair_the_higher_stays(source: CosqaSource, tmp_path: Path) -> None:
+def test_of_two_labels_for_a_pair_the_higher_stays(source: Source, tmp_path: Path) -> None:
     rows = [cosqa_row("double it", DOUBLE, label) for label in (0, 1, 0)]
     (tmp_path / PAIRS).write_text(json.dumps(rows))
     collected = source.read()["cosqa-pairs"]
@@ -93,6 +108,9 @@ def test_of_two_labels_for_a_pair_the_higher_stays(source: CosqaSource, tmp_path
         (RETRIEVAL, "{}", r"dev-1.json is no list"),
         (PAIRS, json.dumps([cosqa_row("a", HALVE, 2)]), r"cosqa-dev.json: row 1: label: .*less"),
         (PAIRS, json.dumps([cosqa_row(" ", HALVE, 1)]), r"cosqa-dev.json: row 1: doc: "),
+        (PAIRS, "[\n" + "9" * 5_000 + "]", r"cosqa-dev.json:2: a number of more than 4,300 digits"),
+        (PAIRS, "[" * 100_000, r"cosqa-dev.json: nested too deeply"),
+        (BASE, "[" * 100_000, r"code_idx_map.txt: nested too deeply"),
         (PAIRS, '[{"idx": "1"}]', r"cosqa-dev.json: row 1: doc: Field required"),
         (
             RETRIEVAL,
@@ -107,20 +125,20 @@ def test_of_two_labels_for_a_pair_the_higher_stays(source: CosqaSource, tmp_path
     ],
 )
 def test_a_changed_file_is_named_with_its_place(
-    source: CosqaSource, tmp_path: Path, file: str, content: str, message: str
+    source: Source, tmp_path: Path, file: str, content: str, message: str
 ) -> None:
     (tmp_path / file).write_text(content)
     with pytest.raises(SourceError, match=message):
         source.read()
 
 
-def test_another_encoding_is_named_with_its_line(source: CosqaSource, tmp_path: Path) -> None:
+def test_another_encoding_is_named_with_its_line(source: Source, tmp_path: Path) -> None:
     (tmp_path / PAIRS).write_bytes(b'[\n\n"\xff"]')
     with pytest.raises(SourceError, match=r"cosqa-dev.json:3: byte 0xff is not UTF-8"):
         source.read()
 
 
-def test_missing_files_are_named(source: CosqaSource, tmp_path: Path) -> None:
+def test_missing_files_are_named(source: Source, tmp_path: Path) -> None:
     (tmp_path / BASE).unlink()
     with pytest.raises(SourceError, match=r"code_idx_map.txt cannot be read"):
         source.read()
@@ -130,10 +148,12 @@ def test_missing_files_are_named(source: CosqaSource, tmp_path: Path) -> None:
 
 
 def test_settings_without_meaning_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"needs source.path, a folder with code_idx_map.txt"):
-        CosqaSource(SourceSettings(name="cosqa"))
+    with pytest.raises(
+        SettingsError, match=r"needs source.path .*: a folder with code_idx_map.txt"
+    ):
+        open_source(SourceSettings(name="cosqa"))
     with pytest.raises(SettingsError, match=r"no use for source.distribution = rich"):
-        CosqaSource(SourceSettings(name="cosqa", path=tmp_path, distribution="rich"))
+        open_source(SourceSettings(name="cosqa", path=tmp_path, distribution="rich"))
 
 
 @pytest.mark.data
@@ -142,7 +162,7 @@ def test_settings_without_meaning_are_refused(tmp_path: Path) -> None:
 )
 def test_the_published_dev_files_have_their_known_counts() -> None:
     settings = SourceSettings(name="cosqa", path=Path(os.environ["COSQA_DATA"]))
-    main, pairs = CosqaSource(settings).read().values()
+    main, pairs = open_source(settings).read().values()
     assert (len(main.queries), len(main.codes), len(main.labels)) == (500, 6267, 500)
     assert sum(not code.name for code in main.codes) == 20
     assert main.dropped == {}

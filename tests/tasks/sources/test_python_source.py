@@ -2,6 +2,7 @@
 
 import ast
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -12,19 +13,20 @@ from infra.languages.python.functions import functions_of
 from infra.records import Collected
 from infra.settings import SourceSettings
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
-from tasks.corpus.functions import UNREADABLE
-from tasks.filters import documentation, duplicates, testable
-from tasks.sources.python_source import STANDARD_LIBRARY_QUERIES, PythonSource
+from tasks.corpus.functions import FILE_NAME, FILE_NOT_PARSED
+from tasks.corpus.merging import REPEATED_CODE
+from tasks.filters import documentation, testable
+from tasks.filters._special import SPECIAL
+from tasks.filters.near_duplicates import NEAR
+from tasks.sources import open_source
+from tasks.sources.python_source import STANDARD_LIBRARY_QUERIES
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, python_source, write_lines
 
 
 def read(folder: Path, **changed: object) -> list[Collected]:
-    settings = SourceSettings(
-        name="python-source",
-        path=folder,
-        queries=write_lines(folder / "asked.jsonl", {"query": "double it"}),
-    )
-    return list(PythonSource(settings.model_copy(update=changed)).read().values())
+    queries = write_lines(folder / "asked.jsonl", {"query": "double it"})
+    settings = SourceSettings.model_validate({"path": folder, "queries": queries, **changed})
+    return list(open_source(settings).read().values())
 
 
 def documented(number: int, paragraph: str = "") -> str:
@@ -35,7 +37,7 @@ def documented(number: int, paragraph: str = "") -> str:
 
 
 def test_testable_functions_are_for_the_agents(tmp_path: Path) -> None:
-    main = PythonSource(python_source(tmp_path)).read()["python-source"]
+    main = open_source(python_source(tmp_path)).read()["python-source"]
     assert [(code.name, code.origin) for code in main.codes] == [
         ("halve", "package/__init__.py:1"),
         ("double", "package/arithmetic.py:1"),
@@ -43,7 +45,7 @@ def test_testable_functions_are_for_the_agents(tmp_path: Path) -> None:
     assert main.codes[1].module == "package.arithmetic"
     assert main.codes[1].documentation == "Return twice the number."
     assert main.labels == ()
-    assert main.dropped == {UNREADABLE: 1, duplicates.EXACT: 1, duplicates.NEAR: 0}
+    assert main.dropped == {FILE_NOT_PARSED: 1, REPEATED_CODE: 1}
 
 
 def test_each_rule_counts_what_it_drops(tmp_path: Path) -> None:
@@ -60,9 +62,9 @@ def test_each_rule_counts_what_it_drops(tmp_path: Path) -> None:
     assert main.dropped == {
         testable.NO_PARAMETER: 1,
         testable.NO_RESULT: 1,
-        testable.SPECIAL: 1,
-        duplicates.EXACT: 1,
-        duplicates.NEAR: 1,
+        SPECIAL: 1,
+        REPEATED_CODE: 1,
+        NEAR: 1,
     }
     assert [code.name for code in main.codes] == ["halve", "function_1"]
 
@@ -73,16 +75,26 @@ def test_a_file_that_does_not_parse_is_logged_with_its_line(
     (tmp_path / "good.py").write_text(HALVE)
     (tmp_path / "old.py").write_text("\n" + PYTHON_2)
     (tmp_path / "latin.py").write_bytes(b"#\n#\n#\n# \xe4\n")
-    (tmp_path / "odd.py").write_bytes(b"# coding: klingon\n")
+    for coding in ("klingon", "rot13", "hex", "undefined"):
+        (tmp_path / f"odd_{coding}.py").write_bytes(b"# coding: %s\nx\n" % coding.encode())
     with caplog.at_level(logging.WARNING):
         main, _ = read(tmp_path)
-    assert main.dropped[UNREADABLE] == 3
+    assert main.dropped[FILE_NOT_PARSED] == 6
     logged = [record.getMessage() for record in caplog.records]
     assert [message.split(" is left out")[0].rpartition("/")[2] for message in logged] == [
         "latin.py:4",
-        "odd.py:1",
+        *(f"odd_{coding}.py:1" for coding in ("hex", "klingon", "rot13", "undefined")),
         "old.py:3",
     ]
+
+
+def test_a_file_whose_name_is_not_utf_8_is_left_out_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(HALVE)
+    (tmp_path / os.fsdecode(b"b\xff.py")).write_text(DOUBLE)
+    main, pairs = read(tmp_path)
+    assert [code.name for code in main.codes] == ["halve"]
+    assert main.dropped == {FILE_NAME: 1}
+    assert pairs.dropped[FILE_NAME] == 1
 
 
 def test_the_corpus_is_never_run(tmp_path: Path) -> None:
@@ -103,12 +115,7 @@ def test_documentation_pairs_are_searched_among_all_functions(tmp_path: Path) ->
     assert codes[label.code_id].name == "double"
     assert {code.name for code in pairs.codes} == {"double", "halve", "bare"}
     assert not any("twice" in code.text or code.documentation for code in pairs.codes)
-    assert pairs.dropped == {
-        duplicates.EXACT: 0,
-        duplicates.NEAR: 0,
-        documentation.UNDOCUMENTED: 2,
-        NOT_DRAWN: 0,
-    }
+    assert pairs.dropped == {documentation.UNDOCUMENTED: 2}
 
 
 def test_a_paragraph_at_several_functions_is_no_query(tmp_path: Path) -> None:
@@ -124,7 +131,7 @@ def test_of_equal_functions_the_documented_one_is_the_pair(tmp_path: Path) -> No
     (tmp_path / "a.py").write_text(bare + documented(1))
     _, pairs = read(tmp_path)
     assert len(pairs.codes) == len(pairs.queries) == 1
-    assert pairs.dropped[duplicates.EXACT] == 1
+    assert pairs.dropped[REPEATED_CODE] == 1
 
 
 def test_the_seed_decides_which_pairs_are_drawn(tmp_path: Path) -> None:
@@ -151,40 +158,42 @@ def test_the_fingerprint_knows_the_settings_that_matter(
     tmp_path: Path, changed: dict[str, object]
 ) -> None:
     settings = python_source(tmp_path)
-    other = settings.model_copy(update=changed)
-    assert PythonSource(settings).fingerprint() != PythonSource(other).fingerprint()
+    other = SourceSettings.model_validate({**settings.model_dump(), **changed})
+    assert open_source(settings).fingerprint() != open_source(other).fingerprint()
 
 
 def test_the_fingerprint_knows_new_files(tmp_path: Path) -> None:
     settings = python_source(tmp_path)
-    before = PythonSource(settings).fingerprint()
+    before = open_source(settings).fingerprint()
     (tmp_path / "new.py").write_text("")
-    assert PythonSource(settings).fingerprint() != before
+    assert open_source(settings).fingerprint() != before
 
 
 def test_ones_own_files_need_ones_own_queries(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(HALVE)
     for settings in (SourceSettings(path=tmp_path), SourceSettings(distribution="hypothesis")):
         with pytest.raises(SettingsError, match=r"give --queries with a JSON Lines file"):
-            PythonSource(settings)
+            open_source(settings)
 
 
 def test_two_places_contradict_each_other(tmp_path: Path) -> None:
-    settings = python_source(tmp_path).model_copy(update={"distribution": "hypothesis"})
+    settings = SourceSettings.model_validate(
+        {**python_source(tmp_path).model_dump(), "distribution": "hypothesis"}
+    )
     with pytest.raises(SettingsError, match=r"are both given: leave one out"):
-        PythonSource(settings)
+        open_source(settings)
 
 
 def test_a_missing_file_of_queries_is_a_source_error(tmp_path: Path) -> None:
     settings = python_source(tmp_path)
     (tmp_path / "asked.jsonl").unlink()
     with pytest.raises(SourceError, match=r"asked.jsonl cannot be read"):
-        PythonSource(settings).fingerprint()
+        open_source(settings).fingerprint()
 
 
 @pytest.fixture(scope="module")
 def standard_library() -> dict[str, Collected]:
-    return PythonSource(SourceSettings()).read()
+    return open_source(SourceSettings()).read()
 
 
 def test_the_standard_library_comes_with_forty_queries(
@@ -194,7 +203,7 @@ def test_the_standard_library_comes_with_forty_queries(
     assert len(main.queries) == 40
     assert all(query.origin.startswith(STANDARD_LIBRARY_QUERIES.name) for query in main.queries)
     assert len(main.codes) > 4000
-    assert UNREADABLE not in main.dropped
+    assert FILE_NOT_PARSED not in main.dropped
 
 
 def test_answers_to_the_packaged_queries_are_among_the_functions(

@@ -97,7 +97,7 @@ def test_results_beyond_the_first_300_do_not_count(folder: Path) -> None:
     ("file", "content", "message"),
     [
         ("queries.csv", "text\nx\n", r"queries.csv:1: the header lacks query; has 'text'; it must"),
-        ("queries.csv", "query\nx\nX\n", r"queries.csv:3: query 'x' stands twice"),
+        ("queries.csv", "query\nx\nX\n", r"queries.csv:3: query 'x' appears twice"),
         (
             "annotationStore.csv",
             ANNOTATIONS.replace("u/g,3", "u/g,7"),

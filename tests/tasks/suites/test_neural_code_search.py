@@ -56,7 +56,8 @@ def test_questions_keep_what_is_asked_and_answered(folder: Path) -> None:
         (SHEET.replace(",5,6", ",51,6"), r"sheet.csv:3: NCS FRank is '51': it must be 1 to 50, or"),
         (SHEET.replace(",5,6", ",0,6"), r"sheet.csv:3: NCS FRank is '0'"),
         (SHEET.replace(",5,6", ",,6"), r"sheet.csv:3: NCS FRank is ''"),
-        (SHEET.replace("3,11", "4,11"), r"sheet.csv:4: row '4' stands where 3 should"),
+        (SHEET.replace("3,11", "4,11"), r"sheet.csv:4: row number '4', expected 3"),
+        (SHEET.replace(",5,6", f",{'5' * 5_000},6"), r"sheet.csv:3: NCS FRank is '555"),
         (SHEET.replace("33", "34"), r"sheet.csv:5: no question has the id '34'"),
     ],
 )
@@ -69,7 +70,9 @@ def test_a_bad_sheet_is_an_error_with_its_line(folder: Path, content: str, messa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[\n{]", r"questions.json:2: no JSON"),
+        ("[\n{]", r"questions.json:2: column 2: Expecting property name"),
+        ("[\n" + "9" * 5_000 + "]", r"questions.json:2: a number of more than 4,300 digits"),
+        ("[" * 100_000, r"questions.json: nested too deeply"),
         ('[{"stackoverflow_id": "1", "question": "q"}]', r"item 0.answer: Field required"),
     ],
 )

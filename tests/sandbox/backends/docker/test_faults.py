@@ -56,6 +56,7 @@ async def own(engine: OwnEngine, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     await made.close()
 
 
+@pytest.mark.exhaustive
 async def test_an_engine_killed_in_mid_run_gives_an_error_or_the_right_result(
     engine: OwnEngine, own: DockerSandbox
 ) -> None:
@@ -72,6 +73,7 @@ async def test_an_engine_killed_in_mid_run_gives_an_error_or_the_right_result(
     assert left.stdout == ""
 
 
+@pytest.mark.exhaustive
 async def test_an_engine_that_stays_away_is_an_error_of_its_own(
     engine: OwnEngine, own: DockerSandbox
 ) -> None:
@@ -86,6 +88,7 @@ async def test_an_engine_that_stays_away_is_an_error_of_its_own(
         assert (await box.run(HEALTHY)).outcome == "passed"
 
 
+@pytest.mark.exhaustive
 async def test_a_full_disk_of_the_engine_is_an_error_and_no_verdict(
     engine: OwnEngine, own: DockerSandbox
 ) -> None:
@@ -110,6 +113,7 @@ def _fill(file: Path) -> None:
             opened.write(b"x")
 
 
+@pytest.mark.exhaustive
 async def test_an_image_that_is_removed_between_two_boxes_is_an_error_with_a_way_out(
     engine: OwnEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,7 @@ async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
     await made.close()
 
 
-async def keepers(sandbox: DockerSandbox) -> list[Container]:
+async def network_containers(sandbox: DockerSandbox) -> list[Container]:
     """Return the containers that keep a sandbox's networks."""
     return [one for one in await containers(sandbox) if keeps_a_network(one)]
 
@@ -90,18 +90,18 @@ async def outcome(sandbox: DockerSandbox, program: str) -> str:
 async def test_a_box_finds_nothing_of_the_one_before_in_its_network(own: DockerSandbox) -> None:
     assert await outcome(own, LEAVES_MUCH) == "passed"
     assert await outcome(own, FINDS_NOTHING) == "passed"
-    assert len(await keepers(own)) == 1
+    assert len(await network_containers(own)) == 1
 
 
 async def test_boxes_at_the_same_time_have_networks_of_their_own(own: DockerSandbox) -> None:
     outcomes = await asyncio.gather(*(outcome(own, one) for one in (HOLDS_A_PORT, CALLS)))
     assert outcomes == ["passed", "passed"]
-    assert len(await keepers(own)) == 2
+    assert len(await network_containers(own)) == 2
 
 
 async def test_a_network_that_was_lost_is_replaced(own: DockerSandbox) -> None:
     assert await outcome(own, "pass") == "passed"
-    (keeper,) = await keepers(own)
-    await asyncio.to_thread(keeper.remove, force=True)
+    (network_container,) = await network_containers(own)
+    await asyncio.to_thread(network_container.remove, force=True)
     assert await outcome(own, FINDS_NOTHING) == "passed"
-    assert [one.id for one in await keepers(own)] != [keeper.id]
+    assert [one.id for one in await network_containers(own)] != [network_container.id]

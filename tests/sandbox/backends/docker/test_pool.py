@@ -1,4 +1,4 @@
-"""The pool: made ahead, used once, never more than there is room for."""
+"""The pool: made ahead, used once, never more than there is capacity for."""
 
 import asyncio
 from collections.abc import Callable
@@ -35,9 +35,9 @@ class Maker:
         self.alive.remove(number)
 
     def pool(
-        self, ready: int = 2, room: int = 4, is_good: Callable[[int], bool] = lambda _: True
+        self, ready: int = 2, capacity: int = 4, is_good: Callable[[int], bool] = lambda _: True
     ) -> Pool[int]:
-        return Pool(self.make, self.remove, is_good, ready=ready, room=room)
+        return Pool(self.make, self.remove, is_good, ready=ready, capacity=capacity)
 
 
 async def settle() -> None:
@@ -56,7 +56,7 @@ async def test_items_wait_ready_after_the_first_was_taken() -> None:
 
 async def test_no_item_is_handed_out_twice() -> None:
     maker = Maker()
-    pool = maker.pool(room=20)
+    pool = maker.pool(capacity=20)
     taken = [await pool.take() for _ in range(10)]
     assert len(set(taken)) == 10
     await pool.close()
@@ -64,7 +64,7 @@ async def test_no_item_is_handed_out_twice() -> None:
 
 async def test_there_are_never_more_items_than_room() -> None:
     maker = Maker()
-    pool = maker.pool(ready=1, room=3)
+    pool = maker.pool(ready=1, capacity=3)
 
     async def use() -> None:
         item = await pool.take()
@@ -100,7 +100,7 @@ async def test_a_failure_while_nobody_waited_is_forgotten() -> None:
 
 async def test_failures_give_their_room_back() -> None:
     maker = Maker()
-    pool = maker.pool(ready=0, room=1)
+    pool = maker.pool(ready=0, capacity=1)
     maker.broken = True
     for _ in range(5):
         with pytest.raises(EngineUnavailableError):
@@ -124,7 +124,7 @@ async def test_what_a_cancelled_taker_waited_for_is_removed() -> None:
 
 async def test_closing_removes_what_waits_and_what_is_being_made() -> None:
     maker = Maker()
-    pool = maker.pool(ready=3, room=5)
+    pool = maker.pool(ready=3, capacity=5)
     pool.discard(await pool.take())
     await pool.close()
     assert maker.alive == set()

@@ -11,8 +11,8 @@ from tasks.reports.leaderboard import (
     RECALL_DEPTHS,
     Leaderboard,
     MethodScores,
+    build_leaderboard,
     judged_share,
-    stand,
 )
 from tests.fakes.benchmarks import people_benchmark
 
@@ -70,4 +70,4 @@ def scores(of: Benchmark) -> list[MethodScores]:
 
 def leaderboard() -> Leaderboard:
     of = benchmark()
-    return stand(of, "fingerprint", scores(of), METRICS, 50)
+    return build_leaderboard(of, "fingerprint", scores(of), METRICS, 50)

@@ -13,10 +13,20 @@ from tests.tasks.reports.leaderboard.cases import leaderboard
 def test_whiskers_stand_in_the_order_of_the_table_inside_the_drawing() -> None:
     board = leaderboard()
     chart = interval_chart(board, "NDCG@10")
-    assert [mark.method for mark in chart.whiskers] == [each.method for each in board.standings]
+    assert [mark.letter for mark in chart.whiskers] == [row.letter for row in board.rows]
     for mark in chart.whiskers:
         assert chart.left <= mark.low <= mark.mean <= mark.high <= chart.right
         assert 0 < mark.y < chart.base
+
+
+def test_long_names_are_shortened_and_whole_in_the_tooltip() -> None:
+    board = leaderboard()
+    name = "bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2"
+    rows = (board.rows[0].model_copy(update={"method": name}), *board.rows[1:])
+    board = board.model_copy(update={"rows": rows})
+    for mark in (interval_chart(board, "MRR").whiskers[0], recall_chart(board).lines[0]):
+        assert mark.name == "bag-of-wor…niLM-L6-v2"
+        assert name in mark.tooltip
 
 
 def test_lines_rise_and_their_labels_do_not_touch() -> None:

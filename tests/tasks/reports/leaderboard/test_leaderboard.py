@@ -7,34 +7,34 @@ import pytest
 from tasks.benchmarks.runs import rankings_of
 from tasks.reports.leaderboard import (
     METRICS,
+    build_leaderboard,
     judged_share,
     leaderboard_markdown,
     per_query_table,
     render_leaderboard,
-    stand,
     unjudged_results,
 )
 from tests.tasks.reports.leaderboard.cases import benchmark, leaderboard, run, scores
 
 
 def test_methods_stand_by_their_mean_and_equal_ones_by_name() -> None:
-    found = [(each.letter, each.method) for each in leaderboard().standings]
+    found = [(each.letter, each.method) for each in leaderboard().rows]
     assert found == [("a", "good"), ("b", "fair"), ("c", "same as fair"), ("d", "bad")]
 
 
 def test_a_method_is_marked_for_those_it_surpasses_and_not_for_its_equals() -> None:
-    marks = [each.cells["NDCG@10"].surpasses for each in leaderboard().standings]
+    marks = [each.cells["NDCG@10"].surpasses for each in leaderboard().rows]
     assert marks == ["b c d", "d", "d", ""]
 
 
 def test_every_mean_lies_in_its_interval() -> None:
-    for each in leaderboard().standings:
+    for each in leaderboard().rows:
         for cell in each.cells.values():
             assert cell.low <= cell.mean <= cell.high
 
 
 def test_recall_never_falls_with_depth() -> None:
-    for each in leaderboard().standings:
+    for each in leaderboard().rows:
         assert list(each.recall.values()) == sorted(each.recall.values())
 
 
@@ -50,8 +50,8 @@ def test_the_same_scores_give_the_same_leaderboard() -> None:
 
 
 def test_without_methods_there_is_an_empty_leaderboard() -> None:
-    empty = stand(benchmark(), "fingerprint", [], METRICS, 50)
-    assert (empty.standings, empty.hardest) == ((), ())
+    empty = build_leaderboard(benchmark(), "fingerprint", [], METRICS, 50)
+    assert (empty.rows, empty.hardest) == ((), ())
     assert "No query was scored" in render_leaderboard(empty, [])
 
 

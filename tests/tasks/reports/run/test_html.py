@@ -125,14 +125,14 @@ def test_a_metric_that_a_method_lacks_is_no_zero() -> None:
 
 def test_demo_labels_are_marked_in_a_banner_and_in_every_row() -> None:
     page = render_html(realistic_report())
-    assert "A demonstration of the road." in page
+    assert "A demo of the pipeline:" in page
     demo_table = page.split("python-source-agents")[1].split("</table>")[0]
     assert demo_table.count("<tr><td>") == 3
     assert demo_table.count(">demo<") == 4  # the heading and three rows
     assert all(">demo<" in pair for pair in page.split('<details class="pair">')[1:])
 
 
-def test_labels_of_a_real_model_are_called_no_demonstration() -> None:
+def test_labels_of_a_real_model_are_called_no_demo() -> None:
     report = realistic_report()
     assert report.agents is not None
     pairs = tuple(

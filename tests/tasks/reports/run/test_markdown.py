@@ -34,9 +34,9 @@ def test_an_unknown_cost_is_unknown_and_never_zero() -> None:
     assert "$0" not in text
 
 
-def test_demo_labels_are_called_a_demonstration() -> None:
+def test_demo_labels_are_called_a_demo() -> None:
     text = render_markdown(realistic_report())
-    assert "A demonstration of the road" in text
+    assert "A demo of the pipeline" in text
     assert "minilm (demo)" in text
 
 

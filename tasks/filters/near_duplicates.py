@@ -1,4 +1,4 @@
-"""Exact and near duplicates among functions.
+"""The filter of near duplicates among functions.
 
 Source: Allamanis, "The Adverse Effects of Code Duplication in Machine Learning Models of Code"
 (2019): two pieces of code are near duplicates when the Jaccard similarity of their sets of
@@ -13,11 +13,9 @@ import keyword
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
 
-from infra.identity import normalise_code
+from tasks.filters import CorpusFunction, filters
 
-EXACT = "exact duplicate"
 NEAR = "near duplicate"
 
 SET_SIMILARITY = 0.8
@@ -32,12 +30,37 @@ _STRING = r"""[rbfuRBFU]{0,2}(?:'{3}.*?'{3}|"{3}.*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:
 _IDENTIFIER = re.compile(rf"#[^\n]*|{_STRING}|\d\w*|([^\W\d]\w*)", re.DOTALL)
 
 
+@filters.register("near-duplicates")
+class NearDuplicates:
+    """Keeps the first of several functions that are near duplicates of each other."""
+
+    def __init__(self) -> None:
+        from datasketch import MinHash, MinHashLSH  # noqa: PLC0415 - takes two seconds to import
+
+        self._empty = MinHash(num_perm=_PERMUTATIONS, hashfunc=_hash)
+        self._index = MinHashLSH(num_perm=_PERMUTATIONS, params=_BANDS)
+        self._kept: list[Counter[str]] = []
+
+    def reason_to_drop(self, function: CorpusFunction) -> str | None:
+        """Return `NEAR` for a near duplicate of an earlier function that was kept, else None."""
+        bag = identifiers(function.code.text)
+        if bag.total() < FEWEST_IDENTIFIERS:
+            return None
+        sketch = self._empty.copy()
+        sketch.update_batch(bag)
+        if any(are_near(bag, self._kept[row]) for row in self._index.query(sketch)):
+            return NEAR
+        self._index.insert(len(self._kept), sketch, check_duplication=False)
+        self._kept.append(bag)
+        return None
+
+
 def identifiers(text: str) -> Counter[str]:
     """Return how often each identifier occurs; keywords, strings and comments hold none."""
-    found = Counter(_IDENTIFIER.findall(text))
+    counts = Counter(_IDENTIFIER.findall(text))
     for word in ("", *keyword.kwlist):
-        found.pop(word, None)
-    return found
+        counts.pop(word, None)
+    return counts
 
 
 def similarity(one: Counter[str], other: Counter[str]) -> float:
@@ -46,41 +69,8 @@ def similarity(one: Counter[str], other: Counter[str]) -> float:
     return (one & other).total() / union if union else 1.0
 
 
-def exact_duplicates(texts: Iterable[str]) -> set[int]:
-    """Return the positions of texts that equal an earlier one, white space at ends aside."""
-    seen: set[str] = set()
-    again: set[int] = set()
-    for position, text in enumerate(map(normalise_code, texts)):
-        if text in seen:
-            again.add(position)
-        seen.add(text)
-    return again
-
-
-def near_duplicates(texts: Sequence[str]) -> set[int]:
-    """Return the positions of texts that are near duplicates of an earlier one that stays.
-
-    Of several alike the first stays, so that the order decides and not chance.
-    """
-    from datasketch import MinHash, MinHashLSH  # noqa: PLC0415 - two seconds that others can spare
-
-    bags = [identifiers(text) for text in texts]
-    compared = [row for row, bag in enumerate(bags) if bag.total() >= FEWEST_IDENTIFIERS]
-    sketches = MinHash.generator(
-        (bags[row] for row in compared), num_perm=_PERMUTATIONS, hashfunc=_hash
-    )
-    index = MinHashLSH(num_perm=_PERMUTATIONS, params=_BANDS)
-    dropped: set[int] = set()
-    for row, sketch in zip(compared, sketches, strict=True):
-        if any(are_near(bags[row], bags[kept]) for kept in index.query(sketch)):
-            dropped.add(row)
-        else:
-            index.insert(row, sketch, check_duplication=False)
-    return dropped
-
-
 def are_near(one: Counter[str], other: Counter[str]) -> bool:
-    """Tell whether two bags of identifiers are those of near duplicates."""
+    """Return whether two bags of identifiers are those of near duplicates."""
     shared, either = len(one.keys() & other.keys()), len(one.keys() | other.keys())
     return shared >= SET_SIMILARITY * either and similarity(one, other) >= MULTISET_SIMILARITY
 

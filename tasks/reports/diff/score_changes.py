@@ -1,24 +1,24 @@
-"""What a change of a benchmark does to the scores of methods and to their order."""
+"""Changes of methods' scores, and of their order, between two versions of a benchmark."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.stats import kendalltau
 
 from infra.records import Record
-from tasks.reports.leaderboard import Leaderboard, Standing
+from tasks.reports.leaderboard import Leaderboard, MethodRow
 from tasks.statistics.comparisons import randomisation_test
 
 # Method → metric → query → value.
 Scores = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
-class MethodEffect(Record):
+class ScoreChange(Record):
     """A method's mean in a metric in both versions.
 
     Attributes:
-        queries: How many both versions score.
-        shared: How much the mean over the queries that both versions score has changed.
+        queries: How many queries both versions score.
+        shared: Change of the mean over the queries that both versions score.
         p_value: Of that change, by a paired randomisation test.
     """
 
@@ -31,20 +31,22 @@ class MethodEffect(Record):
     p_value: float
 
 
-class Effect(Record):
-    """The effect on a leaderboard.
+class ScoreChanges(Record):
+    """The changes of all methods in all metrics.
 
     Attributes:
         order: Kendall's tau between the orders of the methods by the first metric; None for fewer
             than two methods, or where all have one score.
     """
 
-    methods: tuple[MethodEffect, ...]
+    methods: tuple[ScoreChange, ...]
     order: float | None
 
 
-def effect(before: Leaderboard, after: Leaderboard, old: Scores, new: Scores) -> Effect:
-    """Return how the methods of two leaderboards fare.
+def score_changes(
+    before: Leaderboard, after: Leaderboard, old: Scores, new: Scores
+) -> ScoreChanges:
+    """Return how the scores of methods differ between two leaderboards.
 
     Args:
         before: The first version's.
@@ -52,26 +54,28 @@ def effect(before: Leaderboard, after: Leaderboard, old: Scores, new: Scores) ->
         old: Every query's value in the first version.
         new: And in the second.
     """
-    later = {each.method: each for each in after.standings}
-    methods = [
-        _fares(metric, each, later[each.method], old[each.method][metric], new[each.method][metric])
-        for each in before.standings
+    row_after = {row.method: row for row in after.rows}
+    changes = [
+        _method_change(
+            metric, row, row_after[row.method], old[row.method][metric], new[row.method][metric]
+        )
+        for row in before.rows
         for metric in before.metrics
     ]
-    first = [each for each in methods if each.metric == before.metrics[0]]
-    return Effect(methods=tuple(methods), order=_agreement(first))
+    first = [change for change in changes if change.metric == before.metrics[0]]
+    return ScoreChanges(methods=tuple(changes), order=_kendall_tau(first))
 
 
-def _fares(
+def _method_change(
     metric: str,
-    before: Standing,
-    after: Standing,
+    before: MethodRow,
+    after: MethodRow,
     old: Mapping[str, float],
     new: Mapping[str, float],
-) -> MethodEffect:
+) -> ScoreChange:
     shared = sorted(old.keys() & new.keys())
     differences = np.array([new[query] - old[query] for query in shared], np.float64)
-    return MethodEffect(
+    return ScoreChange(
         method=before.method,
         metric=metric,
         before=before.cells[metric].mean,
@@ -82,8 +86,8 @@ def _fares(
     )
 
 
-def _agreement(effects: list[MethodEffect]) -> float | None:
-    if len(effects) < 2:
+def _kendall_tau(changes: Sequence[ScoreChange]) -> float | None:
+    if len(changes) < 2:
         return None
-    tau = kendalltau([each.before for each in effects], [each.after for each in effects]).statistic
+    tau = kendalltau([row.before for row in changes], [row.after for row in changes]).statistic
     return None if np.isnan(tau) else float(tau)

@@ -1,4 +1,4 @@
-"""Laws of duplicates: exact by content, near by exact similarities."""
+"""Laws of near duplicates, which exact similarities decide."""
 
 from collections import Counter
 from itertools import combinations
@@ -7,13 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.filters.duplicates import (
-    are_near,
-    exact_duplicates,
-    identifiers,
-    near_duplicates,
-    similarity,
-)
+from infra.records import Code
+from tasks.filters import CorpusFunction
+from tasks.filters.near_duplicates import NEAR, NearDuplicates, are_near, identifiers, similarity
 
 NAMES = [f"name{number}" for number in range(20)]
 bags = st.lists(st.sampled_from("abcdef"), max_size=20).map(Counter)
@@ -23,8 +19,17 @@ def code(names: list[str]) -> str:
     return "\n".join(names)
 
 
+def near_duplicates(texts: list[str]) -> set[int]:
+    """Return the rows that the filter drops."""
+    near = NearDuplicates()
+    functions = [CorpusFunction(Code.of(text), None) for text in texts]
+    reasons = [near.reason_to_drop(function) for function in functions]
+    assert set(reasons) <= {None, NEAR}
+    return {row for row, reason in enumerate(reasons) if reason}
+
+
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "counts"),
     [
         ("def f(x): return x", {"f": 1, "x": 2}),
         ("a.b # c", {"a": 1, "b": 1}),
@@ -35,9 +40,9 @@ def code(names: list[str]) -> str:
     ],
 )
 def test_identifiers_are_names_outside_strings_and_comments(
-    text: str, found: dict[str, int]
+    text: str, counts: dict[str, int]
 ) -> None:
-    assert identifiers(text) == found
+    assert identifiers(text) == counts
 
 
 @given(bags, bags)
@@ -48,10 +53,6 @@ def test_similarity_is_symmetric_and_one_for_equal_bags_only(
     assert value == similarity(other, one)
     assert 0 <= value <= 1
     assert (value == 1) == (one == other)
-
-
-def test_exact_duplicates_are_told_by_content_and_the_first_stays() -> None:
-    assert exact_duplicates(["a\r\nb", "c", "a  \nb\n", "c", "C"]) == {2, 3}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The table's content: means with intervals, and which differences are more than chance."""
+"""The leaderboard of one benchmark: means with intervals, and which differences are significant."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,10 @@ _HARDEST = 20
 
 
 class Cell(Record):
-    """A method's mean in a metric, its interval, and the letters of the methods it surpasses."""
+    """A method's mean in a metric, its interval, and the letters of the methods that it surpasses.
+
+    A method surpasses another whose mean is significantly lower.
+    """
 
     mean: float
     low: float
@@ -28,12 +31,11 @@ class Cell(Record):
     surpasses: str = ""
 
 
-class Standing(Record):
+class MethodRow(Record):
     """A method's row.
 
     Attributes:
-        letter: By which other rows name it.
-        method: Its name.
+        letter: The letter that other rows name it by.
         cells: Metric → figures.
         recall: Depth → mean recall.
         judged: Share of its first 10 results that somebody judged.
@@ -47,7 +49,7 @@ class Standing(Record):
 
 
 class HardQuery(Record):
-    """A query on which the methods do badly: the best and the mean value of the first metric."""
+    """A query with low scores: the best and the mean value of the methods in the first metric."""
 
     query_id: str
     text: str
@@ -57,14 +59,14 @@ class HardQuery(Record):
 
 
 class Leaderboard(Record):
-    """Methods over one benchmark, the best of the first metric first.
+    """Scores of methods on one benchmark, sorted by the first metric, best first.
 
     Attributes:
-        fingerprint: Which benchmark, to the last label.
+        fingerprint: Checksum of the benchmark's queries, codes and labels.
         scored: Queries with a relevant code, over which means are taken.
-        level: Of the confidence intervals.
+        level: Level of the confidence intervals.
         depth: Length of the rankings.
-        consistency: How each metric treats queries with many matches, where there are such.
+        consistency: How each metric treats queries with many relevant codes, where there are such.
     """
 
     benchmark: str
@@ -78,17 +80,16 @@ class Leaderboard(Record):
     level: float
     depth: int
     metrics: tuple[str, ...]
-    standings: tuple[Standing, ...]
+    rows: tuple[MethodRow, ...]
     hardest: tuple[HardQuery, ...]
     consistency: tuple[Consistency, ...] = ()
 
 
 @dataclass(frozen=True)
 class MethodScores:
-    """What one method got.
+    """The values of one method.
 
     Attributes:
-        method: Its name.
         values: Metric → query → value, recall at `RECALL_DEPTHS` among them.
         judged: Share of its first 10 results that somebody judged.
     """
@@ -98,21 +99,21 @@ class MethodScores:
     judged: float
 
 
-def stand(
+def build_leaderboard(
     benchmark: Benchmark,
     fingerprint: str,
     scores: Sequence[MethodScores],
     metrics: Sequence[str],
     depth: int,
 ) -> Leaderboard:
-    """Return the methods side by side.
+    """Return the leaderboard of methods on a benchmark.
 
     Differences are tested pairwise by randomisation and corrected for the number of pairs by
-    Holm's procedure, each metric for itself; a method surpasses another where p < 0.05.
+    Holm's procedure within each metric; a method surpasses another where p < 0.05.
     """
     first = metrics[0]
-    ranked = sorted(scores, key=lambda each: (-_mean(each.values[first]), each.method))
-    letters = {each.method: _letter(place) for place, each in enumerate(ranked)}
+    ranked = sorted(scores, key=lambda entry: (-_mean(entry.values[first]), entry.method))
+    letters = {entry.method: _letter(place) for place, entry in enumerate(ranked)}
     cells = {metric: _cells(ranked, metric, letters) for metric in metrics}
     return Leaderboard(
         benchmark=benchmark.name,
@@ -126,19 +127,19 @@ def stand(
         level=0.95,
         depth=depth,
         metrics=tuple(metrics),
-        standings=tuple(
-            Standing(
-                letter=letters[each.method],
-                method=each.method,
-                cells={metric: cells[metric][each.method] for metric in metrics},
-                recall={d: _mean(each.values[f"Recall@{d}"]) for d in RECALL_DEPTHS},
-                judged=each.judged,
+        rows=tuple(
+            MethodRow(
+                letter=letters[entry.method],
+                method=entry.method,
+                cells={metric: cells[metric][entry.method] for metric in metrics},
+                recall={d: _mean(entry.values[f"Recall@{d}"]) for d in RECALL_DEPTHS},
+                judged=entry.judged,
             )
-            for each in ranked
+            for entry in ranked
         ),
         hardest=_hardest(benchmark, ranked, first),
         consistency=consistency(
-            {each.method: each.values for each in ranked}, _matches(benchmark), metrics
+            {entry.method: entry.values for entry in ranked}, _matches(benchmark), metrics
         ),
     )
 
@@ -146,14 +147,14 @@ def stand(
 def _cells(
     scores: Sequence[MethodScores], metric: str, letters: Mapping[str, str]
 ) -> dict[str, Cell]:
-    values = {each.method: _array(each.values[metric]) for each in scores}
+    values = {entry.method: _array(entry.values[metric]) for entry in scores}
     surpassed: dict[str, list[str]] = {method: [] for method in values}
     for comparison in compare(values):
         if comparison.corrected < _SIGNIFICANT:
             surpassed[comparison.better].append(letters[comparison.worse])
     cells = {}
-    for method, of_method in values.items():
-        interval = bootstrap_interval(of_method)
+    for method, by_query in values.items():
+        interval = bootstrap_interval(by_query)
         cells[method] = Cell(
             mean=interval.mean,
             low=interval.low,
@@ -171,7 +172,7 @@ def _hardest(
     texts: dict[str, Query] = {query.query_id: query for query in benchmark.queries}
     relevant = _matches(benchmark)
     queries = sorted(scores[0].values[metric])
-    table = np.array([[each.values[metric][query] for query in queries] for each in scores])
+    table = np.array([[entry.values[metric][query] for query in queries] for entry in scores])
     order = np.lexsort((queries, table.mean(axis=0), table.max(axis=0)))[:_HARDEST]
     return tuple(
         HardQuery(

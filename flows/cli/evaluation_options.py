@@ -1,0 +1,248 @@
+"""The options of the commands that measure: ``leaderboard``, ``diff``, ``annotators compare``.
+
+Each function has a command's options as its parameters and returns what they mean.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from flows.cli.options import JUDGE, SCORING, Methods, Model, Output, Store, default
+from infra.errors import SettingsError
+from infra.settings import (
+    Configuration,
+    EvaluationSettings,
+    LanguageModelSettings,
+    SearchSettings,
+    Settings,
+    load_settings,
+)
+from tasks.encoders import encoders
+from tasks.metrics import metrics
+
+CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
+
+Benchmark = Annotated[
+    Path,
+    typer.Option(
+        "--benchmark", metavar="FOLDER", help="Folder of an exported benchmark, or a BEIR folder."
+    ),
+]
+Runs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--run",
+        metavar="FILE",
+        help="Rankings of a method made elsewhere, as a TREC run; the file's name without its "
+        "ending names the method. Repeat it for several.",
+        rich_help_panel=SCORING,
+    ),
+]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="NAME",
+        help=f"Metric of the table, the first one orders the methods: {', '.join(metrics)}, with "
+        "a cut-off (NDCG@10, MAP@100), over judged results only (NDCG-condensed@10). Repeat it "
+        "for several.",
+        show_default="NDCG@10, MRR, MAP, MMRR, Recall@10, Answered@5",
+        rich_help_panel=SCORING,
+    ),
+]
+Encoders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--encoder",
+        metavar="NAME",
+        help=f"Encoder to score beside the lexical methods where no --method is given: one of "
+        f"{', '.join(encoders)}. Repeat it for several.",
+        show_default=default(SearchSettings, "encoders"),
+        rich_help_panel=SCORING,
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        min=10,
+        metavar="N",
+        help="Length of the rankings.",
+        show_default=default(EvaluationSettings, "depth"),
+        rich_help_panel=SCORING,
+    ),
+]
+AnnotateUnjudged = Annotated[
+    bool,
+    typer.Option(
+        "--annotate-unjudged",
+        help="Let the agents judge what nobody judged among the first 10 results of a method, and "
+        "score again.",
+        rich_help_panel=JUDGE,
+    ),
+]
+AtMost = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="With --annotate-unjudged: annotate at most N results, best-ranked first.",
+        show_default="all of them",
+        rich_help_panel=JUDGE,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class LeaderboardOptions:
+    """What ``cosqa leaderboard`` is to do."""
+
+    benchmark: Path
+    runs: Sequence[Path]
+    settings: Settings
+    unjudged_to_annotate: int
+
+
+def leaderboard(
+    *,
+    benchmark: Benchmark,
+    method: Methods = None,
+    run: Runs = None,
+    metric: Metrics = None,
+    depth: Depth = None,
+    encoder: Encoders = None,
+    annotate_unjudged: AnnotateUnjudged = False,
+    at_most: AtMost = None,
+    model: Model = None,
+    store: Store = None,
+    output: Output = None,
+) -> LeaderboardOptions:
+    """Return what ``cosqa leaderboard`` is to do.
+
+    Raises:
+        SettingsError: A value is out of bounds.
+    """
+    settings = load_settings(
+        {
+            "search": {"encoders": encoder or None},
+            "llm": {"model": model},
+            "store": {"folder": store},
+            "publish": {"folder": output},
+            "evaluation": {"methods": method or None, "metrics": metric or None, "depth": depth},
+        }
+    )
+    unjudged = (at_most or sys.maxsize) if annotate_unjudged else 0
+    return LeaderboardOptions(benchmark, run or [], settings, unjudged)
+
+
+@dataclass(frozen=True)
+class DiffOptions:
+    """What ``cosqa diff`` is to compare."""
+
+    before: Path
+    after: Path
+    settings: Settings
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(help="Folder of the first version.")],
+    after: Annotated[Path, typer.Argument(help="Folder of the second version.")],
+    *,
+    method: Methods = None,
+    metric: Metrics = None,
+    store: Store = None,
+    output: Output = None,
+) -> DiffOptions:
+    """Return what ``cosqa diff`` is to compare.
+
+    Raises:
+        SettingsError: A value is out of bounds.
+    """
+    settings = load_settings(
+        {
+            "store": {"folder": store},
+            "publish": {"folder": output},
+            "evaluation": {"methods": method or None, "metrics": metric or None},
+        }
+    )
+    return DiffOptions(before, after, settings)
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What ``cosqa annotators compare`` is to compare."""
+
+    truth: Path
+    models: Sequence[str]
+    configurations: Sequence[Configuration]
+    limit: int | None
+    settings: Settings
+    output: Path | None
+
+
+Truth = Annotated[
+    Path,
+    typer.Option(
+        metavar="FILE",
+        help='Pairs with known labels: JSON Lines of {"query": ..., "code": ..., "label": 1 or 0}, '
+        "or CoSQA's JSON.",
+    ),
+]
+
+
+def compare_annotators(
+    *,
+    truth: Truth,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Language model that judges, by litellm's name. Repeat it for several.",
+            show_default=default(LanguageModelSettings, "model"),
+        ),
+    ] = None,
+    configuration: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Which agents work together: one of {', '.join(CONFIGURATIONS)}. Repeat it for "
+            "several.",
+            show_default="all of them",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Take the first N pairs only."),
+    ] = None,
+    store: Store = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, metavar="FILE", help="File for the figures, as JSON."),
+    ] = None,
+) -> CompareOptions:
+    """Return what ``cosqa annotators compare`` is to compare; the output's folder is made.
+
+    Raises:
+        SettingsError: A configuration is unknown, or the output's folder cannot be made.
+    """
+    for name in configuration or ():
+        if name not in CONFIGURATIONS:
+            known = ", ".join(CONFIGURATIONS)
+            raise SettingsError(f"there is no configuration {name!r}: must be one of {known}")
+    chosen = [name for name in CONFIGURATIONS if not configuration or name in configuration]
+    settings = load_settings({"store": {"folder": store}})
+    if output:
+        _make_folder(output.parent)
+    return CompareOptions(truth, model or [settings.llm.model], chosen, limit, settings, output)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(
+            f"the folder of --output cannot be made: {folder}: {error.strerror}"
+        ) from None

@@ -1,0 +1,97 @@
+"""Commands that are imported when they are named, so that ``--help`` need not wait for Prefect."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import typer
+from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click import Command as AnyCommand
+    from typer._click import Context
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command by the names of its functions.
+
+    Attributes:
+        summary: What the command does, in one sentence.
+        options: ``module:function`` below ``flows.cli`` whose parameters are the command's options.
+        action: ``module:function`` that is called with what ``options`` returned. It is imported
+            when the command runs, and not for its ``--help``. Empty: ``options`` does everything.
+        details: More paragraphs of the command's help.
+        examples: Command lines that end its help.
+    """
+
+    summary: str
+    options: str
+    action: str = ""
+    details: str = ""
+    examples: tuple[str, ...] = ()
+
+    def load(self, name: str) -> "AnyCommand":
+        """Return the command as Typer runs it."""
+        options: Callable[..., object] = imported(self.options)
+
+        @wraps(options)
+        def run(*args: object, **values: object) -> None:
+            chosen = options(*args, **values)
+            if self.action:
+                imported(self.action)(chosen)
+
+        app = typer.Typer(
+            add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
+        )
+        text = f"{self.summary}\n\n{self.details}".strip()
+        lines = "\n\n".join(f"  {escape(example)}" for example in self.examples)
+        app.command(name, help=text, epilog=f"Examples:\n\n{lines}" if lines else None)(run)
+        return typer.main.get_command(app)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of commands that is a Typer app of its own.
+
+    Attributes:
+        summary: What the group is for, in one sentence.
+        app: ``module:name`` of the Typer app below ``flows.cli``.
+    """
+
+    summary: str
+    app: str
+
+    def load(self, name: str) -> "AnyCommand":
+        """Return the group as Typer runs it."""
+        app: typer.Typer = imported(self.app)
+        group = typer.main.get_group(app)
+        group.name = name
+        return group
+
+
+class LazyGroup(TyperGroup):
+    """A group that lists its commands by their summaries and loads the one that is named."""
+
+    entries: ClassVar[Mapping[str, Command | Group]] = {}
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - they are Typer's
+        super().__init__(**attributes)
+        for name, entry in self.entries.items():
+            self.add_command(TyperCommand(name, help=entry.summary))
+
+    def resolve_command(
+        self, ctx: "Context", args: list[str]
+    ) -> tuple[str | None, "AnyCommand | None", list[str]]:
+        """Return the command that ``args`` name, loaded, and what follows the name."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, self.entries[name].load(name) if name else command, rest
+
+
+def imported(name: str) -> Any:  # noqa: ANN401 - whatever has that name
+    """Return the object that ``module:name`` names below ``flows.cli``."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(f"flows.cli.{module}"), attribute)

@@ -1,0 +1,108 @@
+"""What ``cosqa leaderboard`` and ``cosqa diff`` print, on terminals of several widths."""
+
+import pytest
+
+from flows.cli.leaderboard import print_difference, print_leaderboard, print_score_changes
+from tasks.reports.diff import ScoreChange, ScoreChanges, difference
+from tasks.reports.leaderboard import Leaderboard
+from tests.tasks.reports.diff.cases import AFTER, BEFORE
+from tests.tasks.reports.leaderboard.cases import leaderboard
+
+WIDTHS = [60, 80, 120]
+PAGE = "/out/page.html"
+
+
+def board(methods: int) -> Leaderboard:
+    """Return a leaderboard of many methods with long names, each better than all below it."""
+    first = leaderboard()
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    cell = first.rows[0].cells["NDCG@10"]
+
+    def lower(place: int) -> str:
+        return " ".join(letters[place + 1 : methods])
+
+    rows = tuple(
+        first.rows[0].model_copy(
+            update={
+                "letter": letters[place],
+                "method": f"llm:bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2+encoder-{place}",
+                "cells": {
+                    name: cell.model_copy(update={"surpasses": lower(place)})
+                    for name in first.metrics
+                },
+            }
+        )
+        for place in range(methods)
+    )
+    return first.model_copy(update={"rows": rows})
+
+
+@pytest.fixture(params=WIDTHS)
+def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return int(request.param)
+
+
+@pytest.mark.parametrize("methods", [1, 4, 12])
+def test_a_leaderboard_fits_and_cuts_no_figure(
+    capsys: pytest.CaptureFixture[str], width: int, methods: int
+) -> None:
+    many = board(methods)
+    print_leaderboard(many, PAGE)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    for row in many.rows:
+        (line,) = [line for line in lines if line.startswith(f"{row.letter} ")]
+        cell = row.cells["NDCG@10"]
+        assert f"{cell.mean:.3f} {cell.surpasses.replace(' ', '')}".strip() in line
+        assert line.count("…") <= 1
+        assert f"-{ord(row.letter) - ord('a')}" in line
+    assert "significantly lower" in " ".join(lines)
+
+
+def test_without_a_terminal_all_columns_are_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    shown = leaderboard()
+    print_leaderboard(shown, PAGE)
+    out = capsys.readouterr().out
+    assert all(name in out for name in (*shown.metrics, "judged@10"))
+    assert "not shown" not in out
+
+
+def test_score_changes_fit_and_cut_no_figure(
+    capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    rows = tuple(
+        ScoreChange(
+            method=f"bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2+encoder-{place}",
+            metric="NDCG-exp-condensed@10",
+            before=0.1234,
+            after=0.2345,
+            queries=20_604,
+            shared=0.1111,
+            p_value=0.001,
+        )
+        for place in range(3)
+    )
+    print_score_changes(ScoreChanges(methods=rows, order=1.0), PAGE)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    assert sum("NDCG-exp-condensed@10" in line for line in lines) == 3
+    assert all(("0.123" in line) for line in lines if "-condensed@10" in line)
+    assert (PAGE in " ".join(lines)) == (width < 120)
+
+
+def test_a_difference_says_what_turned_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    print_difference(difference(BEFORE, AFTER))
+    out = capsys.readouterr().out
+    assert "queries: 0 added, 0 removed" in out
+    assert "labels: 3 turned, 196 kept, 1 now undecided; 67 relevant before, 68 after" in out
+    assert out.count("before: arbiter, unclear") == 3
+    assert "recipe: model.model (small → large)" in out
+
+
+def test_a_version_that_is_the_same_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    print_difference(difference(BEFORE, BEFORE))
+    assert "recipe: the same" in capsys.readouterr().out

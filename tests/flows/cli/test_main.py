@@ -1,0 +1,119 @@
+"""Laws of the command line's end: an error is a message with exit status 1 and no traceback.
+
+Covers `flows.cli.errors` too.
+"""
+
+import logging
+import sys
+from collections.abc import Callable
+
+import duckdb
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from flows.cli import errors, main
+from infra.errors import BoxLostError, CosqaError, SettingsError, StoreError
+
+
+def validation_error() -> ValidationError:
+    class Model(BaseModel):
+        number: int
+
+    with pytest.raises(ValidationError) as caught:
+        Model.model_validate({"number": "many"})
+    return caught.value
+
+
+class RemoteError(Exception):
+    """Stands for Ray's wrapper, whose own text is a worker's traceback."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__("Traceback (most recent call last): ...")
+        self.cause = cause
+
+
+Ended = Callable[[Exception], str]
+
+
+@pytest.fixture
+def ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ended:
+    """Return a call that lets the command line end by an error, and gives what it printed."""
+
+    def end(error: Exception) -> str:
+        def fail() -> None:
+            raise error
+
+        monkeypatch.setattr(main, "app", fail)
+        monkeypatch.setattr(sys, "argv", ["cosqa", "collect"])
+        with pytest.raises(SystemExit) as exit_of:
+            main.main()
+        assert exit_of.value.code == 1
+        message = capsys.readouterr().err
+        assert "Traceback" not in message
+        return message
+
+    return end
+
+
+def test_an_error_of_ours_is_its_message(ended: Ended) -> None:
+    assert ended(SettingsError("top_k is 0")) == "error: top_k is 0\n"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ExceptionGroup("two", [StoreError("a"), BoxLostError("b")]),
+        ExceptionGroup("deep", [ExceptionGroup("one", [StoreError("a")]), BoxLostError("b")]),
+        ExceptionGroup("twice", [StoreError("a"), StoreError("a"), BoxLostError("b")]),
+    ],
+)
+def test_a_group_is_each_of_its_messages_once(ended: Ended, error: Exception) -> None:
+    assert ended(error) == "error: a\nb\n"
+
+
+def test_an_error_of_a_worker_is_the_error_and_not_its_wrapper(ended: Ended) -> None:
+    assert ended(RemoteError(StoreError("locked"))) == "error: locked\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (validation_error(), ["ValidationError", "number", "valid integer"]),
+        (duckdb.IOException("No space left on device"), ["IOException", "No space left"]),
+        (OSError(28, "No space left on device", "/store"), ["OSError", "/store"]),
+        (ExceptionGroup("g", [KeyError("q1")]), ["KeyError", "q1"]),
+        (RuntimeError(), ["RuntimeError", "no message"]),
+    ],
+)
+def test_what_nobody_expected_says_its_kind_and_how_to_see_more(
+    ended: Ended, error: Exception, words: list[str]
+) -> None:
+    message = ended(error)
+    assert [word for word in [*words, "unexpected", "--traceback"] if word not in message] == []
+
+
+def test_an_endless_message_is_cut(ended: Ended) -> None:
+    assert len(ended(RuntimeError("x" * 1_000_000))) < 3_000
+
+
+def test_the_traceback_comes_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise CosqaError("deep inside")
+
+    monkeypatch.setattr(main, "app", fail)
+    monkeypatch.setattr(sys, "argv", ["cosqa", "--traceback", "collect"])
+    with pytest.raises(CosqaError, match="deep inside"):
+        main.main()
+
+
+def test_logs_of_flows_have_messages_without_tracebacks() -> None:
+    logger = logging.getLogger("prefect.flow_runs")
+    before = list(logger.filters)
+    logger.filters.clear()
+    errors.hide_tracebacks()
+    errors.hide_tracebacks()
+    record = logging.makeLogRecord({"msg": "failed", "exc_info": (OSError, OSError("full"), None)})
+    assert logger.filter(record)
+    assert len(logger.filters) == 1
+    logger.filters[:] = before
+    assert logging.Formatter().format(record) == "failed"

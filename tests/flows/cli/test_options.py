@@ -1,0 +1,109 @@
+"""Laws of the options: bad values are refused by a sentence, defaults are the settings' own.
+
+Covers `flows.cli.options` and `flows.cli.evaluation_options`.
+"""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli import evaluation_options
+from flows.cli.main import app
+from infra.errors import SettingsError
+from tasks.encoders import encoders
+from tasks.metrics import metrics
+from tasks.reports.leaderboard import METRICS
+from tasks.retrievers import retrievers
+from tasks.sources import sources
+
+
+def help_of(*words: str) -> str:
+    outcome = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})
+    assert outcome.exit_code == 0, outcome.output
+    return " ".join(outcome.output.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("collect", "--limit", "-1"),
+        ("annotate", "--limit", "0"),
+        ("benchmark", "--top-k", "0"),
+        ("benchmark", "--top-k", "many"),
+        ("leaderboard", "--benchmark", "b", "--depth", "0"),
+        ("leaderboard", "--benchmark", "b", "--at-most", "-3"),
+        ("annotators", "compare", "--truth", "t", "--limit", "-1"),
+        ("list", "colours"),
+    ],
+)
+def test_a_bad_value_is_refused_by_its_option_before_any_work(words: tuple[str, ...]) -> None:
+    outcome = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+    assert outcome.exit_code == 2
+    assert "Invalid value for" in outcome.output
+    assert words[-2] in outcome.output or words[-1] in outcome.output
+
+
+def test_help_names_what_is_registered() -> None:
+    text = help_of("leaderboard") + help_of("benchmark")
+    for registry in (sources, encoders, retrievers, metrics):
+        assert ", ".join(registry) in text
+
+
+@pytest.mark.parametrize(
+    ("words", "default"),
+    [
+        (("collect",), "[default: (20)]"),
+        (("collect",), "[default: (minilm)]"),
+        (("collect",), "[default: (cosqa-data)]"),
+        (("leaderboard",), f"[default: ({', '.join(METRICS)})]"),
+        (("leaderboard",), "[default: (1000)]"),
+    ],
+)
+def test_help_shows_the_defaults_of_the_settings(words: tuple[str, ...], default: str) -> None:
+    assert default in help_of(*words)
+
+
+def test_options_that_are_not_given_leave_the_settings_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COSQA_SEARCH__TOP_K", "7")
+    chosen = evaluation_options.leaderboard(benchmark=Path("b"))
+    assert chosen.settings.search.top_k == 7
+    assert (chosen.runs, chosen.unjudged_to_annotate) == ([], 0)
+
+
+@pytest.mark.parametrize(("at_most", "judged"), [(None, 10**6), (3, 3)])
+def test_unjudged_results_are_annotated_up_to_the_limit(at_most: int | None, judged: int) -> None:
+    chosen = evaluation_options.leaderboard(
+        benchmark=Path("b"), annotate_unjudged=True, at_most=at_most
+    )
+    assert min(chosen.unjudged_to_annotate, 10**6) == judged
+
+
+def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> None:
+    chosen = evaluation_options.compare_annotators(
+        truth=tmp_path / "truth.jsonl", output=tmp_path / "new" / "folder" / "figures.json"
+    )
+    assert (tmp_path / "new" / "folder").is_dir()
+    assert chosen.configurations == list(evaluation_options.CONFIGURATIONS)
+
+
+def test_an_output_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError, match="folder of --output cannot be made"):
+        evaluation_options.compare_annotators(
+            truth=tmp_path / "t", output=tmp_path / "file" / "figures.json"
+        )
+
+
+def test_configurations_keep_their_order_and_come_once() -> None:
+    chosen = evaluation_options.compare_annotators(
+        truth=Path("t"), configuration=["gated", "single", "gated"]
+    )
+    assert chosen.configurations == ["single", "gated"]
+
+
+def test_an_unknown_configuration_is_told_with_those_that_exist() -> None:
+    with pytest.raises(SettingsError, match=r"'best': must be one of single, arbiter"):
+        evaluation_options.compare_annotators(truth=Path("t"), configuration=["best"])

@@ -1,0 +1,73 @@
+"""What the pipeline's commands print of scores and of labels that are derived again."""
+
+import pytest
+
+from flows.cli.pipeline import _summary, print_scores
+from tasks.reports.run import BenchmarkScores, MethodMeans
+from tasks.stages.replay import Replay
+
+METRICS = ("MAP", "MRR", "NDCG(gain=exponential)@10", "Recall@10", "Precision@10", "bpref", "MMRR")
+
+
+def scores(**update: object) -> BenchmarkScores:
+    return BenchmarkScores(
+        name="python-source-documentation",
+        label_origin="documentation",
+        demo=False,
+        queries=500,
+        codes=15_228,
+        depth=1000,
+        methods=(
+            MethodMeans(method="bm25", scores=dict.fromkeys(METRICS, 0.28)),
+            MethodMeans(
+                method="bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2+unixcoder",
+                scores={"MAP": 0.3959, "MRR": 0.4395},
+            ),
+        ),
+    ).model_copy(update=update)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_scores_fit_the_terminal_and_no_figure_is_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_scores(scores(), "/out/report.html")
+    out = capsys.readouterr().out
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= width
+    assert "500 queries, 15,228 codes" in " ".join(lines)
+    (bm25,) = [line for line in lines if line.startswith("bm25")]
+    (fused,) = [line for line in lines if line.startswith("bag-of")]
+    assert "0.2800" in bm25
+    assert fused.split()[1:3] == ["0.3959", "0.4395"]
+    assert ("/out/report.html" in out) == ("MMRR" not in lines[1 + (width < 80)])
+
+
+def test_a_metric_that_a_method_lacks_is_no_zero(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    print_scores(scores(), "/out/report.html")
+    fused = capsys.readouterr().out.splitlines()[-2]
+    assert fused.split()[1:] == ["0.3959", "0.4395", *"-----"]
+
+
+def test_labels_by_the_demo_model_are_named_so(capsys: pytest.CaptureFixture[str]) -> None:
+    print_scores(scores(demo=True), "/out/report.html")
+    assert "(labels by the demo model)" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (Replay(recipe_id="r", model="m", made_by="0"), ["skipped", "algorithm 0"]),
+        (Replay(recipe_id="r", model="m", pairs=1200, digest="d1"), ["1,200", "d1"]),
+        (
+            Replay(recipe_id="r", model="m", pairs=1, digest="d1", without_text=3),
+            ["3 left out", "not in the store"],
+        ),
+    ],
+)
+def test_a_replay_is_told_by_what_came_of_it(result: Replay, words: list[str]) -> None:
+    assert [word for word in words if word not in _summary(result)] == []

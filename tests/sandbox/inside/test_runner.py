@@ -1,0 +1,165 @@
+"""What comes out of a box is bounded: counts, names, messages and signals.
+
+Covers the report's way from ``play`` through ``runner`` to the host's ``read_result``.
+"""
+
+import signal
+
+import pytest
+
+from infra.errors import BoxLostError
+from sandbox.backends.docker.backend import read_result
+from sandbox.backends.docker.channel import Channel
+from sandbox.base import Box
+from sandbox.inside.play import FIELDS, describe
+from sandbox.inside.runner import read_report, signal_name
+
+SECRET = b"s" * 32
+REAL_TIME = (signal.SIGRTMIN, signal.SIGRTMIN + 1, 50, signal.SIGRTMAX - 1, signal.SIGRTMAX)
+FAILED = b"!raised\0ValueError\0message\0"
+
+
+def test_an_intact_report_is_read() -> None:
+    counts = {"tests_run": 1, "asserts_executed": 2, "target_calls": 3}
+    assert read_report(SECRET + b"1 2 3\n", SECRET) == {"outcome": "passed", **counts}
+    failed = read_report(SECRET + b"1 2 3\n" + FAILED, SECRET)
+    words = {"error_type": "ValueError", "message": "message", "missing_module": ""}
+    assert failed == {"outcome": "raised", **words, **counts}
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        b"1 two 3", b"1 2", b"1 2 3 4", b"", b"-1 2 3", b"1.5 2 3", b"1_0 2 3", b"+1 2 3",
+        b"2147483648 0 0", b"0 0 4611686018427387904", b"9" * 5000 + b" 0 0", "٣ 0 0".encode(),
+    ],
+)  # fmt: skip
+def test_forged_counts_are_no_report(counts: bytes) -> None:
+    assert read_report(SECRET + counts + b"\n", SECRET) is None
+    assert read_report(SECRET + counts + b"\n" + FAILED, SECRET) is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        b"!raised\0" + b"N" * 501 + b"\0message\0",
+        b"!raised\0Name\0" + b"m" * 10_001 + b"\0",
+        b"!import_error\0Name\0message\0" + b"m" * 501,
+        b"!raised\0Name\0message",
+        b"!passed\0Name\0message\0",
+        b"raised\0Name\0message\0",
+    ],
+)
+def test_forged_words_are_no_report(words: bytes) -> None:
+    assert read_report(SECRET + b"1 2 3\n" + words, SECRET) is None
+
+
+@pytest.mark.parametrize("number", [*range(1, 32), *REAL_TIME])
+def test_every_signal_has_a_name(number: int) -> None:
+    assert signal_name(number).startswith(("SIG", "signal "))
+
+
+@pytest.mark.parametrize("text", ["x" * 100_000, "\ud800" * 100_000, "\0" * 100_000, "é" * 9_000])
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_program_raises_is_cut_to_what_the_host_takes(
+    text: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for error in (
+        ValueError(text),
+        ModuleNotFoundError(text, name=text),
+        ImportError(f"{text}: cannot open shared object file"),
+        long_named(text),
+    ):
+        fields = describe(error).decode().split("\0")
+        assert all(len(x) <= most for x, most in zip(fields, FIELDS.values(), strict=True))
+        read_result(dict(zip(FIELDS, fields, strict=True)))
+
+
+def long_named(text: str) -> Exception:
+    name = text.encode(errors="replace").decode().replace("\0", "0")
+    made: Exception = type(name, (Exception,), {})()
+    return made
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"outcome": "won"},
+        {"outcome": "passed", "tests_run": 2**31},
+        {"outcome": "passed", "asserts_executed": -1},
+        {"outcome": "passed", "target_calls": 2**62},
+        {"outcome": "passed", "tests_run": "many"},
+        {"outcome": "passed", "tests_run": 1.5},
+        {"outcome": "passed", "seconds": float("nan")},
+        {"outcome": "passed", "seconds": float("inf")},
+        {"outcome": "passed", "seconds": -1},
+        {"outcome": "passed", "peak_memory_mb": float("inf")},
+        {"outcome": "raised", "error_type": "N" * 501},
+        {"outcome": "raised", "message": "m" * 10_001},
+        {"outcome": "import_error", "missing_module": "m" * 501},
+        {"outcome": "raised", "message": "\ud800"},
+        {"outcome": "passed", "more": 1},
+        {"outcome": ["passed"]},
+    ],
+    ids=lambda answer: str(answer)[:60],
+)
+def test_an_answer_that_no_runner_gives_is_an_error_of_the_box(answer: dict[str, object]) -> None:
+    with pytest.raises(BoxLostError, match="report that is not valid"):
+        read_result(answer)
+
+
+class Line:
+    """A connection on which one frame has come.
+
+    Args:
+        frame: Its bytes.
+    """
+
+    def __init__(self, frame: bytes) -> None:
+        packet = len(frame).to_bytes(4, "big") + frame
+        self._data = b"\1\0\0\0" + len(packet).to_bytes(4, "big") + packet
+
+    def settimeout(self, _seconds: float) -> None: ...
+
+    def close(self) -> None: ...
+
+    def recv(self, size: int) -> bytes:
+        data, self._data = self._data[:size], self._data[size:]
+        return data
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"[" * 100_000,
+        b"{" * 100,
+        b"9" * 5000,
+        b'{"tests_run": ' + b"9" * 5000 + b"}",
+        b"[]",
+        b"\xff",
+    ],
+)
+def test_a_frame_that_is_no_report_is_an_error_of_the_box(frame: bytes) -> None:
+    line = Line(frame)
+    with pytest.raises(BoxLostError, match="the box sent a frame"):
+        Channel(line, line).receive(1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("number", [signal.SIGRTMIN + 1, 50, signal.SIGKILL])
+async def test_a_program_may_end_itself_by_any_signal(box: Box, number: int) -> None:
+    result = await box.run(f"import os, signal\nos.kill(os.getpid(), {int(number)})")
+    assert result.outcome == "killed"
+    assert "ended by" in result.message
+    assert (await box.run("pass")).outcome == "passed"
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_name_without_end_is_cut(box: Box) -> None:
+    result = await box.run("raise type('N' * 100_000, (Exception,), {})")
+    assert (result.outcome, result.error_type) == ("raised", "N" * 500)
+    missing = await box.run(f"raise ModuleNotFoundError(name={'m' * 5000!r})")
+    assert (missing.outcome, missing.missing_module) == ("import_error", "m" * 500)
