@@ -91,7 +91,7 @@ class RecordedSandbox:
         self._executions = executions
 
     async def check(self) -> str:
-        """Return what stands for engine and image."""
+        """Return a name in place of engine and image."""
         return "recorded"
 
     def box(self, code: str) -> AbstractAsyncContextManager[Box]:  # noqa: ARG002 - the protocol's

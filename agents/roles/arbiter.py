@@ -87,7 +87,7 @@ class Arbiter(Agent[Judgement]):
 
 
 def _meaning(attempts: Sequence[Attempt]) -> Iterator[str]:
-    """Yield what the reports mean; of void programs it is said beside them."""
+    """Yield what the reports mean; beside void programs that was written already."""
     last = attempts[-1]
     if last.result is None:
         yield _NOT_RUN

@@ -14,7 +14,7 @@ from infra.registry import Registry
 
 
 class Function(Protocol):
-    """A function where it stands in a file."""
+    """A function or method of a file."""
 
     @property
     def name(self) -> str:

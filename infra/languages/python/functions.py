@@ -14,7 +14,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 @dataclass(frozen=True)
 class Function:
-    """A function where it stands in its file.
+    """A function or method of a file.
 
     Attributes:
         node: Its definition.
@@ -66,7 +66,7 @@ class Function:
 
     @cached_property
     def text_without_documentation(self) -> str:
-        """The source without its docstring; ``pass`` stands in where nothing else is left."""
+        """The source without its docstring; ``pass`` takes its place where nothing else is left."""
         docstring = self._docstring
         if docstring is None:
             return self.text

@@ -69,7 +69,7 @@ def scaffolded(code: str) -> str:
 
 
 def _dummy(tree: ast.Module) -> str:
-    """Return the class whose objects stand for ``self``; "" where no method lacks its class.
+    """Return the class whose objects take the place of ``self``, "" where it is not needed.
 
     Names that Python itself calls are not bound: a dummy is made and read in the usual way.
     """

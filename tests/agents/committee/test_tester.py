@@ -1,4 +1,4 @@
-"""Laws of the tester, and of the trace in which the committee keeps calls and executions."""
+"""Laws of the tester, and of ``trace.py``, which keeps calls and executions."""
 
 from collections.abc import Iterator
 

@@ -1,3 +1,5 @@
+"""Laws of the client: ``client.py`` with ``litellm_transport.py`` and ``endpoint.py`` under it."""
+
 import asyncio
 import json
 import time

@@ -1,3 +1,5 @@
+"""Laws of the rate limit and the budget that processes share."""
+
 import multiprocessing
 from collections.abc import Callable
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Laws of retries: which errors, how often, how long to wait."""
+
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 

@@ -1,7 +1,6 @@
-"""Laws of what the arbiter and the simulator say; ``test_algorithm.py`` has the other roles.
+"""Laws of the arbiter, of ``simulator.py`` and ``base.py``, and of what ``evidence.py`` concludes.
 
-Screener, writers and ``base.py`` are held by ``tests/agents/committee/test_algorithm.py`` and
-``test_configurations.py``, which show every message that reaches a model.
+The other roles are held by ``tests/agents/committee/test_algorithm.py``.
 """
 
 import json

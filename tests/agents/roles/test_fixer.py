@@ -1,3 +1,5 @@
+"""Laws of the fixer: what it installs, what it takes over, what it does not try again."""
+
 from typing import Any
 
 import pytest

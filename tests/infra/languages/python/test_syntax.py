@@ -1,6 +1,6 @@
-"""Laws of the one parser of untrusted Python, and of what asks it for assertions and names.
+"""Laws of the one parser of untrusted Python, and of ``assertions.py`` and ``imports.py``.
 
-``imports.py`` is held here too; ``mutation_operators.py`` by ``test_mutation.py``.
+``mutation_operators.py`` is held by ``test_mutation.py``.
 """
 
 import ast
