@@ -8,9 +8,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import click
 import typer
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -22,6 +21,9 @@ from infra.errors import SettingsError
 from tasks.benchmarks import annotation_sheets
 from tasks.suites import Figures, Suite, SuiteOptions, suites
 
+if TYPE_CHECKING:
+    from typer._click import Command, Context
+
 # Names before suites were plug-ins; to be removed after the next release.
 _OLD_NAMES = {"challenge": "codesearchnet", "score-sheet": "neural-code-search"}
 
@@ -29,10 +31,10 @@ _OLD_NAMES = {"challenge": "codesearchnet", "score-sheet": "neural-code-search"}
 class _SuiteGroup(TyperGroup):
     """The commands: one for each registered suite beside those of this file."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: "Context") -> list[str]:
         return sorted({*super().list_commands(ctx), *suites.names()})
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":
         if cmd_name in _OLD_NAMES:
             name = _OLD_NAMES[cmd_name]
             say(f"warning: `cosqa suite {cmd_name}` is now `cosqa suite {name}`", progress=True)
@@ -50,7 +52,7 @@ def _suites() -> None:
     """Score other people's evaluation suites from their own files."""
 
 
-def _command(name: str) -> click.Command:
+def _command(name: str) -> "Command":
     """Return the command of a suite: its options are the fields of the suite's model."""
     kind = suites.get(name)
     app = typer.Typer(rich_markup_mode="rich", add_completion=False)
@@ -72,7 +74,7 @@ def _function(kind: type[Suite]) -> Callable[..., None]:
         for key, field in kind.Options.model_fields.items()
     ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 

@@ -15,10 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.benchmark import Benchmark
-from tasks.benchmarks.qrels import Judgements
-from tasks.benchmarks.trec import _write_lines, judgements_of
+from tasks.benchmarks.qrels import QrelsTable
+from tasks.benchmarks.trec import _write_lines, qrels_table
 from tasks.files.columns import NAME, NUMBER, read_columns
-from tasks.files.json_lines import read_lines
+from tasks.files.json_lines import read_lines, refuse_repeated
 
 _TYPES = {"query": NAME, "code": NAME, "relevance": NUMBER}
 _QRELS = tuple(_TYPES)
@@ -53,36 +53,36 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
 
     Args:
         folder: With ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
-        split: Whose judgements are taken.
+        split: Name of the qrels file to read.
 
     Raises:
-        SourceError: A file is missing or a line malformed, an id stands twice, or a judgement is
-            about something that the folder does not hold.
+        SourceError: A file is missing or a line malformed, an id is repeated, or a judged id is not
+            in the folder.
     """
-    corpus, asked, file = beir_files(folder, split)
+    corpus, queries_file, file = beir_files(folder, split)
     codes = {code.code_id: code for code in _codes(corpus)}
-    queries = {query.query_id: query for query in _queries(asked)}
-    judgements = read_beir_qrels(file)
-    _refuse_strangers(file, "query", set(judgements.query_ids) - queries.keys())
-    _refuse_strangers(file, "code", set(judgements.code_ids) - codes.keys())
+    queries = {query.query_id: query for query in _queries(queries_file)}
+    qrels = read_beir_qrels(file)
+    _refuse_unknown(file, "query", set(qrels.query_ids) - queries.keys())
+    _refuse_unknown(file, "code", set(qrels.code_ids) - codes.keys())
     origin = f"beir:{split}"
     return Benchmark(
         name=re.sub(r"[^A-Za-z0-9._-]", "-", folder.resolve().name).lstrip("._-") or "beir",
         label_origin=origin,
-        queries=tuple(queries[query] for query in sorted(judgements.query_ids)),
+        queries=tuple(queries[query] for query in sorted(qrels.query_ids)),
         codes=tuple(codes.values()),
-        labels=tuple(_labels(judgements, origin)),
+        labels=tuple(_labels(qrels, origin)),
         sources=(SourceInfo(name="beir", licence="unknown", revision=split, location=str(folder)),),
     )
 
 
-def read_beir_qrels(file: Path) -> Judgements:
-    """Return the judgements of a ``qrels/<split>.tsv``.
+def read_beir_qrels(file: Path) -> QrelsTable:
+    """Return the qrels of a ``qrels/<split>.tsv``.
 
     Raises:
         SourceError: The file is missing, a line is malformed, or a pair is judged twice.
     """
-    return judgements_of(file, read_columns(file, _QRELS, _TYPES, skip=1))
+    return qrels_table(file, read_columns(file, _QRELS, _TYPES, skip=1))
 
 
 def _codes(file: Path) -> Iterator[Code]:
@@ -96,27 +96,24 @@ def _queries(file: Path) -> Iterator[Query]:
         yield Query(query_id=document.identity, text=document.text or " ", origin=file.name)
 
 
-def _distinct(file: Path) -> Iterator[_Document]:
-    seen = set()
-    for place, document in read_lines(file, _Document):
-        if document.identity in seen:
-            raise SourceError(f"{place}: id {document.identity!r} stands twice: keep one")
-        seen.add(document.identity)
-        yield document
+def _distinct(file: Path) -> list[_Document]:
+    lines = list(read_lines(file, _Document))
+    refuse_repeated((document.identity, place) for place, document in lines)
+    return [document for _, document in lines]
 
 
-def _labels(judgements: Judgements, origin: str) -> Iterable[Label]:
-    pairs = zip(judgements.rows.tolist(), judgements.columns.tolist(), strict=True)
-    for (row, column), relevance in zip(pairs, judgements.relevance.tolist(), strict=True):
-        query, code = judgements.query_ids[row], judgements.code_ids[column]
+def _labels(qrels: QrelsTable, origin: str) -> Iterable[Label]:
+    pairs = zip(qrels.rows.tolist(), qrels.columns.tolist(), strict=True)
+    for (row, column), relevance in zip(pairs, qrels.relevance.tolist(), strict=True):
+        query, code = qrels.query_ids[row], qrels.code_ids[column]
         yield Label(query_id=query, code_id=code, origin=origin, relevance=relevance)
 
 
-def _refuse_strangers(file: Path, kind: str, strangers: set[str]) -> None:
-    if strangers:
+def _refuse_unknown(file: Path, kind: str, unknown: set[str]) -> None:
+    if unknown:
         raise SourceError(
-            f"{file}: {len(strangers)} judged ids of kind {kind} are not in the folder, "
-            f"{min(strangers)!r} among them: take the judgements that belong to it"
+            f"{file}: {len(unknown)} judged ids of kind {kind} are not in the folder, "
+            f"{min(unknown)!r} among them: take the qrels that belong to it"
         )
 
 
@@ -127,14 +124,14 @@ def write_beir(benchmark: Benchmark, folder: Path) -> None:
     corpus = ({"_id": code.code_id, "title": "", "text": code.text} for code in codes)
     _write_lines(folder / "corpus.jsonl", map(_json_line, corpus))
     queries = sorted(benchmark.queries, key=lambda query: query.query_id)
-    asked = ({"_id": query.query_id, "text": query.text} for query in queries)
-    _write_lines(folder / "queries.jsonl", map(_json_line, asked))
+    questions = ({"_id": query.query_id, "text": query.text} for query in queries)
+    _write_lines(folder / "queries.jsonl", map(_json_line, questions))
     labels = sorted(benchmark.labels, key=lambda label: (label.query_id, label.code_id))
     header = "query-id\tcorpus-id\tscore"
-    _write_lines(folder / "qrels" / "test.tsv", [header, *map(_judgement, labels)])
+    _write_lines(folder / "qrels" / "test.tsv", [header, *map(_qrels_line, labels)])
 
 
-def _judgement(label: Label) -> str:
+def _qrels_line(label: Label) -> str:
     return f"{label.query_id}\t{label.code_id}\t{label.relevance:.12g}"
 
 

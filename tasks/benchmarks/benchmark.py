@@ -1,4 +1,4 @@
-"""What is exported: a labelled collection, and the laws it must keep to be worth publishing."""
+"""Benchmarks as data: a labelled collection, and the checks before it is exported."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ class Benchmark(Record):
         sources: Where queries, codes and labels come from.
         recipe: Everything that could change the agents' labels; None for labels of another origin.
         failed: Pairs that could not be judged; counted, never exported.
-        dropped: Rule → items of the sources that it kept out.
+        dropped: Reason → items of the sources that were dropped.
         evidence: The agents' annotations with every call and execution, when they are to be
             published too.
     """
@@ -48,7 +48,7 @@ class Benchmark(Record):
 
     @property
     def demo(self) -> bool:
-        """Whether labels or evidence come from a model that only demonstrates the road."""
+        """Whether labels or evidence come from the embedded demo model."""
         return any(label.demo for label in self.labels) or any(item.demo for item in self.evidence)
 
 
@@ -64,7 +64,7 @@ def benchmark_fingerprint(benchmark: Benchmark) -> str:
     """Return the identity of what is labelled and how, whatever the order of the records.
 
     Two benchmarks with one fingerprint give every retrieval method the same scores. The evidence
-    behind the labels is left out: it tells of time and cost, too.
+    behind the labels is left out: it holds times and costs, too.
     """
     body = benchmark.model_dump(mode="json", include={"name", "label_origin", "recipe"})
     records = (benchmark.sources, benchmark.queries, benchmark.codes)
@@ -79,7 +79,7 @@ def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
     Raises:
         PublishError: The labels are a demonstration and ``allow_demo`` is false; there are no
             labels; a pair is labelled twice, by another origin or about unknown records; an id
-            stands twice.
+            is repeated.
     """
     name = benchmark.name
     if not benchmark.labels:
@@ -95,7 +95,7 @@ def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
     pairs = [(label.query_id, label.code_id) for label in benchmark.labels]
     pairs += [(item.query_id, item.code_id) for item in benchmark.undecided]
     _refuse_repeated("pair", name, (f"{query} {code}" for query, code in pairs))
-    _refuse_strangers(benchmark, pairs)
+    _refuse_unknown(benchmark, pairs)
 
 
 def _refuse_repeated(kind: str, name: str, identities: Iterable[str]) -> None:
@@ -107,7 +107,7 @@ def _refuse_repeated(kind: str, name: str, identities: Iterable[str]) -> None:
         )
 
 
-def _refuse_strangers(benchmark: Benchmark, pairs: Iterable[tuple[str, str]]) -> None:
+def _refuse_unknown(benchmark: Benchmark, pairs: Iterable[tuple[str, str]]) -> None:
     queries = {query.query_id for query in benchmark.queries}
     codes = {code.code_id for code in benchmark.codes}
     for query, code in pairs:

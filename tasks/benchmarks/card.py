@@ -1,4 +1,4 @@
-"""The dataset card: Hugging Face's front matter, then what a person should know."""
+"""The dataset card of an export: Hugging Face's front matter, then a description."""
 
 import json
 from collections.abc import Mapping

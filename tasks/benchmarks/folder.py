@@ -1,4 +1,4 @@
-"""A folder that is replaced as a whole or not at all."""
+"""Atomic replacement of a folder."""
 
 import fcntl
 import os

@@ -40,7 +40,7 @@ class TruePair(Record):
 
 
 def read_truth(file: Path, limit: int | None = None) -> tuple[TruePair, ...]:
-    """Return the pairs of a file in their order, each once; the first ``limit`` where given.
+    """Return the distinct pairs of a file in their order, at most the first ``limit``.
 
     Raises:
         SourceError: The file is missing or holds no pair, an item is malformed, or two items

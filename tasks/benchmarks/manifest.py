@@ -21,14 +21,14 @@ class ExportedFile(Record):
 
 
 class Manifest(Record):
-    """What an export says of itself.
+    """The contents of an export and their origin.
 
     Attributes:
         format_version: Version of the export's layout.
         fingerprint: See `benchmark_fingerprint`.
         counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
             code, pairs left undecided, and pairs that could not be judged.
-        dropped: Rule → items of the sources that it kept out.
+        dropped: Reason → items of the sources that were dropped.
         undecided_listed: Whether ``undecided.parquet`` is there.
         files: All files but the manifest itself and what evaluation adds under ``runs/``.
     """

@@ -30,7 +30,7 @@ def mteb_task(benchmark: Benchmark) -> "AbsTask":
     from mteb.abstasks.task_metadata import TaskMetadata  # noqa: PLC0415
 
     class LocalBenchmark(AbsTaskRetrieval):  # type: ignore[misc]
-        """A benchmark that lies here and not on a hub."""
+        """A benchmark in memory rather than on a hub."""
 
         metadata = TaskMetadata(
             name=benchmark.name,
@@ -54,7 +54,7 @@ def mteb_task(benchmark: Benchmark) -> "AbsTask":
 
 
 class ReplayedRun:
-    """Rankings in the place of a model: mteb asks, and they answer.
+    """Rankings that mteb evaluates in the place of a model's.
 
     Args:
         name: The method's name, as "owner/name".
@@ -63,18 +63,18 @@ class ReplayedRun:
 
     def __init__(self, name: str, rankings: Rankings) -> None:
         self._name = name
-        self._found: dict[str, dict[str, float]] = {}
+        self._scores: dict[str, dict[str, float]] = {}
         # mteb reads scores in single precision and breaks ties in its own way: ranks have none.
         for query, code, _ in rankings.rows():
-            of_query = self._found.setdefault(query, {})
+            of_query = self._scores.setdefault(query, {})
             of_query[code] = float(rankings.depth - len(of_query))
 
     def index(self, corpus: object, **_: object) -> None:
-        """Take no notice of the corpus: the rankings are made already."""
+        """Ignore the corpus: the rankings are made already."""
 
     def search(self, queries: Any, **_: object) -> dict[str, dict[str, float]]:  # noqa: ANN401
-        """Return query → code → score for the queries that are asked."""
-        return {query: self._found.get(query, {}) for query in queries["id"]}
+        """Return query → code → score for some queries."""
+        return {query: self._scores.get(query, {}) for query in queries["id"]}
 
     @property
     def mteb_model_meta(self) -> "ModelMeta":

@@ -1,4 +1,4 @@
-"""Relevance judgements (qrels) of a benchmark, as a mapping or as columns."""
+"""Qrels: the relevance judgements of a benchmark, as a mapping or as columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ Qrels = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
-class Judgements:
-    """Judged pairs as columns; what is 0 or less is judged and not relevant.
+class QrelsTable:
+    """Qrels as columns; a relevance of 0 or less is judged and not relevant.
 
     Attributes:
         query_ids: The judged queries.
@@ -35,11 +35,11 @@ class Judgements:
 
     @classmethod
     def of(cls, qrels: Qrels) -> Self:
-        """Return the judgements of query → code → relevance."""
+        """Return query → code → relevance as columns."""
         query_ids = sorted(qrels)
         sizes = [len(qrels[query]) for query in query_ids]
         rows = np.repeat(np.arange(len(query_ids)), sizes)
         codes = pa.array([code for query in query_ids for code in qrels[query]], pa.string())
         code_ids, columns = numbered(codes)
-        grades = [grade for query in query_ids for grade in qrels[query].values()]
-        return cls(query_ids, code_ids, rows, columns, np.array(grades, np.float64))
+        relevance = [value for query in query_ids for value in qrels[query].values()]
+        return cls(query_ids, code_ids, rows, columns, np.array(relevance, np.float64))

@@ -1,4 +1,4 @@
-"""Reading an export back: what `tasks.benchmarks.write_benchmark` wrote, verified first."""
+"""Reading of an exported benchmark, its checksums verified first."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Ranked lists, compactly."""
+"""Runs: the ranked lists of a method, as arrays."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def rank_in_blocks(
     score: Callable[[slice], npt.NDArray[np.floating]],
     depth: int,
 ) -> Rankings:
-    """Return rankings from a table of scores that is too large to stand in memory at once.
+    """Return rankings from a table of scores that is too large for memory.
 
     Args:
         query_ids: (n,) one for each row.
@@ -90,13 +90,13 @@ def rank_in_blocks(
 
 
 def _best(scores: npt.NDArray[np.floating], depth: int) -> Positions:
-    """Return the places of the highest scores, ties in rising order of place."""
+    """Return the positions of the highest scores, ties in rising order of position."""
     if depth < len(scores):
         lowest = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        places = np.flatnonzero(scores >= lowest)
+        positions = np.flatnonzero(scores >= lowest)
     else:
-        places = np.arange(len(scores))
-    best: Positions = places[np.argsort(-scores[places], kind="stable")][:depth]
+        positions = np.arange(len(scores))
+    best: Positions = positions[np.argsort(-scores[positions], kind="stable")][:depth]
     return best
 
 
@@ -143,7 +143,7 @@ def rank_rows(
 
 
 def _table(values: npt.NDArray[Value], sizes: Positions, filler: float) -> npt.NDArray[Value]:
-    """Return values, which stand row after row, as a table; short rows end in ``filler``."""
+    """Return values, given row after row, as a table; short rows end in ``filler``."""
     width = int(sizes.max(initial=0))
     if (sizes == width).all():
         return values.reshape(len(sizes), width)
@@ -153,14 +153,14 @@ def _table(values: npt.NDArray[Value], sizes: Positions, filler: float) -> npt.N
 
 
 def numbered(names: pa.Array | pa.ChunkedArray) -> tuple[list[str], Positions]:
-    """Return the distinct names as they come, and each name's place among them."""
+    """Return the distinct names as they come, and each name's position among them."""
     coded = names.dictionary_encode()
     chunks = coded.chunks if isinstance(coded, pa.ChunkedArray) else [coded]
     if not chunks:
         return [], np.empty(0, np.int64)
-    places = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
+    positions = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
     # The chunks of a column share one dictionary; to join them first would copy all strings.
-    return chunks[-1].dictionary.to_pylist(), places.astype(np.int64)
+    return chunks[-1].dictionary.to_pylist(), positions.astype(np.int64)
 
 
 def _order(

@@ -85,7 +85,7 @@ EVIDENCE = pa.schema(
 
 
 def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool) -> None:
-    """Write queries, codes and labels, and what else the benchmark is asked to show."""
+    """Write queries, codes and labels, and undecided pairs and evidence where asked for."""
     _write(folder / "queries.parquet", QUERIES, _rows(benchmark.queries))
     _write(folder / "codes.parquet", CODES, _rows(benchmark.codes))
     _write(folder / "labels.parquet", LABELS, _rows(benchmark.labels))

@@ -14,7 +14,7 @@ import pyarrow as pa
 from infra.atomic import replaced_file
 from infra.errors import PublishError, SourceError
 from infra.records import Label
-from tasks.benchmarks.qrels import Judgements
+from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import Positions, Rankings, numbered, rank_rows
 from tasks.files.columns import NAME, NUMBER, read_columns
 
@@ -34,21 +34,21 @@ def read_run(file: Path) -> Rankings:
     try:
         return rank_rows(table["query"], table["code"], scores)
     except ValueError as error:
-        raise SourceError(f"{file}: {error}: each result stands once, with its score") from None
+        raise SourceError(f"{file}: {error}: list each result once, with its score") from None
 
 
-def read_qrels(file: Path) -> Judgements:
-    """Return the judgements of a qrels file.
+def read_qrels(file: Path) -> QrelsTable:
+    """Return the qrels of a file.
 
     Raises:
         SourceError: The file is missing, a line is malformed, or a pair is judged twice.
     """
     table = read_columns(file, _QRELS, {"query": NAME, "code": NAME, "relevance": NUMBER})
-    return judgements_of(file, table)
+    return qrels_table(file, table)
 
 
-def judgements_of(file: Path, table: pa.Table) -> Judgements:
-    """Return the columns query, code and relevance as judgements.
+def qrels_table(file: Path, table: pa.Table) -> QrelsTable:
+    """Return the columns query, code and relevance of a file as qrels.
 
     Raises:
         SourceError: A pair is judged twice.
@@ -56,7 +56,7 @@ def judgements_of(file: Path, table: pa.Table) -> Judgements:
     query_ids, rows = numbered(table["query"])
     code_ids, columns = numbered(table["code"])
     _refuse_repeated(file, query_ids, code_ids, rows * len(code_ids) + columns)
-    return Judgements(query_ids, code_ids, rows, columns, table["relevance"].to_numpy())
+    return QrelsTable(query_ids, code_ids, rows, columns, table["relevance"].to_numpy())
 
 
 def write_qrels(file: Path, labels: Iterable[Label]) -> None:

@@ -1,4 +1,4 @@
-"""Writing a benchmark as a folder: tables, BEIR's layout, the card, and the manifest last."""
+"""Writing of a benchmark as a folder: tables, BEIR's layout, the card, and the manifest last."""
 
 import shutil
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""What sources share: functions of Python files, documentation pairs, merging of collections."""
+"""Parts that sources share: functions of files and texts, documentation pairs, merging."""

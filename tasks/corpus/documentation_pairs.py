@@ -14,7 +14,7 @@ from tasks.filters import CorpusFunction, filters
 from tasks.filters.documentation import first_paragraph, unpaired_reason
 
 ORIGIN = "documentation"
-AMBIGUOUS = "paragraph that stands at several functions"
+AMBIGUOUS = "paragraph that documents several functions"
 NOT_DRAWN = "pair that was not drawn"
 
 
@@ -55,8 +55,8 @@ def documentation_pairs(
 ) -> Collected:
     """Return paragraphs of documentation as queries over all functions without documentation.
 
-    A paragraph that stands at several functions is no query, since only one of them would be
-    labelled relevant: nearly equal ones are told apart by nothing that a reader could see.
+    A paragraph that documents several functions is no query, since only one of them would be
+    labelled relevant.
 
     Args:
         functions: The functions of a corpus.

@@ -1,4 +1,4 @@
-"""Where Python files lie: a folder, an installed distribution or the standard library."""
+"""Sets of Python files: a folder, an installed distribution or the standard library."""
 
 import importlib.metadata
 import os
@@ -22,8 +22,8 @@ class PythonFiles:
     Attributes:
         root: The folder from which modules are named.
         files: The files in alphabetical order.
-        licence: What may be done with them, "unknown" where nobody says.
-        revision: Their version, "unknown" where nobody says.
+        licence: Their licence, "unknown" where it is not stated.
+        revision: Their version, "unknown" where it is not stated.
         location: Where they come from, for people.
     """
 
@@ -131,7 +131,7 @@ def _is_kept(folder_name: str, skipped: frozenset[str]) -> bool:
 
 
 def _licence(metadata: importlib.metadata.PackageMetadata) -> str:
-    """Return what a distribution says of its licence; some put its whole text into ``License``."""
+    """Return the licence that a distribution states, not a whole text in ``License``."""
     stated = [*_all(metadata, "License-Expression"), *_all(metadata, "License")]
     classified = [line for line in _all(metadata, "Classifier") if line.startswith("License :: ")]
     short = [text for text in stated if "\n" not in text]

@@ -1,4 +1,4 @@
-"""Tables of text in columns that are parted by white space, read fast, judged line by line."""
+"""Tables of text in columns separated by white space; errors name the line."""
 
 import io
 import re
@@ -41,11 +41,11 @@ def read_columns(
     except OSError as error:
         raise SourceError(f"{file} cannot be read: {error.strerror}") from None
     except pa.ArrowInvalid:
-        return _read_with_care(file, names, schema, skip)
+        return _read_folded(file, names, schema, skip)
 
 
-def _read_with_care(file: Path, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
-    """Read a file whose fields are not parted by one space each, or say what is wrong with it."""
+def _read_folded(file: Path, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
+    """Return a file whose fields are not separated by single spaces, or raise what is wrong."""
     content = file.read_bytes()
     lines = content.split(b"\n")
     if not any(line.strip() for line in lines[skip:]):

@@ -11,9 +11,9 @@ What a name does not say is the same for all:
 - a query without a relevant code is left out, since no ranking could do well on it; with ``-zero``
   it scores 0 and counts in the mean;
 - a query with relevant codes but an empty ranking scores 0;
-- ties are the rankings' affair, where they fall by id in ascending order. trec_eval lets them fall
-  the other way, in single precision, and ranx by the order of its input, which is why neither
-  computes these values.
+- ties are broken by the rankings, by id in ascending order. trec_eval breaks them in descending
+  order and in single precision, and ranx by the order of its input; so neither computes these
+  values.
 """
 
 import re
@@ -25,16 +25,16 @@ import numpy as np
 
 from infra.errors import UnknownNameError
 from infra.registry import Registry
-from tasks.benchmarks.qrels import Judgements, Qrels, Values
+from tasks.benchmarks.qrels import Qrels, QrelsTable, Values
 from tasks.benchmarks.runs import Rankings
 from tasks.metrics._lists import JudgedLists
 
 __all__ = [
     "STANDARD",
     "JudgedLists",
-    "Judgements",
     "Metric",
     "Qrels",
+    "QrelsTable",
     "Values",
     "Variant",
     "evaluate",
@@ -62,13 +62,11 @@ class Metric(Protocol):
     def __init__(self, depth: int | None) -> None: ...
 
     def score(self, lists: JudgedLists) -> Values:
-        """Return one value in [0, 1] for each row of lists that are cut already."""
+        """Return one value in [0, 1] for each row of the lists, which are cut already."""
         ...
 
 
-metrics: Registry[type[Metric]] = Registry(
-    "metric", "tasks.metrics", one_per_file=False
-)
+metrics: Registry[type[Metric]] = Registry("metric", "tasks.metrics", one_per_file=False)
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class Variant:
 
 
 def evaluate(
-    rankings: Rankings, qrels: Qrels | Judgements, names: Iterable[str]
+    rankings: Rankings, qrels: Qrels | QrelsTable, names: Iterable[str]
 ) -> dict[str, dict[str, float]]:
     """Return metric → query → value.
 
@@ -122,8 +120,8 @@ def evaluate(
         UnknownNameError: There is no such metric.
     """
     variants = {name: Variant.parse(name) for name in names}
-    judgements = qrels if isinstance(qrels, Judgements) else Judgements.of(qrels)
-    lists = JudgedLists.of(rankings, judgements)
+    table = qrels if isinstance(qrels, QrelsTable) else QrelsTable.of(qrels)
+    lists = JudgedLists.of(rankings, table)
     return {name: _by_query(variant, lists) for name, variant in variants.items()}
 
 
@@ -134,5 +132,5 @@ def _by_query(variant: Variant, lists: JudgedLists) -> dict[str, float]:
 
 def mean(values: Iterable[float]) -> float:
     """Return the mean over queries, 0 where there are none."""
-    gathered = np.fromiter(values, np.float64)
-    return float(gathered.mean()) if gathered.size else 0.0
+    array = np.fromiter(values, np.float64)
+    return float(array.mean()) if array.size else 0.0

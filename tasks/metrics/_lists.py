@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tasks.benchmarks.qrels import Judgements, Qrels, Values
+from tasks.benchmarks.qrels import Qrels, QrelsTable, Values
 from tasks.benchmarks.runs import NOTHING, Positions, Rankings, rankings_of
 
 Marks = npt.NDArray[np.bool_]
@@ -37,28 +37,26 @@ class JudgedLists:
     without_relevant: Sequence[str]
 
     @classmethod
-    def of(cls, rankings: Rankings, judgements: Judgements) -> Self:
+    def of(cls, rankings: Rankings, qrels: QrelsTable) -> Self:
         """Return a method's rankings beside the judgements.
 
         A judged query that the method did not rank has an empty list; a ranked query that nobody
         judged has none.
         """
-        queries = len(judgements.query_ids)
-        positive = judgements.relevance > 0
-        relevant = np.bincount(judgements.rows[positive], minlength=queries)
-        irrelevant = np.bincount(judgements.rows[~positive], minlength=queries)
+        queries = len(qrels.query_ids)
+        positive = qrels.relevance > 0
+        relevant = np.bincount(qrels.rows[positive], minlength=queries)
+        irrelevant = np.bincount(qrels.rows[~positive], minlength=queries)
         scorable = np.flatnonzero(relevant)
-        relevance, judged = _relevance_of(
-            _aligned(rankings, judgements, scorable), judgements, scorable
-        )
+        relevance, judged = _relevance_of(_aligned(rankings, qrels, scorable), qrels, scorable)
         return cls(
-            query_ids=[judgements.query_ids[row] for row in scorable.tolist()],
+            query_ids=[qrels.query_ids[row] for row in scorable.tolist()],
             relevance=relevance,
             judged=judged,
-            ideal=_ideal(judgements, relevant)[scorable],
+            ideal=_ideal(qrels, relevant)[scorable],
             irrelevant=irrelevant[scorable],
             without_relevant=[
-                judgements.query_ids[row] for row in np.flatnonzero(relevant == 0).tolist()
+                qrels.query_ids[row] for row in np.flatnonzero(relevant == 0).tolist()
             ],
         )
 
@@ -70,7 +68,7 @@ class JudgedLists:
             results: Query → codes, best first.
             qrels: Query → code → relevance.
         """
-        lists = cls.of(rankings_of({}), Judgements.of(qrels))
+        lists = cls.of(rankings_of({}), QrelsTable.of(qrels))
         ranked = [results.get(query, ()) for query in lists.query_ids]
         shape = (len(ranked), max(map(len, ranked), default=0))
         relevance, judged = np.zeros(shape), np.zeros(shape, np.bool_)
@@ -100,12 +98,12 @@ class JudgedLists:
         )
 
 
-def _aligned(rankings: Rankings, judgements: Judgements, scorable: Positions) -> Positions:
+def _aligned(rankings: Rankings, qrels: QrelsTable, scorable: Positions) -> Positions:
     """Return (queries, ranks) positions in the judgements' codes; -1 for all others."""
     if not len(rankings.query_ids):
         return np.full((len(scorable), rankings.depth), NOTHING)
-    column = np.append(_positions_of(rankings.code_ids, judgements.code_ids), NOTHING)
-    queries = [judgements.query_ids[row] for row in scorable.tolist()]
+    column = np.append(_positions_of(rankings.code_ids, qrels.code_ids), NOTHING)
+    queries = [qrels.query_ids[row] for row in scorable.tolist()]
     row = _positions_of(queries, rankings.query_ids)
     positions: Positions = column[rankings.codes[row]]  # NOTHING is -1, where column has it too
     positions[row == NOTHING] = NOTHING
@@ -119,24 +117,22 @@ def _positions_of(names: Sequence[str], among: Sequence[str]) -> Positions:
     return positions.astype(np.int64)
 
 
-def _relevance_of(
-    codes: Positions, judgements: Judgements, scorable: Positions
-) -> tuple[Values, Marks]:
+def _relevance_of(codes: Positions, qrels: QrelsTable, scorable: Positions) -> tuple[Values, Marks]:
     """Return relevance and whether judged of (queries, ranks) positions of judged codes."""
-    if not len(judgements.rows):
+    if not len(qrels.rows):
         return np.zeros(codes.shape), np.zeros(codes.shape, np.bool_)
-    pairs = judgements.rows * len(judgements.code_ids) + judgements.columns
+    pairs = qrels.rows * len(qrels.code_ids) + qrels.columns
     order = np.argsort(pairs, kind="stable")
-    pairs, grades = pairs[order], np.maximum(judgements.relevance[order], 0.0)
-    wanted = scorable[:, None] * len(judgements.code_ids) + codes
+    pairs, grades = pairs[order], np.maximum(qrels.relevance[order], 0.0)
+    wanted = scorable[:, None] * len(qrels.code_ids) + codes
     at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
     judged: Marks = (pairs[at] == wanted) & (codes != NOTHING)
     return np.where(judged, grades[at], 0.0), judged
 
 
-def _ideal(judgements: Judgements, relevant: Positions) -> Values:
-    positive = judgements.relevance > 0
-    rows, grades = judgements.rows[positive], judgements.relevance[positive]
+def _ideal(qrels: QrelsTable, relevant: Positions) -> Values:
+    positive = qrels.relevance > 0
+    rows, grades = qrels.rows[positive], qrels.relevance[positive]
     order = np.lexsort((-grades, rows))
     rows, grades = rows[order], grades[order]
     first = np.concatenate([[0], np.cumsum(relevant)[:-1]]) if len(relevant) else relevant

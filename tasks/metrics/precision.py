@@ -1,4 +1,4 @@
-"""Precision at a depth, averaged over relevant results, and of judged results only."""
+"""Precision at a depth, average precision (MAP), and bpref."""
 
 from typing import ClassVar
 
@@ -48,11 +48,11 @@ class MAP:
 
 @metrics.register("bpref")
 class Bpref:
-    """Share of judged irrelevant codes that each relevant one leaves behind.
+    """Share of judged irrelevant codes that are ranked below each relevant one, averaged.
 
     (1 / R) Σ (1 - min(n_r, R) / min(R, N)) over the returned relevant codes r, where n_r of the N
-    codes judged irrelevant stand above r: results that nobody judged do not matter (Buckley and
-    Voorhees 2004, as corrected in trec_eval).
+    codes judged irrelevant are ranked above r: unjudged results do not matter (Buckley and Voorhees
+    2004, as corrected in trec_eval).
     """
 
     needs_depth: ClassVar[bool] = False

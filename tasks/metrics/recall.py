@@ -1,4 +1,4 @@
-"""How much of what is relevant was found: the share of it, and whether any."""
+"""Recall, and whether any relevant code was returned."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Reciprocal ranks: of the first relevant result, and of all of them."""
+"""Reciprocal ranks: MRR of the first relevant result, MMRR of all of them."""
 
 from typing import ClassVar
 

@@ -1,9 +1,9 @@
 """Exact search over unit vectors, in blocks of codes, so that memory stays bounded.
 
 The average of several encoders' cosines is one inner product of their concatenated unit vectors
-divided by their number, so one search serves any ensemble. FAISS finds more than is asked for; what
-it found is scored again in double precision, which makes equal vectors tie exactly whatever the
-order of summation inside the BLAS, and ties fall by code id.
+divided by their number, so one search serves any ensemble. FAISS returns more
+hits than are wanted; they are scored again in double precision, which makes equal vectors tie
+exactly whatever the order of summation inside the BLAS, and ties are broken by code id.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ _ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Hits:
     """The best codes so far: (queries, n) ids and (queries, n, encoders) cosines, n at most k."""
 
     ids: npt.NDArray[np.str_]
@@ -46,7 +46,7 @@ def top_candidates(
         k: How many; fewer where there are fewer codes.
     """
     names = list(query_vectors)
-    found = _search(query_vectors, code_blocks, k)
+    hits = _search(query_vectors, code_blocks, k)
     return [
         Candidate(
             query_id=query,
@@ -55,7 +55,7 @@ def top_candidates(
             similarity=float(cosines.mean()),
             by_encoder=dict(zip(names, cosines.tolist(), strict=True)),
         )
-        for query, ids, rows in zip(query_ids, found.ids, found.cosines, strict=True)
+        for query, ids, rows in zip(query_ids, hits.ids, hits.cosines, strict=True)
         for rank, (code, cosines) in enumerate(zip(ids, rows, strict=True), start=1)
     ]
 
@@ -75,13 +75,13 @@ def rank_vectors(
         depth: Length of the rankings.
     """
     blocks = ((ids, {"": vectors}) for ids, vectors in code_blocks)
-    found = _search({"": query_vectors}, blocks, depth)
-    code_ids, positions = np.unique(found.ids, return_inverse=True)
+    hits = _search({"": query_vectors}, blocks, depth)
+    code_ids, positions = np.unique(hits.ids, return_inverse=True)
     return Rankings(
         query_ids,
         code_ids.tolist(),
-        positions.reshape(found.ids.shape).astype(np.int64),
-        found.cosines.mean(axis=2),
+        positions.reshape(hits.ids.shape).astype(np.int64),
+        hits.cosines.mean(axis=2),
     )
 
 
@@ -89,15 +89,15 @@ def _search(
     query_vectors: Mapping[str, Vectors],
     code_blocks: Iterable[tuple[Sequence[str], Mapping[str, Vectors]]],
     k: int,
-) -> _Found:
+) -> _Hits:
     queries = len(next(iter(query_vectors.values())))
-    found = _Found(
+    hits = _Hits(
         np.empty((queries, 0), np.str_), np.empty((queries, 0, len(query_vectors)), np.float64)
     )
     for ids, code_vectors in code_blocks:
         if len(ids):
-            found = _merge(found, _search_block(query_vectors, ids, code_vectors, k), k)
-    return found
+            hits = _merge(hits, _search_block(query_vectors, ids, code_vectors, k), k)
+    return hits
 
 
 def _search_block(
@@ -105,7 +105,7 @@ def _search_block(
     ids: Sequence[str],
     code_vectors: Mapping[str, Vectors],
     k: int,
-) -> _Found:
+) -> _Hits:
     rows = _nearest(
         np.hstack([query_vectors[name] for name in query_vectors]),
         np.hstack([code_vectors[name] for name in query_vectors]),
@@ -115,7 +115,7 @@ def _search_block(
         [_cosines(query_vectors[name], code_vectors[name], rows) for name in query_vectors],
         axis=2,
     )
-    return _best(_Found(np.asarray(ids, np.str_)[rows], cosines), k)
+    return _best(_Hits(np.asarray(ids, np.str_)[rows], cosines), k)
 
 
 def _nearest(queries: Vectors, codes: Vectors, k: int) -> npt.NDArray[np.int64]:
@@ -124,8 +124,8 @@ def _nearest(queries: Vectors, codes: Vectors, k: int) -> npt.NDArray[np.int64]:
     while True:
         scores, rows = faiss.knn(queries, codes, wanted, metric=faiss.METRIC_INNER_PRODUCT)
         if wanted == len(codes) or np.all(scores[:, k - 1] - scores[:, -1] > _ROUNDING):
-            found: npt.NDArray[np.int64] = rows
-            return found
+            hits: npt.NDArray[np.int64] = rows
+            return hits
         wanted = min(2 * wanted, len(codes))
 
 
@@ -138,18 +138,16 @@ def _cosines(queries: Vectors, codes: Vectors, rows: npt.NDArray[np.int64]) -> S
     return scores
 
 
-def _merge(one: _Found, other: _Found, k: int) -> _Found:
+def _merge(one: _Hits, other: _Hits, k: int) -> _Hits:
     if not one.ids.shape[1]:
         return other
-    return _best(
-        _Found(np.hstack([one.ids, other.ids]), np.hstack([one.cosines, other.cosines])), k
-    )
+    return _best(_Hits(np.hstack([one.ids, other.ids]), np.hstack([one.cosines, other.cosines])), k)
 
 
-def _best(found: _Found, k: int) -> _Found:
+def _best(hits: _Hits, k: int) -> _Hits:
     """Return the k best of each row, by falling average, then by rising id."""
-    order = np.lexsort((found.ids, -found.cosines.mean(axis=2)), axis=1)[:, :k]
-    return _Found(
-        np.take_along_axis(found.ids, order, axis=1),
-        np.take_along_axis(found.cosines, order[:, :, None], axis=1),
+    order = np.lexsort((hits.ids, -hits.cosines.mean(axis=2)), axis=1)[:, :k]
+    return _Hits(
+        np.take_along_axis(hits.ids, order, axis=1),
+        np.take_along_axis(hits.cosines, order[:, :, None], axis=1),
     )

@@ -1,8 +1,9 @@
-"""Retrieval methods that need no encoder, and exact search over encoders' vectors.
+"""Lexical retrieval methods, one file each.
 
 To add a method, write a file with a class that has ``rank`` and decorate it with
-``@retrievers.register("name")``; `tests/tasks/retrievers` judges it from then on. Every encoder
-is a method too, by `tasks.ranking.dense`.
+``@retrievers.register("name")``, the name being that of the file with dashes for underscores;
+`tests/tasks/retrievers/test_conformance.py` tests it from then on. Every encoder is a method too,
+by `tasks.ranking.dense`.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Bag of words."""
+"""The retrieval method bag-of-words."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ class BagOfWords:
         text_by_id = {code.code_id: code.text for code in sorted(codes, key=lambda c: c.code_id)}
         vocabulary: dict[str, int] = {}
         documents = _unit_counts(list(text_by_id.values()), vocabulary, grow=True)
-        asked = _unit_counts(list(query_by_id.values()), vocabulary, grow=False)
+        questions = _unit_counts(list(query_by_id.values()), vocabulary, grow=False)
         return rank_in_blocks(
             list(query_by_id),
             list(text_by_id),
-            lambda rows: (asked[rows] @ documents.T).toarray(),
+            lambda rows: (questions[rows] @ documents.T).toarray(),
             depth,
         )
 

@@ -1,4 +1,4 @@
-"""BM25."""
+"""The retrieval method bm25."""
 
 import logging
 from collections.abc import Sequence
@@ -28,20 +28,20 @@ class BM25:
         """Return the ``depth`` codes with the highest BM25 score for each query."""
         ordered = sorted(codes, key=lambda code: code.code_id)
         self._index.index([words(code.text) for code in ordered], show_progress=False)
-        asked = [words(query.text) for query in queries]
+        questions = [words(query.text) for query in queries]
         return rank_in_blocks(
             [query.query_id for query in queries],
             [code.code_id for code in ordered],
             lambda rows: np.array(
-                [self._scores(text, len(ordered)) for text in asked[rows]], np.float32
+                [self._scores(text, len(ordered)) for text in questions[rows]], np.float32
             ).reshape(-1, len(ordered)),
             depth,
         )
 
     def _scores(
-        self, asked: list[str], documents: int
+        self, question: list[str], documents: int
     ) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-        known = [word for word in asked if word in self._index.vocab_dict]
+        known = [word for word in question if word in self._index.vocab_dict]
         if not known:
             return np.zeros(documents, np.float32)
         scores: np.ndarray[tuple[int], np.dtype[np.float32]] = self._index.get_scores(known)

@@ -31,7 +31,8 @@ class SourceOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     filters: tuple[str, ...] = Field(
-        (), description="Filters that drop functions, in their order; see tasks/filters."
+        (),
+        description=f"Filters that drop functions, in their order: {', '.join(filters.names())}.",
     )
 
     @property

@@ -1,4 +1,4 @@
-"""How far judges agree beyond chance, and how consistently a metric measures."""
+"""Agreement of judges beyond chance, and consistency of a metric."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal

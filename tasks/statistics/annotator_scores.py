@@ -1,4 +1,4 @@
-"""How well somebody's labels agree with a truth: pure functions of two lists of labels.
+"""Scores of an annotator: agreement of two lists of labels, one of them true.
 
 A label is 0 or 1; None is a pair that was left undecided.
 """
@@ -40,13 +40,13 @@ class Agreement(Record):
     alpha: float | None
 
 
-def agreement(given: Labels, truth: Sequence[int]) -> Agreement:
+def agreement(labels: Labels, truth: Sequence[int]) -> Agreement:
     """Return the figures of labels against the truth, pair by pair in the same order.
 
     Raises:
         ValueError: The two are of different lengths.
     """
-    both = [(ours, true) for ours, true in zip(given, truth, strict=True) if ours is not None]
+    both = [(ours, true) for ours, true in zip(labels, truth, strict=True) if ours is not None]
     ratings = np.array(both, np.float64).reshape(-1, 2).T
     right = sum(ours == true for ours, true in both)
     true_matches = sum(ours == true == 1 for ours, true in both)

@@ -1,4 +1,4 @@
-"""Whether methods differ by more than chance: paired tests, corrected for their number."""
+"""Significance of differences between methods: paired tests, corrected for their number."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

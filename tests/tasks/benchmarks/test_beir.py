@@ -47,7 +47,11 @@ def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("corpus", "qrels", "message"),
     [
-        ([{"_id": "d", "text": "b"}] * 2, "1\td\t1\n", r"corpus.jsonl:2: id 'd' stands twice"),
+        (
+            [{"_id": "d", "text": "b"}] * 2,
+            "1\td\t1\n",
+            r"corpus.jsonl:2: id 'd' is taken already by .*:1",
+        ),
         ([{"_id": "d"}], "1\td\t1\n", r"corpus.jsonl:1: text: Field required"),
         ([{"_id": "d", "text": "b"}], "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
         ([{"_id": "d", "text": "b"}], "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),

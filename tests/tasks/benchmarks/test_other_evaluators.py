@@ -1,4 +1,4 @@
-"""The same run on the same export, scored by us, by mteb, by BEIR's own evaluator."""
+"""The same run on the same export, scored by us, by `mteb` and by BEIR's own evaluator."""
 
 import os
 import warnings

@@ -1,4 +1,4 @@
-"""TREC files go out and come in unchanged, and what is wrong with one is said with its line."""
+"""TREC files are read as written, and errors name the line (`trec`, `qrels`, `files.columns`)."""
 
 from pathlib import Path
 

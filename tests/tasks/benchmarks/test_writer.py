@@ -1,3 +1,5 @@
+"""Laws of exported folders: `writer`, and its `benchmark`, `tables`, `manifest` and `folder`."""
+
 import json
 import multiprocessing
 import shutil

@@ -1,4 +1,4 @@
-"""Laws of Python files as a source."""
+"""Laws of Python files as a source (`python_source`, `corpus.functions`, `documentation_pairs`)."""
 
 import ast
 import logging
