@@ -47,8 +47,9 @@ class CommandProcess:
 
 
 def _run_script(command: Sequence[str], env: dict[str, str], folder: Path, log: Path) -> int:
+    own = {name: value for name, value in os.environ.items() if name.startswith("RAY_")}
     os.environ.clear()
-    os.environ.update(env)
+    os.environ.update(env | own)  # what it set to reach its Ray runtime stays
     with contextlib.chdir(folder), _output_to(log):
         sys.argv = list(command)
         try:
