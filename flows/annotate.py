@@ -4,6 +4,7 @@ from prefect import flow
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
+from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
 from infra.ray import box_resources, ensure_ray
 from infra.settings import Settings
@@ -15,7 +16,7 @@ from tasks.stages.preflight import Ready, check_agents, check_ready, collected_s
 
 
 @flow(name="annotate", flow_run_name=run_name)
-def annotate(settings: Settings | None = None) -> AnnotationReference:
+def annotate(settings: FlowSettings = None) -> AnnotationReference:
     """Judge every candidate that the present recipe has not judged.
 
     Args:

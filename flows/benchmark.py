@@ -6,14 +6,14 @@ from flows.annotate import judge_candidates
 from flows.collect import collect_candidates
 from flows.evaluate import score_benchmarks
 from flows.publish import publish_labels
+from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
-from infra.settings import Settings
 from tasks.stages.preflight import check_agents, check_ready
 from tasks.stages.report import WrittenReport
 
 
 @flow(name="benchmark", flow_run_name=run_name)
-def benchmark(settings: Settings | None = None) -> WrittenReport:
+def benchmark(settings: FlowSettings = None) -> WrittenReport:
     """Collect, annotate, publish and evaluate, each doing what is left to do.
 
     Args:

@@ -2,8 +2,8 @@
 
 from prefect import flow
 
+from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
-from infra.settings import Settings
 from tasks.runtime.references import CollectedSource
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
@@ -12,7 +12,7 @@ from tasks.stages.preflight import Ready, check_ready
 
 
 @flow(name="collect", flow_run_name=run_name)
-def collect(settings: Settings | None = None) -> CollectedSource:
+def collect(settings: FlowSettings = None) -> CollectedSource:
     """Read the source, embed every text, find the candidates of every query.
 
     Args:

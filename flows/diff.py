@@ -4,7 +4,7 @@ from pathlib import Path
 
 from prefect import flow
 
-from infra.settings import Settings
+from flows.runtime.parameters import FlowSettings
 from tasks.ranking.methods import chosen_methods
 from tasks.stages.diff import WrittenDifference, compare_versions
 from tasks.stages.preflight import check_comparison
@@ -12,7 +12,7 @@ from tasks.stages.scoring import open_benchmark, score_method
 
 
 @flow(name="difference", flow_run_name="difference-{before.name}-{after.name}")
-def difference(before: Path, after: Path, settings: Settings | None = None) -> WrittenDifference:
+def difference(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDifference:
     """Compare two exports: what changed, and how the methods' scores follow.
 
     Args:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from prefect import flow
 
+from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
-from infra.settings import Settings
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
@@ -17,7 +17,7 @@ from tasks.stages.scoring import OpenBenchmark, score_method
 
 
 @flow(name="evaluate", flow_run_name=run_name)
-def evaluate(settings: Settings | None = None) -> WrittenReport:
+def evaluate(settings: FlowSettings = None) -> WrittenReport:
     """Score every method on every export of the source's collections; write the report.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 from prefect import flow
 
 from flows.annotate import judge_candidates
-from infra.settings import Settings
+from flows.runtime.parameters import FlowSettings
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import RecipeReference
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
@@ -19,7 +19,7 @@ from tasks.stages.scoring import OpenBenchmark, Run, open_benchmark, score_metho
 def leaderboard(
     benchmark: Path,
     runs: Sequence[Path] = (),
-    settings: Settings | None = None,
+    settings: FlowSettings = None,
     *,
     unjudged_to_annotate: int = 0,
 ) -> WrittenLeaderboard:

@@ -3,8 +3,8 @@
 from prefect import flow
 from prefect.logging import get_run_logger
 
+from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
-from infra.settings import Settings
 from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import exported_recipe, judging_recipe, label_sets
@@ -13,7 +13,7 @@ from tasks.stages.publish import publish_benchmark
 
 
 @flow(name="publish", flow_run_name=run_name)
-def publish(settings: Settings | None = None) -> list[Published]:
+def publish(settings: FlowSettings = None) -> list[Published]:
     """Export one benchmark for each origin of labels of each collection.
 
     Args:

@@ -1,0 +1,87 @@
+"""Laws of the whole pipeline: each thing is derived, checked and scored once in a run."""
+
+import pstats
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents import check_model
+from sandbox.backends import make_sandbox
+from tasks.ranking.methods import Ranker
+from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.candidates import search_identity
+from tasks.stages.preflight import check_agents, check_ready
+from tasks.stages.scoring import OpenBenchmark, score_method
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.cases import CASES, script
+from tests.flows.world import COSQA, World, environment
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
+
+ONCE: dict[str, Callable[..., Any]] = {
+    "derivations of the search's id": search_identity,
+    "preflights": check_ready,
+    "checks of the agents": check_agents,
+    "checks of the model": check_model,
+    "recipes": current_recipe,
+    "connections to the engine": make_sandbox,
+}
+
+
+class Profile:
+    """Calls of a finished command's main thread."""
+
+    def __init__(self, file: Path) -> None:
+        self._stats: dict[tuple[str, int, str], Any] = pstats.Stats(str(file)).stats  # type: ignore[attr-defined]
+
+    def _entry(self, function: Callable[..., Any]) -> tuple[str, int, str]:
+        code = function.__code__
+        return code.co_filename, code.co_firstlineno, code.co_name
+
+    def calls(self, function: Callable[..., Any]) -> int:
+        return int(self._stats.get(self._entry(function), (0,))[0])
+
+    def callers(self, function: Callable[..., Any]) -> set[tuple[str, str]]:
+        entry = self._stats.get(self._entry(function))
+        return {(Path(file).name, name) for file, _, name in entry[4]} if entry else set()
+
+
+def profiled(world: World, command: list[str]) -> tuple[str, Profile]:
+    file = world.folder / "profile"
+    ended = world.finish([sys.executable, "-m", "cProfile", "-o", str(file), *command])
+    assert ended.returncode == 0, ended.stdout
+    return ended.stdout, Profile(file)
+
+
+def test_one_run_derives_checks_and_scores_once_and_its_successors_rank_nothing_again(
+    folder: Path, prefect_server: str
+) -> None:
+    cases = {name: CASES[name] for name in ("clear_match", "clear_non_match")}
+    with ScriptedServer(script(cases)) as model:
+        world = World(folder, environment(model.base_url, PREFECT_API_URL=prefect_server))
+        world.write(list(cases.values()))
+        _, first = profiled(world, world.command("benchmark"))
+        assert {what: first.calls(function) for what, function in ONCE.items()} == dict.fromkeys(
+            ONCE, 1
+        )
+        assert first.callers(Ranker.rank) == {("scoring.py", "_rank")}, "one way to score"
+        assert first.calls(Ranker.rank) == 2 * 4, "each method on each export"
+        assert first.calls(OpenBenchmark.content.func) == 2, "each export is read once"
+
+        runs = {file: file.stat().st_mtime_ns for file in world.output.glob("*/runs/*.trec")}
+        assert len(runs) == 2 * 4
+        places = ["--store", str(world.store), "--output", str(world.output)]
+        options = ["--benchmark", str(world.output / "jsonl")]
+        _, again = profiled(world, [COSQA, "leaderboard", *options, *places])
+        assert again.calls(Ranker.rank) == 0
+        assert {file: file.stat().st_mtime_ns for file in runs} == runs
+        assert sorted(world.output.glob("**/*.trec")) == sorted(runs), "one run file a method"
+        assert world.rows("SELECT count(*) FROM evaluations") == [(2 * 4,)]
+
+        said, second = profiled(world, world.command("benchmark"))
+        assert "Nothing was left to do" in said
+        assert second.calls(score_method.fn) == 0, "Prefect's cache answers"
+        assert second.calls(OpenBenchmark.content.func) == 0

@@ -1,0 +1,122 @@
+"""Laws of flows' parameters: no key in a form, in what Prefect stores, or in its database."""
+
+import os
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+import cloudpickle
+import pytest
+from prefect import Flow
+from prefect.blocks.system import Secret
+from prefect.client.orchestration import get_client
+from prefect.exceptions import ParameterTypeError, PrefectHTTPStatusError
+from prefect.utilities.callables import parameter_schema
+from pydantic import SecretStr
+
+import flows
+from flows.benchmark import benchmark
+from flows.leaderboard import leaderboard
+from infra.errors import SettingsError
+from infra.settings import (
+    EvaluationSettings,
+    LanguageModelSettings,
+    PublishSettings,
+    Settings,
+    StoreSettings,
+)
+from tasks.benchmarks import write_benchmark
+from tasks.stages.preflight import check_comparison
+from tests.tasks.reports.leaderboard.cases import benchmark as toy
+
+KEY = "sk-never-to-be-stored"
+
+
+def all_flows() -> dict[str, Flow[..., Any]]:
+    modules = [import_module(f"flows.{found.name}") for found in iter_modules(flows.__path__)]
+    every = [value for module in modules for value in vars(module).values()]
+    return {flow.name: flow for flow in every if isinstance(flow, Flow)}
+
+
+def settings_in(folder: Path, **llm: Any) -> Settings:
+    return Settings(
+        store=StoreSettings(folder=folder / "store"),
+        publish=PublishSettings(folder=folder / "out"),
+        evaluation=EvaluationSettings(methods=("bm25",), depth=10),
+        llm=LanguageModelSettings(**llm),
+    )
+
+
+@pytest.mark.parametrize("name", sorted(all_flows()))
+def test_no_flow_has_a_secret_in_its_form(name: str) -> None:
+    text = parameter_schema(all_flows()[name]).model_dump_json()
+    assert '"api_key"' not in text
+    assert "password" not in text, "the format by which pydantic marks a secret"
+
+
+@pytest.mark.parametrize("model", [{"api_key": KEY}, {"model": "openai/m", "api_key": None}])
+def test_a_key_in_a_form_is_refused_with_the_way_to_give_it(model: dict[str, Any]) -> None:
+    with pytest.raises(ParameterTypeError, match="COSQA_LLM__API_KEY"):
+        benchmark.validate_parameters({"settings": {"llm": model}})
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_server_refuses_a_run_with_a_key_before_it_stores_it() -> None:
+    deployment = benchmark.to_deployment("form", work_pool_name=None)
+    identity = deployment.apply()  # type: ignore[union-attr]
+    with get_client(sync_client=True) as client:
+        with pytest.raises(PrefectHTTPStatusError, match="api_key"):
+            client.create_flow_run_from_deployment(
+                identity, parameters={"settings": {"llm": {"api_key": KEY}}}
+            )
+        run = client.create_flow_run_from_deployment(
+            identity, parameters={"settings": {"llm": {"model": "openai/m"}}}
+        )
+        client.delete_flow_run(run.id)
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_run_with_a_key_leaves_no_trace_of_it_with_prefect(tmp_path: Path) -> None:
+    write_benchmark(toy(), tmp_path / "benchmark")
+    settings = settings_in(tmp_path, model="openai/m", api_key=SecretStr(KEY))
+    state = leaderboard(tmp_path / "benchmark", settings=settings, return_state=True)
+    assert state.is_completed()
+    with get_client(sync_client=True) as client:
+        runs = client.read_flow_runs()
+    assert any("settings" in run.parameters for run in runs)
+    assert not any("api_key" in run.parameters.get("settings", {}).get("llm", {}) for run in runs)
+    files = [file for file in Path(os.environ["PREFECT_HOME"]).rglob("*") if file.is_file()]
+    assert any(file.name == "prefect.db" for file in files)
+    assert [file for file in files if KEY.encode() in file.read_bytes()] == []
+
+
+def test_workers_get_the_key() -> None:
+    settings = Settings(llm=LanguageModelSettings(api_key=SecretStr(KEY)))
+    sent = cloudpickle.loads(cloudpickle.dumps(settings))
+    assert sent.llm.api_key.get_secret_value() == KEY
+    assert KEY not in settings.model_dump_json() + repr(settings)
+
+
+@pytest.fixture
+def block(prefect_server: str) -> Iterator[str]:
+    Secret(value=KEY).save("cosqa-key", overwrite=True)
+    yield "cosqa-key"
+    Secret.delete("cosqa-key")
+
+
+def test_the_key_is_taken_from_a_prefect_block_where_the_flow_starts(
+    tmp_path: Path, block: str
+) -> None:
+    write_benchmark(toy(), tmp_path / "benchmark")
+    ready = check_comparison(settings_in(tmp_path, api_key_block=block), [tmp_path / "benchmark"])
+    assert ready.settings.llm.api_key == SecretStr(KEY)
+    nearer = settings_in(tmp_path, api_key_block=block, api_key=SecretStr("nearer"))
+    assert check_comparison(nearer, []).settings.llm.api_key == SecretStr("nearer")
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_block_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no Secret block 'absent'"):
+        check_comparison(settings_in(tmp_path, api_key_block="absent"), [])

@@ -1,0 +1,138 @@
+"""Laws of scoring: nothing is ranked twice, and no run or score is taken for another's."""
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prefect.logging import disable_run_logger
+
+from infra.identity import digest
+from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
+from infra.store import Database, benchmarks, open_database
+from tasks.benchmarks import Benchmark, write_benchmark
+from tasks.benchmarks.trec import run_tag
+from tasks.ranking.methods import identity
+from tasks.runtime.caching import Parameters
+from tasks.stages.scoring import (
+    OpenBenchmark,
+    Run,
+    _is_scored,
+    method_key,
+    open_benchmark,
+    score_method,
+)
+from tests.tasks.reports.leaderboard.cases import benchmark as toy
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    with disable_run_logger():
+        yield
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(StoreSettings(folder=tmp_path / "store"))
+
+
+@pytest.fixture
+def export(tmp_path: Path, database: Database) -> OpenBenchmark:
+    """An export that the store has published."""
+    write_benchmark(toy(), tmp_path / "toy")
+    opened = open_benchmark(database, tmp_path / "toy")
+    own = opened.published.model_copy(update={"collection": "toy"})
+    benchmarks.record_benchmark(database, own)
+    return OpenBenchmark(own)
+
+
+def settings_in(folder: Path, depth: int = 10, *metrics: str) -> Settings:
+    return Settings(
+        publish=PublishSettings(folder=folder / "out"),
+        evaluation=EvaluationSettings(depth=depth, metrics=metrics),
+    )
+
+
+def scored(database: Database, export: OpenBenchmark, settings: Settings) -> tuple[Run, int]:
+    """Score BM25; return its run and how many rankings were made for it."""
+    before = benchmarks.count_stage_runs(database)
+    run = score_method.fn(database, export, "bm25", settings)
+    parameters = Parameters(database=database, benchmark=export, method="bm25", settings=settings)
+    assert _is_scored(parameters)
+    return run, benchmarks.count_stage_runs(database) - before
+
+
+def test_a_method_is_ranked_once_whatever_metrics_are_asked_later(
+    tmp_path: Path, database: Database, export: OpenBenchmark
+) -> None:
+    run, made = scored(database, export, settings_in(tmp_path))
+    assert (run.file, made) == (Path(export.published.folder) / "runs/bm25.trec", 1)
+    assert scored(database, export, settings_in(tmp_path)) == (run, 0)
+    more = settings_in(tmp_path, 10, "bpref", "MAP@100")
+    assert scored(database, export, more) == (run, 0)
+    key = method_key("bm25", more)
+    assert {"bpref", "MAP@100"} <= set(
+        benchmarks.scored_metrics(database, export.benchmark_id, key)
+    )
+
+
+def test_a_run_of_another_depth_is_not_taken_for_the_one_that_is_asked(
+    tmp_path: Path, database: Database, export: OpenBenchmark
+) -> None:
+    short, long = settings_in(tmp_path, 10), settings_in(tmp_path, 20)
+    for settings, lines in ((short, 10), (long, 20), (short, 10)):
+        run, made = scored(database, export, settings)
+        assert made == 1
+        assert run_tag(run.file) == f"bm25.{method_key('bm25', settings)[:8]}"
+        queries = [line.split()[0] for line in run.file.read_text().splitlines()]
+        assert queries.count(queries[0]) == lines
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda file: file.write_text("")])
+def test_a_lost_or_empty_run_is_made_again(
+    tmp_path: Path, database: Database, export: OpenBenchmark, spoil: object
+) -> None:
+    run, _ = scored(database, export, settings_in(tmp_path))
+    before = run.file.read_bytes()
+    spoil(run.file)  # type: ignore[operator]
+    assert scored(database, export, settings_in(tmp_path)) == (run, 1)
+    assert run.file.read_bytes() == before
+
+
+def test_runs_of_a_benchmark_from_elsewhere_are_not_written_into_its_folder(
+    tmp_path: Path, database: Database
+) -> None:
+    write_benchmark(toy(), tmp_path / "theirs")
+    opened = open_benchmark(database, tmp_path / "theirs")
+    run = score_method.fn(database, opened, "bm25", settings_in(tmp_path))
+    assert run.file.is_relative_to(tmp_path / "out" / "leaderboards")
+    assert not (tmp_path / "theirs" / "runs").exists()
+
+
+def test_a_benchmark_without_relevant_codes_is_not_scored_for_ever(
+    tmp_path: Path, database: Database
+) -> None:
+    labels = tuple(label.model_copy(update={"relevance": 0.0}) for label in toy().labels)
+    write_benchmark(toy().model_copy(update={"labels": labels}), tmp_path / "none")
+    opened = open_benchmark(database, tmp_path / "none")
+    scored(database, opened, settings_in(tmp_path))
+
+
+def test_scores_that_were_stored_before_keep_their_key(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, 1000)
+    standard = digest("MAP", "MRR", "NDCG@10", "Recall@10")
+    assert method_key("bm25", settings) == digest(
+        "scores", identity("bm25", settings.llm), "1000", standard
+    )
+
+
+def test_an_open_benchmark_reads_its_folder_once_and_travels_as_a_reference(
+    export: OpenBenchmark,
+) -> None:
+    content: Benchmark = export.content
+    assert export.content is content
+    sent = pickle.dumps(export)
+    assert len(sent) < 1_000
+    received = pickle.loads(sent)
+    assert received.published == export.published
+    assert received.content == content
