@@ -30,6 +30,8 @@ ONCE: dict[str, Callable[..., Any]] = {
     "connections to the engine": make_sandbox,
 }
 
+READ_CONTENT: Callable[..., Any] = vars(OpenBenchmark)["content"].func
+
 
 class Profile:
     """Calls of a finished command's main thread."""
@@ -51,7 +53,7 @@ class Profile:
 
 def profiled(world: World, command: list[str]) -> tuple[str, Profile]:
     file = world.folder / "profile"
-    ended = world.finish([sys.executable, "-m", "cProfile", "-o", str(file), *command])
+    ended = world.finish_alone([sys.executable, "-m", "cProfile", "-o", str(file), *command])
     assert ended.returncode == 0, ended.stdout
     return ended.stdout, Profile(file)
 
@@ -69,7 +71,7 @@ def test_one_run_derives_checks_and_scores_once_and_its_successors_rank_nothing_
         )
         assert first.callers(Ranker.rank) == {("scoring.py", "_rank")}, "one way to score"
         assert first.calls(Ranker.rank) == 2 * 4, "each method on each export"
-        assert first.calls(OpenBenchmark.content.func) == 2, "each export is read once"
+        assert first.calls(READ_CONTENT) == 2, "each export is read once"
 
         runs = {file: file.stat().st_mtime_ns for file in world.output.glob("*/runs/*.trec")}
         assert len(runs) == 2 * 4
@@ -84,4 +86,4 @@ def test_one_run_derives_checks_and_scores_once_and_its_successors_rank_nothing_
         said, second = profiled(world, world.command("benchmark"))
         assert "Nothing was left to do" in said
         assert second.calls(score_method.fn) == 0, "Prefect's cache answers"
-        assert second.calls(OpenBenchmark.content.func) == 0
+        assert second.calls(READ_CONTENT) == 0

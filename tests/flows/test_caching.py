@@ -7,6 +7,7 @@ from prefect import flow
 
 from tasks.runtime.caching import stage
 
+RUN = uuid4().hex
 STORE: set[str] = set()
 DONE: list[str] = []
 
@@ -17,9 +18,6 @@ def fill(item: str, note: str = "") -> str:
     STORE.add(item)
     DONE.append(item)
     return f"{item}{note}"
-
-
-RUN = uuid4().hex
 
 
 @pytest.mark.usefixtures("prefect_server")

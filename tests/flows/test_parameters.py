@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 import cloudpickle
 import pytest
@@ -65,7 +66,7 @@ def test_a_key_in_a_form_is_refused_with_the_way_to_give_it(model: dict[str, Any
 @pytest.mark.usefixtures("prefect_server")
 def test_the_server_refuses_a_run_with_a_key_before_it_stores_it() -> None:
     deployment = benchmark.to_deployment("form", work_pool_name=None)
-    identity = deployment.apply()  # type: ignore[union-attr]
+    identity = cast("UUID", deployment.apply())  # type: ignore[union-attr]
     with get_client(sync_client=True) as client:
         with pytest.raises(PrefectHTTPStatusError, match="api_key"):
             client.create_flow_run_from_deployment(
