@@ -31,6 +31,9 @@ ONCE: dict[str, Callable[..., Any]] = {
 }
 
 
+READ_CONTENT: Callable[..., Any] = vars(OpenBenchmark)["content"].func
+
+
 class Profile:
     """Calls of a finished command's main thread."""
 
@@ -69,7 +72,7 @@ def test_one_run_derives_checks_and_scores_once_and_its_successors_rank_nothing_
         )
         assert first.callers(Ranker.rank) == {("scoring.py", "_rank")}, "one way to score"
         assert first.calls(Ranker.rank) == 2 * 4, "each method on each export"
-        assert first.calls(OpenBenchmark.content.func) == 2, "each export is read once"
+        assert first.calls(READ_CONTENT) == 2, "each export is read once"
 
         runs = {file: file.stat().st_mtime_ns for file in world.output.glob("*/runs/*.trec")}
         assert len(runs) == 2 * 4
@@ -84,4 +87,4 @@ def test_one_run_derives_checks_and_scores_once_and_its_successors_rank_nothing_
         said, second = profiled(world, world.command("benchmark"))
         assert "Nothing was left to do" in said
         assert second.calls(score_method.fn) == 0, "Prefect's cache answers"
-        assert second.calls(OpenBenchmark.content.func) == 0
+        assert second.calls(READ_CONTENT) == 0

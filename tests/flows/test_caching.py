@@ -9,6 +9,7 @@ from tasks.runtime.caching import stage
 
 STORE: set[str] = set()
 DONE: list[str] = []
+RUN = uuid4().hex
 
 
 @stage("fill", "fill-{item}", key=lambda p: f"{RUN}-{p.item}", holds=lambda p: p.item in STORE)
@@ -17,9 +18,6 @@ def fill(item: str, note: str = "") -> str:
     STORE.add(item)
     DONE.append(item)
     return f"{item}{note}"
-
-
-RUN = uuid4().hex
 
 
 @pytest.mark.usefixtures("prefect_server")

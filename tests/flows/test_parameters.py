@@ -1,13 +1,14 @@
 """Laws of flows' parameters: no key in a form, in what Prefect stores, or in its database."""
 
 import os
+import pickle
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
-import cloudpickle
 import pytest
 from prefect import Flow
 from prefect.blocks.system import Secret
@@ -65,7 +66,7 @@ def test_a_key_in_a_form_is_refused_with_the_way_to_give_it(model: dict[str, Any
 @pytest.mark.usefixtures("prefect_server")
 def test_the_server_refuses_a_run_with_a_key_before_it_stores_it() -> None:
     deployment = benchmark.to_deployment("form", work_pool_name=None)
-    identity = deployment.apply()  # type: ignore[union-attr]
+    identity = cast("UUID", deployment.apply())  # type: ignore[union-attr]
     with get_client(sync_client=True) as client:
         with pytest.raises(PrefectHTTPStatusError, match="api_key"):
             client.create_flow_run_from_deployment(
@@ -94,7 +95,7 @@ def test_a_run_with_a_key_leaves_no_trace_of_it_with_prefect(tmp_path: Path) -> 
 
 def test_workers_get_the_key() -> None:
     settings = Settings(llm=LanguageModelSettings(api_key=SecretStr(KEY)))
-    sent = cloudpickle.loads(cloudpickle.dumps(settings))
+    sent = pickle.loads(pickle.dumps(settings))
     assert sent.llm.api_key.get_secret_value() == KEY
     assert KEY not in settings.model_dump_json() + repr(settings)
 
