@@ -10,6 +10,7 @@ from tasks.runtime.caching import stage
 RUN = uuid4().hex
 STORE: set[str] = set()
 DONE: list[str] = []
+RUN = uuid4().hex
 
 
 @stage("fill", "fill-{item}", key=lambda p: f"{RUN}-{p.item}", holds=lambda p: p.item in STORE)

@@ -1,6 +1,7 @@
 """Laws of flows' parameters: no key in a form, in what Prefect stores, or in its database."""
 
 import os
+import pickle
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -8,7 +9,6 @@ from pkgutil import iter_modules
 from typing import Any, cast
 from uuid import UUID
 
-import cloudpickle
 import pytest
 from prefect import Flow
 from prefect.blocks.system import Secret
@@ -95,7 +95,7 @@ def test_a_run_with_a_key_leaves_no_trace_of_it_with_prefect(tmp_path: Path) -> 
 
 def test_workers_get_the_key() -> None:
     settings = Settings(llm=LanguageModelSettings(api_key=SecretStr(KEY)))
-    sent = cloudpickle.loads(cloudpickle.dumps(settings))
+    sent = pickle.loads(pickle.dumps(settings))
     assert sent.llm.api_key.get_secret_value() == KEY
     assert KEY not in settings.model_dump_json() + repr(settings)
 
