@@ -11,8 +11,8 @@ from tasks.stages.preflight import check_comparison
 from tasks.stages.scoring import open_benchmark, score_method
 
 
-@flow(name="difference", flow_run_name="difference-{before.name}-{after.name}")
-def difference(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDifference:
+@flow(name="diff", flow_run_name="diff-{before.name}-{after.name}")
+def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDifference:
     """Compare two exports: what changed, and how the methods' scores follow.
 
     Args:

@@ -4,11 +4,12 @@ They carry what was found and what was said, never a connection, a path to be op
 that does work.
 """
 
-from typing import Literal, NamedTuple, NewType, Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from infra.identity import digest
+from infra.ids import CodeId, PairKey, QueryId, RecipeId
 
 
 def normalise_query(text: str) -> str:
@@ -20,20 +21,6 @@ def normalise_code(text: str) -> str:
     """Return code with Unix line ends, no trailing white space and no empty lines around it."""
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     return "\n".join(lines).strip("\n")
-
-
-QueryId = NewType("QueryId", str)
-CodeId = NewType("CodeId", str)
-SearchId = NewType("SearchId", str)
-RecipeId = NewType("RecipeId", str)
-BenchmarkId = NewType("BenchmarkId", str)
-
-
-class PairKey(NamedTuple):
-    """Ids of a query and of a code that may answer it."""
-
-    query_id: QueryId
-    code_id: CodeId
 
 
 class Record(BaseModel):

@@ -3,7 +3,7 @@
 from flows.cli.console import say
 from flows.cli.evaluation_options import DiffOptions, LeaderboardOptions
 from flows.cli.tables import print_table
-from flows.diff import difference as diff_flow
+from flows.diff import diff as diff_flow
 from flows.leaderboard import leaderboard as leaderboard_flow
 from flows.runtime.prefect_server import prefect_api
 from tasks.reports.diff import Difference, Flip, ScoreChanges, describe_evidence

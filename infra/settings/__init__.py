@@ -23,6 +23,7 @@ from pydantic_settings import (
 )
 
 from infra.errors import SettingsError
+from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
     AnnotationSettings,
@@ -35,7 +36,6 @@ from infra.settings.sections import (
     RaySettings,
     SandboxSettings,
     SearchSettings,
-    Section,
     SourceSettings,
     StoreSettings,
 )

@@ -1,53 +1,20 @@
 """The sections of the settings: a class per subsystem, bounds and a description on each field."""
 
-import json
 import os
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import ConfigDict, Field, SecretStr
 from pydantic.json_schema import SkipJsonSchema
 
 from infra.records import Grade
+from infra.settings.section import Section
 
 _CORES = os.cpu_count() or 1
 
 
 EMBEDDED_MODEL = "embedded/smollm2-135m-instruct"
-
-
-class Section(BaseModel):
-    """Base of all sections: frozen, unknown keys refused.
-
-    Attributes:
-        former_names: Key of the last release → its name in this one; taken with a warning.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    former_names: ClassVar[Mapping[str, str]] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _take_former_names(cls, values: object) -> object:
-        """Rename keys of the last release; where old and new are given, the old one is refused."""
-        if not isinstance(values, Mapping):
-            return values
-        renamed = dict(values)
-        for former, name in cls.former_names.items():
-            if former in renamed and name not in renamed:
-                warnings.warn(
-                    f"the setting {former!r} is called {name!r} now; the next release will refuse "
-                    "the old name",
-                    FutureWarning,
-                    stacklevel=2,
-                )
-                value = renamed.pop(former)
-                # Of a variable with a former name it is not known that it holds a list.
-                is_list = isinstance(value, str) and value.startswith("[")
-                renamed[name] = json.loads(value) if is_list else value
-        return renamed
 
 
 class StoreSettings(Section):

@@ -4,20 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from infra.records import (
-    Annotation,
-    Code,
-    CodeId,
-    Grade,
-    Label,
-    Pair,
-    PairKey,
-    Query,
-    QueryId,
-    RecipeId,
-    Record,
-    SearchId,
-)
+from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
+from infra.records import Annotation, Code, Grade, Label, Pair, Query, Record
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from infra.records import BenchmarkId, Record
+from infra.ids import BenchmarkId
+from infra.records import Record
 from infra.store.database import Database
 
 

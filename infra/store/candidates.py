@@ -3,7 +3,8 @@
 import json
 from collections.abc import Sequence
 
-from infra.records import Candidate, CodeId, PairKey, QueryId, SearchId
+from infra.ids import CodeId, PairKey, QueryId, SearchId
+from infra.records import Candidate
 from infra.store.database import Database
 
 

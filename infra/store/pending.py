@@ -1,6 +1,7 @@
 """Candidates that a recipe has not finished: counted, and read in order with their texts."""
 
-from infra.records import Code, Pair, Query, RecipeId, Record, SearchId
+from infra.ids import RecipeId, SearchId
+from infra.records import Code, Pair, Query, Record
 from infra.store.database import Database
 
 _ALL = 2**31 - 1

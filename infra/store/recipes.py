@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from infra.records import RecipeId, Record, SearchId
+from infra.ids import RecipeId, SearchId
+from infra.records import Record
 from infra.store.annotations import OF_SEARCHES
 from infra.store.database import Database
 

@@ -3,65 +3,17 @@
 One more behaviour is one more entry; ``cosqa sandbox check`` and the tests find it here.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
-
-CODE = '''def double(number):
-    """Return twice the number."""
-    return number + number
-'''
-_PASSES = "from target import double\nassert double(2) == 4\n"
-_REFUSED = frozenset({"OSError", "PermissionError", "gaierror", "ConnectionError"})
-
-
-@dataclass(frozen=True)
-class Behaviour:
-    """A law of the box.
-
-    Attributes:
-        name: The law, as a sentence without its full stop.
-        program: What is run.
-        expects: Fields of the ``ExecutionResult`` and their values; a frozenset lists alternatives.
-        code: The code under test.
-        before: A program that is run first in the same box, whatever becomes of it.
-        again: Run a second time, with the ``same`` or an ``other`` seed and clock, it must print
-            the same or something else.
-    """
-
-    name: str
-    program: str
-    expects: Mapping[str, object]
-    code: str = CODE
-    before: str = ""
-    again: Literal["", "same", "other"] = ""
-
-
-def _refused(name: str, program: str) -> Behaviour:
-    return Behaviour(name, program, {"outcome": "raised", "error_type": _REFUSED})
-
-
-def _ends(name: str, program: str, outcome: str, **fields: object) -> Behaviour:
-    return Behaviour(name, program, {"outcome": outcome, **fields})
-
-
-def _prints(name: str, program: str, text: str) -> Behaviour:
-    return Behaviour(name, program, {"outcome": "passed", "stdout": text})
-
-
-def _whole_after(name: str, before: str, program: str = _PASSES) -> Behaviour:
-    return Behaviour(name, program, {"outcome": "passed"}, before=before)
-
+from sandbox.contract.behaviour import PASSES, Behaviour, ends, prints, refused, whole_after
 
 _OUTCOMES = (
-    _ends("a program that runs to its end has passed", _PASSES, "passed", error_type=""),
-    _ends(
+    ends("a program that runs to its end has passed", PASSES, "passed", error_type=""),
+    ends(
         "a false assert has failed",
         "from target import double\nassert double(2) == 5",
         "assertion_failed",
         error_type="AssertionError",
     ),
-    _ends(
+    ends(
         "an error of the target has been raised",
         "from target import double\ndouble(None)",
         "raised",
@@ -73,70 +25,68 @@ _OUTCOMES = (
         {"outcome": "raised", "error_type": "AssertionError"},
         code="def check(value):\n    assert value\n",
     ),
-    _ends(
+    ends(
         "a missing module is named",
         "import no_such_module.part",
         "import_error",
         missing_module="no_such_module",
     ),
-    _ends(
+    ends(
         "a missing name in a module that is there is no missing module",
         "from json import no_such_name",
         "raised",
         error_type="ImportError",
         missing_module="",
     ),
-    _ends(
-        "a program that does not parse has raised", "def f(:", "raised", error_type="SyntaxError"
-    ),
+    ends("a program that does not parse has raised", "def f(:", "raised", error_type="SyntaxError"),
     Behaviour(
         "code under test that does not parse raises where it is imported",
         "import target",
         {"outcome": "raised", "error_type": "SyntaxError"},
         code="def f(:\n",
     ),
-    _ends("an endless loop is cut at the time limit", "while True:\n    pass", "timeout"),
-    _ends("an endless wait is cut at the time limit", "import time\ntime.sleep(1e6)", "timeout"),
-    _ends("memory is limited", "held = [bytearray(2**20) for _ in range(10**6)]", "memory"),
-    _ends("output is limited", "while True:\n    print('x' * 1000)", "output_limit"),
-    _ends("a crash is no verdict", "import ctypes\nctypes.string_at(0)", "killed"),
-    _ends(
+    ends("an endless loop is cut at the time limit", "while True:\n    pass", "timeout"),
+    ends("an endless wait is cut at the time limit", "import time\ntime.sleep(1e6)", "timeout"),
+    ends("memory is limited", "held = [bytearray(2**20) for _ in range(10**6)]", "memory"),
+    ends("output is limited", "while True:\n    print('x' * 1000)", "output_limit"),
+    ends("a crash is no verdict", "import ctypes\nctypes.string_at(0)", "killed"),
+    ends(
         "a program that is killed is no verdict",
         "import os\nos.kill(os.getpid(), 9)",
         "killed",
     ),
 )
 _FORGERIES = (
-    _ends("exit(0) is no pass", "import sys\nsys.exit(0)", "raised", error_type="SystemExit"),
-    _ends("os._exit(0) is no pass", "import os\nos._exit(0)", "killed"),
-    _ends(
+    ends("exit(0) is no pass", "import sys\nsys.exit(0)", "raised", error_type="SystemExit"),
+    ends("os._exit(0) is no pass", "import os\nos._exit(0)", "killed"),
+    ends(
         "becoming another program is no pass",
         "import os\nos.execv('/bin/true', ['true'])",
         "killed",
     ),
-    _ends(
+    ends(
         "printing that all is well is no pass",
         "print('PASSED', '{\"outcome\": \"passed\"}')\nassert False",
         "assertion_failed",
     ),
-    _ends(
+    ends(
         "writing to every open file is no pass",
         "import os\nfor n in range(3, 64):\n    try:\n        os.write(n, b'passed')\n"
         "    except OSError:\n        pass",
         "killed",
     ),
-    _ends(
+    ends(
         "a handler at the interpreter's end changes nothing",
         "import atexit, os\natexit.register(os._exit, 0)\nassert False",
         "assertion_failed",
     ),
-    _ends(
+    ends(
         "replaced built-ins change nothing",
         "import builtins, os\nos._exit = print\nbuiltins.isinstance = lambda *a: False\n"
         "assert False",
         "assertion_failed",
     ),
-    _ends(
+    ends(
         "programs cannot trace the harness",
         "import sys\nsys.settrace(print)",
         "raised",
@@ -144,7 +94,7 @@ _FORGERIES = (
     ),
 )
 _COUNTS = (
-    _ends(
+    ends(
         "asserts and calls of the target are counted",
         "from target import double\nfor n in range(5):\n    assert double(n) == 2 * n",
         "passed",
@@ -152,20 +102,20 @@ _COUNTS = (
         asserts_executed=5,
         target_calls=5,
     ),
-    _ends(
+    ends(
         "an assert that is not reached is not counted",
         "if False:\n    assert True",
         "passed",
         asserts_executed=0,
     ),
-    _ends(
+    ends(
         "test functions are called and counted, once each",
         "def test_one():\n    assert 1\ndef test_two():\n    assert 2\ntest_one()",
         "passed",
         tests_run=2,
         asserts_executed=2,
     ),
-    _ends(
+    ends(
         "test cases of unittest are run and counted",
         "import unittest\nclass Case(unittest.TestCase):\n    def test_it(self):\n"
         "        self.assertEqual(1, 1)\nunittest.main()",
@@ -173,7 +123,7 @@ _COUNTS = (
         tests_run=1,
         asserts_executed=1,
     ),
-    _ends(
+    ends(
         "asynchronous tests are awaited",
         "async def test_it():\n    assert False",
         "assertion_failed",
@@ -181,38 +131,36 @@ _COUNTS = (
     ),
 )
 _WALLS = (
-    _refused(
-        "no address can be reached", "import socket\nsocket.create_connection(('1.1.1.1', 9))"
-    ),
-    _refused("no name can be resolved", "import socket\nsocket.getaddrinfo('pypi.org', 443)"),
-    _refused("the system cannot be written to", "open('/usr/written', 'w')"),
-    _refused("installed packages cannot be written to", "open('/packages/written.py', 'w')"),
-    _refused("secrets of the system cannot be read", "open('/etc/shadow').read()"),
-    _refused("the runner's environment cannot be read", "open('/proc/1/environ').read()"),
-    _refused("the runner's memory cannot be opened", "open('/proc/1/mem', 'rb')"),
-    _refused("the runner's files cannot be opened", "open('/proc/1/fd/1', 'wb')"),
-    _refused(
+    refused("no address can be reached", "import socket\nsocket.create_connection(('1.1.1.1', 9))"),
+    refused("no name can be resolved", "import socket\nsocket.getaddrinfo('pypi.org', 443)"),
+    refused("the system cannot be written to", "open('/usr/written', 'w')"),
+    refused("installed packages cannot be written to", "open('/packages/written.py', 'w')"),
+    refused("secrets of the system cannot be read", "open('/etc/shadow').read()"),
+    refused("the runner's environment cannot be read", "open('/proc/1/environ').read()"),
+    refused("the runner's memory cannot be opened", "open('/proc/1/mem', 'rb')"),
+    refused("the runner's files cannot be opened", "open('/proc/1/fd/1', 'wb')"),
+    refused(
         "the runner's limits cannot be changed",
         "import resource\nresource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0))",
     ),
-    _refused("nobody becomes root", "import os\nos.setuid(0)"),
-    _refused("the clock cannot be changed", "import time\ntime.clock_settime(0, 0)"),
-    _refused("raw sockets are refused", "import socket\nsocket.socket(2, socket.SOCK_RAW, 1)"),
-    _refused("sockets to the hypervisor are refused", "import socket\nsocket.socket(40, 1)"),
-    _refused(
+    refused("nobody becomes root", "import os\nos.setuid(0)"),
+    refused("the clock cannot be changed", "import time\ntime.clock_settime(0, 0)"),
+    refused("raw sockets are refused", "import socket\nsocket.socket(2, socket.SOCK_RAW, 1)"),
+    refused("sockets to the hypervisor are refused", "import socket\nsocket.socket(40, 1)"),
+    refused(
         "temporary files are limited in size",
         "with open('/tmp/f', 'wb') as f:\n    while True:\n        f.write(bytes(2**20))",
     ),
-    _refused(
+    refused(
         "temporary files are limited in number",
         "for n in range(10**6):\n    open(f'/tmp/{n}', 'w').close()",
     ),
-    _prints(
+    prints(
         "nothing of the host is in the environment",
         "import os\nprint([n for n in os.environ if n.startswith(('COSQA', 'DOCKER', 'PIP'))])",
         "[]\n",
     ),
-    _prints(
+    prints(
         "programs hold no capability and gain none",
         "for line in open('/proc/self/status'):\n"
         "    if line.startswith(('CapEff:', 'NoNewPr')):\n        print(int(line.split()[1]))",
@@ -238,15 +186,15 @@ time.sleep(0.2)
 print(0.2 <= time.time() - before < 2, 0.2 <= (datetime.now() - then).total_seconds() < 2)
 """
 _REPEATS = (
-    _prints("a program finds no files and no other processes", _LOOK, "[] []\nset()\n"),
+    prints("a program finds no files and no other processes", _LOOK, "[] []\nset()\n"),
     Behaviour(
         "one seed gives one order of sets and one row of random numbers",
         "import random\nprint([*map(str, {'a', 'b', 'c', 'd', 'e'})], random.random())",
         {"outcome": "passed"},
         again="same",
     ),
-    _prints("the clock begins where the caller said", _WHEN, "2026-01-01T00:00 1767225\n" * 2),
-    _prints("the clock goes on", _LATER, "True True\n"),
+    prints("the clock begins where the caller said", _WHEN, "2026-01-01T00:00 1767225\n" * 2),
+    prints("the clock goes on", _LATER, "True True\n"),
     Behaviour(
         "another clock gives another time of day",
         "from datetime import date\nimport time\nprint(date.today(), time.localtime().tm_year)",
@@ -270,31 +218,31 @@ _REPEATS = (
         "import sys\nprint('out')\nprint('err', file=sys.stderr)",
         {"outcome": "passed", "stdout": "out\n", "stderr": "err\n"},
     ),
-    _prints(
+    prints(
         "bytes that are no text are shown as escapes",
         "import os\nos.write(1, b'\\xff\\x00\\n')",
         "\\xff\\x00\n",
     ),
-    _whole_after(
+    whole_after(
         "files and processes left behind are gone before the next run",
         "import subprocess\nopen('/tmp/left', 'w').close()\nopen('/dev/shm/left', 'w').close()\n"
         "subprocess.Popen(['sleep', '60'], start_new_session=True)",
         f"{_LOOK}\nassert not os.listdir('/tmp') + os.listdir('/dev/shm')",
     ),
-    _whole_after(
+    whole_after(
         "the target is whole after a program has changed it",
         "import target\ntarget.double = lambda number: 0",
     ),
-    _whole_after(
+    whole_after(
         "the box is whole after a fork bomb",
         "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass",
     ),
-    _whole_after(
+    whole_after(
         "the box is whole after a program that ignores every signal",
         "import signal\nfor n in signal.valid_signals() - {9, 19}:\n"
         "    signal.signal(n, signal.SIG_IGN)\nwhile True:\n    pass",
     ),
-    _whole_after(
+    whole_after(
         "the box is whole after every signal was sent to the runner",
         "import os, signal\nfor n in signal.valid_signals():\n    os.kill(1, n)",
     ),

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from infra.records import ExecutionResult
 from sandbox.base import CLOCK, Box, Sandbox
-from sandbox.contract.behaviours import BEHAVIOURS, Behaviour
+from sandbox.contract.behaviour import Behaviour
+from sandbox.contract.behaviours import BEHAVIOURS
 
 _OTHER_CLOCK = CLOCK - 400 * 86_400
 

@@ -33,18 +33,11 @@ _SEPARATOR = "\0"
 # What is reported of a failure, in this order, and the most characters of each.
 FIELDS = {"outcome": 20, "error_type": 500, "message": 10_000, "missing_module": 500}
 _NO_LIBRARY = ": cannot open shared object file"  # what the loader says after the file's name
+_FORBIDDEN_OF_GC = {"gc.get_objects", "gc.get_referents", "gc.get_referrers"}
+_FORBIDDEN_OF_SYS = {"sys._current_exceptions", "sys._current_frames"}
+_FORBIDDEN_HOOKS = {"sys.addaudithook", "sys.setprofile", "sys.settrace"}
 _FORBIDDEN = frozenset(
-    {
-        "cpython.PyInterpreterState_New",
-        "gc.get_objects",
-        "gc.get_referents",
-        "gc.get_referrers",
-        "sys._current_exceptions",
-        "sys._current_frames",
-        "sys.addaudithook",
-        "sys.setprofile",
-        "sys.settrace",
-    }
+    {"cpython.PyInterpreterState_New"} | _FORBIDDEN_OF_GC | _FORBIDDEN_OF_SYS | _FORBIDDEN_HOOKS
 )
 
 

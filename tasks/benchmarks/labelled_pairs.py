@@ -12,7 +12,8 @@ from typing import Annotated
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from infra.errors import SourceError
-from infra.records import Code, Pair, PairKey, Query, Record
+from infra.ids import PairKey
+from infra.records import Code, Pair, Query, Record
 from tasks.files.json_text import decode_json
 from tasks.files.text import printable, read_text
 

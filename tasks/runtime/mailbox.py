@@ -8,7 +8,8 @@ from prefect.futures import PrefectFuture
 from ray.exceptions import RayError, RayTaskError
 
 from infra.errors import WorkerLostError
-from infra.records import Annotation, Pair, PairKey
+from infra.ids import PairKey
+from infra.records import Annotation, Pair
 
 
 def cluster_cores() -> int:

@@ -1,6 +1,7 @@
 """References that stages hand to one another: small records; the data itself is in the store."""
 
-from infra.records import RecipeId, Record, SearchId
+from infra.ids import RecipeId, SearchId
+from infra.records import Record
 from infra.store.corpus import StoredCollection
 
 

@@ -7,7 +7,7 @@ from prefect.logging import get_run_logger
 
 from infra.batches import batched
 from infra.identity import digest, digest_of_set
-from infra.records import QueryId, SearchId
+from infra.ids import QueryId, SearchId
 from infra.settings import SearchSettings
 from infra.store import Database, benchmarks, candidates, corpus
 from infra.store.corpus import StoredCollection

@@ -14,7 +14,8 @@ from prefect import task
 from prefect.logging import get_run_logger
 
 from agents.evidence import was_executed
-from infra.records import Annotation, Execution, LanguageModelCall, Pair, RecipeId, Record
+from infra.ids import RecipeId
+from infra.records import Annotation, Execution, LanguageModelCall, Pair, Record
 from infra.settings import Configuration, Settings, StoreSettings
 from infra.store import annotations, open_database
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth

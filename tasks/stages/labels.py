@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from infra.records import Grade, Label, RecipeId, Record, SearchId
+from infra.ids import RecipeId, SearchId
+from infra.records import Grade, Label, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection

@@ -8,7 +8,8 @@ from prefect.logging import get_run_logger
 
 from infra.errors import PublishError
 from infra.identity import digest, digest_of_set
-from infra.records import Candidate, SearchId
+from infra.ids import SearchId
+from infra.records import Candidate
 from infra.settings import PublishSettings
 from infra.store import Database, candidates
 from tasks.reports.leaderboard import Unjudged

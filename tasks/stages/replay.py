@@ -11,7 +11,8 @@ from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.replay import replayed
 from infra.errors import ReplayError
 from infra.identity import digest_of
-from infra.records import Annotation, Pair, RecipeId, Record
+from infra.ids import RecipeId
+from infra.records import Annotation, Pair, Record
 from infra.settings import Settings
 from infra.store import Database, annotations, recipes
 

@@ -10,7 +10,8 @@ from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.atomic import atomic_write
-from infra.records import Candidate, Record, SearchId
+from infra.ids import SearchId
+from infra.records import Candidate, Record
 from infra.settings import Settings, StoreSettings
 from infra.store import (
     Database,

@@ -33,9 +33,6 @@ ONCE: dict[str, Callable[..., Any]] = {
 READ_CONTENT: Callable[..., Any] = vars(OpenBenchmark)["content"].func
 
 
-READ_CONTENT: Callable[..., Any] = vars(OpenBenchmark)["content"].func
-
-
 class Profile:
     """Calls of a finished command's main thread."""
 

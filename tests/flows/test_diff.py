@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.diff import difference as compare_folders
+from flows.diff import diff as compare_folders
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
 from tasks.benchmarks import read_benchmark, write_benchmark
 from tasks.reports.diff import difference

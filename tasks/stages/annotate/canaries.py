@@ -13,9 +13,10 @@ from itertools import count
 from prefect.artifacts import create_markdown_artifact
 
 from infra.errors import CanaryError
+from infra.ids import PairKey, RecipeId
 from infra.languages.python.mutation import mutants_of
 from infra.markdown import markdown_table
-from infra.records import Annotation, Code, Pair, PairKey, Query, RecipeId, Record
+from infra.records import Annotation, Code, Pair, Query, Record
 from infra.settings import AnnotationSettings
 from infra.store import Database, annotations
 from tasks.stages.annotate.canary_cases import KNOWN_ANSWERS, KnownAnswer

@@ -12,7 +12,8 @@ from prefect.futures import PrefectFuture
 
 from agents import Endpoint
 from infra.errors import LanguageModelError
-from infra.records import Pair, PairKey
+from infra.ids import PairKey
+from infra.records import Pair
 from infra.settings import Settings, StoreSettings
 from infra.store import Database, annotations, benchmarks, open_database
 from infra.store.pending import Position, load_pending

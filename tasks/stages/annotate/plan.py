@@ -8,7 +8,8 @@ from prefect.logging import get_run_logger
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
 from infra.identity import digest_of
-from infra.records import PairKey, RecipeId, Record
+from infra.ids import PairKey, RecipeId
+from infra.records import Record
 from infra.settings import AnnotationSettings, SandboxSettings, Settings
 from infra.store import Database, annotations, open_database, pending, recipes
 from infra.store.pending import PairCounts, Selection

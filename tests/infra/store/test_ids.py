@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from infra import store
-from infra.records import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
+from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 
 KINDS = {
     "query_id": QueryId, "code_id": CodeId, "search_id": SearchId, "recipe_id": RecipeId,

@@ -4,18 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.records import (
-    Annotation,
-    Candidate,
-    Code,
-    CodeId,
-    Collected,
-    PairKey,
-    Query,
-    RecipeId,
-    SearchId,
-    SourceInfo,
-)
+from infra.ids import CodeId, PairKey, RecipeId, SearchId
+from infra.records import Annotation, Candidate, Code, Collected, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database
 from infra.store.pending import Position, Selection, count_pairs, load_pending

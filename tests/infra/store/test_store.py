@@ -14,9 +14,9 @@ import duckdb
 import pytest
 
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
+from infra.ids import BenchmarkId, RecipeId, SearchId
 from infra.records import (
     Annotation,
-    BenchmarkId,
     Candidate,
     Code,
     Collected,
@@ -27,8 +27,6 @@ from infra.records import (
     MutantRun,
     OracleReport,
     Query,
-    RecipeId,
-    SearchId,
     SourceInfo,
 )
 from infra.settings import StoreSettings

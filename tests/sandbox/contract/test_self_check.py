@@ -2,7 +2,7 @@
 
 `make test` has them shown by ``cosqa sandbox check`` (`tests/flows/cli/test_sandbox.py`); here each
 is a test of its own.
-Covers ``self_check`` and ``behaviours``.
+Covers ``self_check``, ``behaviour`` and ``behaviours``.
 """
 
 from collections.abc import AsyncIterator
@@ -12,7 +12,8 @@ import pytest
 
 from infra.records import ExecutionResult
 from sandbox.base import CLOCK, Box, InstallResult, Sandbox
-from sandbox.contract.behaviours import BEHAVIOURS, Behaviour
+from sandbox.contract.behaviour import Behaviour
+from sandbox.contract.behaviours import BEHAVIOURS
 from sandbox.contract.self_check import Finding, self_check
 
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 import pytest
 
-from infra.records import Annotation, CodeId, PairKey, QueryId, RecipeId
+from infra.ids import CodeId, PairKey, QueryId, RecipeId
+from infra.records import Annotation
 from tasks.runtime.mailbox import _QueueActor
 
 KEYS = [PairKey(QueryId(f"q{number}"), CodeId("c")) for number in range(4)]

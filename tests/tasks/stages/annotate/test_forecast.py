@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.records import Annotation, Candidate, LanguageModelCall, PairKey
+from infra.ids import PairKey
+from infra.records import Annotation, Candidate, LanguageModelCall
 from infra.settings import (
     AnnotationSettings,
     LanguageModelSettings,

@@ -8,7 +8,8 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from infra.errors import BudgetExhaustedError, ModelRefusedError, ModelUnavailableError
-from infra.records import Annotation, Code, ExecutionResult, Pair, Query, RecipeId
+from infra.ids import RecipeId
+from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
     AnnotationSettings,
     LanguageModelSettings,

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from infra.errors import StoreError
-from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall, RecipeId
+from infra.ids import RecipeId
+from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
 from tasks.stages.annotate.sinks import StoreSink, store_annotations

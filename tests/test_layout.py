@@ -1,0 +1,92 @@
+"""Laws of the layout: what folders hold, how long files and functions are, what tests cover."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("flows", "tasks", "agents", "sandbox", "infra")
+MODULES = sorted(
+    path.relative_to(ROOT)
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+    if "__pycache__" not in path.parts
+)
+TESTS = sorted(
+    path.relative_to(ROOT)
+    for path in (ROOT / "tests").rglob("test_*.py")
+    if "attacks/programs" not in path.as_posix() and "attacks/targets" not in path.as_posix()
+)
+
+
+def entries(folder: str) -> list[str]:
+    """Return what a folder holds, ``__init__.py`` and caches aside."""
+    return sorted(
+        path.name
+        for path in (ROOT / folder).iterdir()
+        if path.name not in ("__init__.py", "__pycache__")
+    )
+
+
+def test_tasks_holds_at_most_twenty_folders_and_no_loose_module() -> None:
+    assert len(entries("tasks")) <= 20
+    assert [name for name in entries("tasks") if (ROOT / "tasks" / name).is_file()] == []
+
+
+def test_agents_holds_at_most_seven_entries() -> None:
+    assert len(entries("agents")) <= 7
+
+
+def test_flows_holds_one_file_a_flow_beside_its_command_line_and_runtime() -> None:
+    for name in entries("flows"):
+        path = ROOT / "flows" / name
+        if path.is_dir():
+            assert name in ("cli", "runtime")
+            continue
+        flow = path.stem
+        assert re.search(rf"^def {flow}\(", path.read_text("utf-8"), re.MULTILINE), (
+            f"{name}: no flow {flow}"
+        )
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_files_and_functions_stay_short(module: Path) -> None:
+    text = (ROOT / module).read_text("utf-8")
+    assert len(text.splitlines()) <= 300
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert length <= 50, f"{node.name}: {length} lines"
+
+
+def test_commands_do_not_import_late_for_a_quick_start() -> None:
+    for path in (ROOT / "flows" / "cli").glob("*.py"):
+        if path.name != "main.py":
+            assert "PLC0415" not in path.read_text("utf-8"), path.name
+
+
+def named_in(docstring: str) -> set[str]:
+    """Return what a docstring puts between backticks."""
+    return set(re.findall(r"`+([\w./]+)`+", docstring))
+
+
+def test_each_module_has_a_test_file_of_its_name_or_is_named_in_the_docstring_of_one() -> None:
+    """By its full name anywhere, by its last part in the test folder that mirrors its own."""
+    everywhere: set[str] = set()
+    in_folder: dict[Path, set[str]] = {}
+    for path in TESTS:
+        named = named_in(ast.get_docstring(ast.parse((ROOT / path).read_text("utf-8"))) or "")
+        everywhere |= named
+        own = named | {path.stem.removeprefix("test_")}
+        in_folder.setdefault(path.parent, set()).update(own)
+    missing = []
+    for module in MODULES:
+        dotted = module.with_suffix("").as_posix().replace("/", ".")
+        own = in_folder.get(Path("tests") / module.parent, set())
+        if module.name == "__init__.py" or dotted in everywhere:
+            continue
+        if {module.stem, module.stem.lstrip("_")}.isdisjoint(own):
+            missing.append(dotted)
+    assert missing == []
