@@ -1,4 +1,9 @@
-"""Laws of whole runs with a scripted model and real boxes."""
+"""Laws of whole runs with a scripted model and real boxes.
+
+Covers `flows.collect`, `flows.evaluate`, `flows.publish`, `tasks.stages.annotate.gather`,
+`tasks.stages.candidates`, `tasks.stages.collect`, `tasks.stages.embed`, `tasks.stages.labels`,
+`tasks.stages.publish`, `tasks.stages.report`.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

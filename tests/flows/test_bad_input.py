@@ -1,4 +1,7 @@
-"""Laws of runs on bad input: a message that shows the way out, and a store that stays as it was."""
+"""Laws of runs on bad input: a message that shows the way out, and a store that stays as it was.
+
+Covers `infra.errors`, `tasks.stages.preflight`.
+"""
 
 import json
 import shutil

@@ -1,4 +1,7 @@
-"""Laws of cached stages: Prefect's result counts while the store confirms it, and only then."""
+"""Laws of cached stages: Prefect's result counts while the store confirms it, and only then.
+
+Covers `tasks.runtime.caching`.
+"""
 
 from uuid import uuid4
 

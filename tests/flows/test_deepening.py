@@ -1,4 +1,7 @@
-"""Unjudged results go to the agents, and the scores after them stand beside those before."""
+"""Unjudged results go to the agents, and the scores after them stand beside those before.
+
+Covers `tasks.stages.pooling`.
+"""
 
 from pathlib import Path
 

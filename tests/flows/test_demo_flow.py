@@ -1,4 +1,7 @@
-"""Laws of runs without a key: labels by the embedded model are a demonstration, and say so."""
+"""Laws of runs without a key: labels by the embedded model are a demonstration, and say so.
+
+Covers `tasks.stages.annotate.model_server`.
+"""
 
 import json
 from pathlib import Path

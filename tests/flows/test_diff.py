@@ -1,4 +1,7 @@
-"""Two recipes over the same 200 pairs, compared from end to end."""
+"""Two recipes over the same 200 pairs, compared from end to end.
+
+Covers `tasks.stages.diff`.
+"""
 
 import json
 from pathlib import Path

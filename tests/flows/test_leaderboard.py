@@ -1,4 +1,7 @@
-"""A leaderboard from end to end, on a benchmark that came as a folder."""
+"""A leaderboard from end to end, on a benchmark that came as a folder.
+
+Covers `tasks.stages.leaderboard`.
+"""
 
 from pathlib import Path
 

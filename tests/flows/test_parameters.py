@@ -1,4 +1,7 @@
-"""Laws of flows' parameters: no key in a form, in what Prefect stores, or in its database."""
+"""Laws of flows' parameters: no key in a form, in what Prefect stores, or in its database.
+
+Covers `flows.runtime.parameters`, `flows.runtime.run_names`.
+"""
 
 import os
 import pickle

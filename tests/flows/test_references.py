@@ -1,4 +1,7 @@
-"""What flows and tasks hand to one another is small: references, never data."""
+"""What flows and tasks hand to one another is small: references, never data.
+
+Covers `tasks.runtime.references`.
+"""
 
 import json
 import sys

@@ -1,4 +1,7 @@
-"""The law of resumption: killed in any stage, the same command goes on where it was."""
+"""The law of resumption: killed in any stage, the same command goes on where it was.
+
+Covers `flows.runtime.prefect_server`, `tasks.runtime.progress`, `tasks.runtime.run_logger`.
+"""
 
 import json
 from collections import Counter

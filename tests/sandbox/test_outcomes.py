@@ -1,4 +1,7 @@
-"""What a program does decides its outcome; what it prints does not."""
+"""What a program does decides its outcome; what it prints does not.
+
+Covers `sandbox.base`, `sandbox.inside.child`, `sandbox.inside.clock`, `sandbox.inside.streams`.
+"""
 
 import pytest
 

@@ -1,6 +1,8 @@
 """Laws of Algorithm 1: ``algorithm.py``, ``factory.py``, ``paths.py``, and the roles' messages.
 
 The roles ``screener.py`` and ``writer.py`` are held here and by ``test_configurations.py``.
+
+Covers `agents.evidence`, `agents.roles.screener`, `agents.roles.writer`.
 """
 
 from typing import Any

@@ -1,4 +1,7 @@
-"""The command that compares annotators, run in this process on fakes."""
+"""The command that compares annotators, run in this process on fakes.
+
+Covers `flows.compare_annotators`.
+"""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""``cosqa sandbox``: what a person types, and what is printed."""
+"""``cosqa sandbox``: what a person types, and what is printed.
+
+Covers `tasks.stages.sandbox`.
+"""
 
 import contextlib
 import json

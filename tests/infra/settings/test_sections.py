@@ -1,4 +1,7 @@
-"""Laws of the settings: who wins, and what is refused."""
+"""Laws of the settings: who wins, and what is refused.
+
+Covers `infra.settings.section`.
+"""
 
 import os
 import re

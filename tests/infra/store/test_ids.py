@@ -1,4 +1,7 @@
-"""Ids have types of their own in the store's functions, so that mypy tells them from strings."""
+"""Ids have types of their own in the store's functions, so that mypy tells them from strings.
+
+Covers `infra.ids`.
+"""
 
 import importlib
 import inspect

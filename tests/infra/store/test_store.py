@@ -2,6 +2,8 @@
 
 Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
 ``migrations``, ``vectors``.
+
+Covers `infra.store.recipes`.
 """
 
 import subprocess

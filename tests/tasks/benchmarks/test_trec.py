@@ -1,4 +1,7 @@
-"""TREC files are read as written, and errors name the line (`trec`, `qrels`, `files.columns`)."""
+"""TREC files are read as written, and errors name the line (`trec`, `qrels`, `files.columns`).
+
+Covers `tasks.files.columns`.
+"""
 
 from pathlib import Path
 

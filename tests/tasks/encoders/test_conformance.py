@@ -1,4 +1,7 @@
-"""Laws that every registered encoder keeps; transformers are made from small checkpoints."""
+"""Laws that every registered encoder keeps; transformers are made from small checkpoints.
+
+Covers `tasks.encoders.*`.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,6 +1,8 @@
 """Values of the metrics, with pytrec_eval, ir-measures and ranx as independent judges.
 
 Covers the families of ndcg, precision, recall and reciprocal_rank, and `_lists` under them.
+
+Covers `tasks.metrics.*`.
 """
 
 import importlib.util

@@ -1,4 +1,7 @@
-"""Laws of methods by name: alone, fused, re-ranked."""
+"""Laws of methods by name: alone, fused, re-ranked.
+
+Covers `tasks.stages.rerank`.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

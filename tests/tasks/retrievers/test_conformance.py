@@ -1,4 +1,7 @@
-"""Laws that every registered retrieval method keeps (bag_of_words, bm25 and tf_idf among them)."""
+"""Laws that every registered retrieval method keeps (bag_of_words, bm25 and tf_idf among them).
+
+Covers `tasks.retrievers.*`.
+"""
 
 import random
 

@@ -1,4 +1,7 @@
-"""Laws of Python files as a source (`python_source`, `corpus.functions`, `documentation_pairs`)."""
+"""Laws of Python files as a source (`python_source`, `corpus.functions`, `documentation_pairs`).
+
+Covers `tasks.corpus.documentation_pairs`, `tasks.corpus.functions`.
+"""
 
 import ast
 import logging

@@ -1,4 +1,7 @@
-"""Laws of differences: nothing is missed, nothing made up, evidence stands behind each flip."""
+"""Laws of differences: nothing is missed, nothing made up, evidence stands behind each flip.
+
+Covers `tasks.reports.diff.markdown`, `tasks.reports.diff.score_changes`.
+"""
 
 from tasks.reports.diff import difference, difference_markdown
 from tests.tasks.reports.diff.cases import AFTER, BEFORE, PAIRS, TURNED, UNDECIDED

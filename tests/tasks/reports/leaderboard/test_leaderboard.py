@@ -1,4 +1,8 @@
-"""Laws of the leaderboard: order, intervals, marks, pool, page."""
+"""Laws of the leaderboard: order, intervals, marks, pool, page.
+
+Covers `tasks.reports.leaderboard.build`, `tasks.reports.leaderboard.html`,
+`tasks.reports.leaderboard.pooling`, `tasks.reports.leaderboard.tables`.
+"""
 
 import xml.etree.ElementTree as ET
 

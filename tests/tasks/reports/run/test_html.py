@@ -1,3 +1,8 @@
+"""Laws of the report's page: what it shows, and how it treats text that it did not write.
+
+Covers `tasks.reports._highlight`, `tasks.reports.run.data`.
+"""
+
 import re
 from html.parser import HTMLParser
 

@@ -1,3 +1,8 @@
+"""Laws of canaries: how they are made, mixed in, counted and watched.
+
+Covers `tasks.stages.annotate.canary_cases`.
+"""
+
 from collections.abc import Sequence
 from itertools import pairwise
 
