@@ -1,1 +1,1 @@
-"""The order of things, and the command line."""
+"""The flows, one file each: in which order stages run. ``cli`` is the command line over them."""

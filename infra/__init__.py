@@ -1,4 +1,4 @@
-"""The ground: records, errors, settings, registry, the store, the Ray runtime, deployment files.
+"""What all other packages stand on: records, errors, settings, registries, the store, languages.
 
 Nothing here knows what the other four packages do with it.
 """

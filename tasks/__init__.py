@@ -1,14 +1,14 @@
-"""The stages as Prefect tasks: they read, hand out, collect and write; the folders do the work.
+"""The work of the flows: stages as Prefect tasks, and below them what they are made of.
 
-The road, a file a stage: ``collect``, ``embed``, ``candidates``, ``annotate`` (``canaries`` are
-mixed in), ``publish``, ``evaluate``, ``summarise``. ``stage`` caches them, ``progress`` shows them,
-``references`` are what they pass on, ``preflight`` refuses what cannot work, ``estimate`` tells the
-price, ``ray_workers`` is where Ray stands.
+``stages`` are verbs: each reads the store, calls what is below, and writes. ``runtime`` is how they
+run: caching, progress, references, Ray. These two alone know Prefect, the store, agents and boxes.
 
-Beside the road: ``contest`` ranks any exported benchmark by many ``methods``, for the leaderboard
-and for ``compare_versions``; ``deepen`` sends unjudged results to the agents; ``annotators`` scores
-the agents against a ``truth``; ``replay`` derives stored labels again; ``sandbox`` serves its
-commands.
+Every other folder is a noun, pure functions and plug-ins that can be used without a flow:
 
-The folders hold pure functions, which know no Prefect, no Ray and no store.
+- input: ``sources`` (plug-ins), and what they share: ``corpus``, ``filters`` (plug-ins), ``files``;
+- retrieval: ``encoders`` and ``retrievers`` (plug-ins), ``ranking`` by any of them or several fused;
+- evaluation: ``metrics``, ``suites`` and ``estimators`` (plug-ins), ``statistics``;
+- output: ``benchmarks`` as data and as files, ``reports``.
+
+The ``__init__.py`` of a folder of plug-ins says how to add one: it is one new file.
 """
