@@ -12,6 +12,6 @@ Verdicts about code that attacks the harness from inside its interpreter are not
 program, the code under test and what counts and reports share one process, so that code written for
 the purpose can skip tests, turn counters and forge a report that says "passed". Mutants of the code
 find a program that passes whatever it tests, but not one that recognises the original. So a label
-is as honest as the code's author: do not take verdicts from a corpus whose authors would gain by
-false ones.
+can be trusted only as far as the code's author: do not use verdicts about a corpus whose authors
+gain from false ones.
 """

@@ -1,4 +1,4 @@
-"""The sandbox's contract: what callers may rely on, whatever the backend.
+"""The protocols of a sandbox and its boxes, which every backend implements.
 
 ``sandbox/contract/self_check.py`` is the same contract in executable form.
 """
@@ -9,11 +9,11 @@ from typing import Protocol, runtime_checkable
 
 from infra.records import ExecutionResult, Record
 
-CLOCK = 1_767_225_600.0  # 2026-01-01T00:00:00Z, when every program begins unless told otherwise
+CLOCK = 1_767_225_600.0  # 2026-01-01T00:00:00Z, the clock at a program's start by default
 
 
 class InstallResult(Record):
-    """What came of installing requirements into a box; ``installed`` lists ``name==version``."""
+    """The result of installing requirements into a box; ``installed`` lists ``name==version``."""
 
     ok: bool
     installed: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Sandbox(Protocol):
     """A backend that makes boxes."""
 
     async def check(self) -> str:
-        """Return what would run code (engine, image id), for people and for the recipe.
+        """Return what would run code (engine, image id), for messages and for the recipe.
 
         Raises:
             EngineUnavailableError: No engine answers; the message says what to do.
@@ -83,12 +83,12 @@ class Sandbox(Protocol):
 
 @runtime_checkable
 class Cleanable(Protocol):
-    """A backend that can remove what others left."""
+    """A backend that can remove the containers of other processes."""
 
     async def clean(self, *, everything: bool) -> int:
-        """Remove what dead processes of this host left; return how many things that were.
+        """Remove what ended processes of this host left; return the number of objects removed.
 
         Args:
-            everything: Remove what belongs to the living too, and the cache of wheels.
+            everything: Remove what running processes use too, and the cache of wheels.
         """
         ...

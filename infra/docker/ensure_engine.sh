@@ -51,7 +51,7 @@ start_engine() {
         sleep 1
     done
     tail -n 5 "$LOG_FILE" >&2 2>/dev/null || true
-    fail "the engine did not start within $START_TIMEOUT_S s; its last words stand above."
+    fail "the engine did not start within $START_TIMEOUT_S s; see its log above."
 }
 
 ensure_engine() {
@@ -76,7 +76,7 @@ make_debian_base() (
     say "making a base image from $DEBIAN_MIRROR (about a minute)"
     debootstrap --variant=minbase --include=python3-minimal,python3-pip,python3-venv,ca-certificates \
         bookworm "$root" "$DEBIAN_MIRROR" >"$root.log" 2>&1 \
-        || { tail -n 5 "$root.log" >&2; fail "debootstrap failed; its last words stand above ($root.log)."; }
+        || { tail -n 5 "$root.log" >&2; fail "debootstrap failed; see its log above ($root.log)."; }
     rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* "$root.log"
     tar --numeric-owner -C "$root" -c . | docker import - "$DEBIAN_BASE" >/dev/null
 )
@@ -85,12 +85,12 @@ ensure_image() {
     docker image inspect "$IMAGE" >/dev/null 2>&1 && return
     local base=$BASE
     if docker image inspect "$BASE" >/dev/null 2>&1; then
-        say "using $BASE, which is here"
+        say "using $BASE, which this engine has"
     elif say "pulling $BASE (for at most $PULL_TIMEOUT_S s)" \
         && timeout "$PULL_TIMEOUT_S" docker pull --quiet "$BASE" >/dev/null 2>&1; then
         :
     else
-        say "no registry gives $BASE"
+        say "$BASE could not be pulled"
         base=$DEBIAN_BASE
         docker image inspect "$base" >/dev/null 2>&1 || make_debian_base
     fi
@@ -103,9 +103,9 @@ build_image() (
     mkdir "$context/wheels"
     fetch_wheels "$context"
     say "building $IMAGE on $1"
-    words=$(docker build --quiet --network none --build-arg "BASE=$1" --tag "$IMAGE" \
+    output=$(docker build --quiet --network none --build-arg "BASE=$1" --tag "$IMAGE" \
         --file "$IMAGE_FILES/Dockerfile" "$context" 2>&1) \
-        || fail "the image $IMAGE could not be built from $IMAGE_FILES/Dockerfile:" "$words"
+        || fail "the image $IMAGE could not be built from $IMAGE_FILES/Dockerfile:" "$output"
     docker image prune --force --filter label=cosqa.stage=packages >/dev/null
 )
 
@@ -128,7 +128,7 @@ fetch_wheels() {
 }
 
 stop_engine() {
-    is_ours || { say "no engine of this script's is running"; rm -f "$PID_FILE"; return; }
+    is_ours || { say "no engine that this script started is running"; rm -f "$PID_FILE"; return; }
     local pid
     pid=$(cat "$PID_FILE")
     kill "$pid"

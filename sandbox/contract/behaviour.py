@@ -14,14 +14,14 @@ REFUSED = frozenset({"OSError", "PermissionError", "gaierror", "ConnectionError"
 
 @dataclass(frozen=True)
 class Behaviour:
-    """A law of the box.
+    """A program and what its result must be.
 
     Attributes:
-        name: The law, as a sentence without its full stop.
+        name: What every box does, as a sentence without its full stop.
         program: What is run.
         expects: Fields of the ``ExecutionResult`` and their values; a frozenset lists alternatives.
         code: The code under test.
-        before: A program that is run first in the same box, whatever becomes of it.
+        before: A program that is run first in the same box; its result is ignored.
         again: Run a second time, with the ``same`` or an ``other`` seed and clock, it must print
             the same or something else.
     """

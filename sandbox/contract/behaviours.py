@@ -1,4 +1,4 @@
-"""What every box must do, as data: a program and what must be said of it.
+"""The behaviours that every box must show: programs and what their results must be.
 
 One more behaviour is one more entry; ``cosqa sandbox check`` and the tests find it here.
 """
@@ -47,7 +47,7 @@ _OUTCOMES = (
     ),
     ends("an endless loop is cut at the time limit", "while True:\n    pass", "timeout"),
     ends("an endless wait is cut at the time limit", "import time\ntime.sleep(1e6)", "timeout"),
-    ends("memory is limited", "held = [bytearray(2**20) for _ in range(10**6)]", "memory"),
+    ends("memory is limited", "blocks = [bytearray(2**20) for _ in range(10**6)]", "memory"),
     ends("output is limited", "while True:\n    print('x' * 1000)", "output_limit"),
     ends("a crash is no verdict", "import ctypes\nctypes.string_at(0)", "killed"),
     ends(
@@ -143,7 +143,7 @@ _WALLS = (
         "the runner's limits cannot be changed",
         "import resource\nresource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0))",
     ),
-    refused("nobody becomes root", "import os\nos.setuid(0)"),
+    refused("a program cannot become root", "import os\nos.setuid(0)"),
     refused("the clock cannot be changed", "import time\ntime.clock_settime(0, 0)"),
     refused("raw sockets are refused", "import socket\nsocket.socket(2, socket.SOCK_RAW, 1)"),
     refused("sockets to the hypervisor are refused", "import socket\nsocket.socket(40, 1)"),

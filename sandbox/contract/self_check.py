@@ -11,7 +11,7 @@ from sandbox.contract.behaviours import BEHAVIOURS
 _OTHER_CLOCK = CLOCK - 400 * 86_400
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """Whether a backend has a behaviour, and if not, the problem."""
 
     name: str
@@ -21,8 +21,8 @@ class Finding(NamedTuple):
 
 async def self_check(
     sandbox: Sandbox, behaviours: Iterable[Behaviour] = BEHAVIOURS
-) -> AsyncIterator[Finding]:
-    """Yield a finding for each behaviour, in order.
+) -> AsyncIterator[CheckResult]:
+    """Yield a result for each behaviour, in order.
 
     Raises:
         SandboxError: The sandbox failed, which says nothing about the behaviour.
@@ -30,11 +30,11 @@ async def self_check(
     for behaviour in behaviours:
         async with sandbox.box(behaviour.code) as box:
             detail = await _fault(box, behaviour)
-        yield Finding(behaviour.name, not detail, detail)
+        yield CheckResult(behaviour.name, not detail, detail)
 
 
 async def _fault(box: Box, behaviour: Behaviour) -> str:
-    """Return what was not as the behaviour says, "" for nothing."""
+    """Return how the result differs from the behaviour, "" where it does not."""
     if behaviour.before:
         await box.run(behaviour.before)
     result = await box.run(behaviour.program)
@@ -61,4 +61,4 @@ def _allowed(value: object) -> frozenset[object]:
 
 
 def _listed(value: object) -> str:
-    return " or ".join(sorted(repr(one) for one in _allowed(value)))
+    return " or ".join(sorted(repr(alternative) for alternative in _allowed(value)))

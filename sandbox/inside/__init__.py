@@ -1,6 +1,6 @@
-"""What runs inside a box: standard library only, sent as source by the Docker backend's ``boot``.
+"""Code that runs inside a box: standard library only, sent as source by the backend's ``boot``.
 
 ``runner`` is the first process. For each job it forks a child; ``child`` prepares it (``counting``
 instruments the code, ``seccomp`` limits its system calls) and starts the guard, which alone can
-report; ``play`` is what the program can see of all this.
+report; ``play`` holds all of this that the program can reach.
 """

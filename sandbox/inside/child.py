@@ -1,16 +1,16 @@
-"""The trusted side of a child process: prepares a job and guards the report.
+"""The trusted side of a child process, which prepares a job and protects its report.
 
-Program and guard share an interpreter. What keeps the program from speaking for the guard:
+Program and guard share an interpreter. What keeps the program from reporting in the guard's place:
 
 - The secret that a report must carry is known to the guard's own thread alone. No frame of the
   program leads there, and the interpreter's calls that would (tracing, all threads' frames, all
   objects) are refused by an audit hook, which cannot be taken off.
-- "Passed" is nothing that anybody says: the guard holds the frame in which the program is run
-  and reads from it the line that was reached.
+- "Passed" is no message that could be forged: the guard holds the frame in which the program runs
+  and reads from it which line was reached.
 
-This is a hurdle, not a wall: "Verdicts about code that attacks the harness" in `sandbox` says what
-it does not cover. Nothing here lets a program leave the box, touch another box or speak for the
-runner.
+This makes forging a report harder, not impossible: see "Verdicts about code that attacks the
+harness" in `sandbox`. Nothing here lets a program leave the box, reach another box or report in the
+runner's place.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Counts = tuple[Callable[[], int], Callable[[], int], Callable[[], int]]
 
 REPORT = 3
-FAILED = b"!"  # stands before the error of a program that did not pass
+FAILED = b"!"  # written before the error of a program that did not pass
 PACKAGES = ("/packages", "/opt/packages")  # a box's own, then the image's
 _SET_DUMPABLE = 4
 _SPARE_MEMORY = 16 * 2**20
@@ -116,13 +116,13 @@ def _start_guard(
     secret: bytes,
     counts: Counts,
     error_report: list[bytes],
-    wait: Callable[[], bool],
+    wait_for_end: Callable[[], bool],
     frame: FrameType,
 ) -> None:
     """Start the guard over a frame of ``play``, and close the ways that lead to it."""
     lines = _last_lines(play.__code__)
     tools = (os.write, os._exit, gc.disable, type, bytes, REPORT, FAILED)
-    arguments = (secret, counts, error_report, wait, frame, (*lines, *tools))
+    arguments = (secret, counts, error_report, wait_for_end, frame, (*lines, *tools))
     identity = _thread.start_new_thread(_guard, arguments)
     restrict_system_calls()
     gc.freeze()
@@ -135,26 +135,26 @@ def _guard(
     secret: bytes,
     counts: Counts,
     error_report: list[bytes],
-    wait: Callable[[], bool],
+    wait_for_end: Callable[[], bool],
     frame: FrameType,
     tools: tuple[Any, ...],
 ) -> None:
-    """Wait for the program's end, report it, and let nothing that it left behind run on.
+    """Wait for the program's end, report it, and end the process with all that still runs in it.
 
     Everything here is a local name and of the interpreter's own making: what has a class, a
     dictionary or a global name can be reached by the program and made to say something else.
     """
     failed, passed, write, leave, stop_collecting, kind, text, report, mark = tools
     while frame.f_lineno not in failed and frame.f_lineno not in passed:
-        wait()
+        wait_for_end()
     stop_collecting()
     tests, asserts, calls = counts
     data = secret + b"%d %d %d\n" % (tests(), asserts(), calls())
     if frame.f_lineno in failed:
-        words = error_report[0]
-        if kind(words) is not text:
+        error = error_report[0]
+        if kind(error) is not text:
             leave(1)
-        data += mark + words
+        data += mark + error
     while data:
         data = data[write(report, data) :]
     leave(0)

@@ -1,9 +1,9 @@
-"""The clock that a program reads: set to a start, from where it goes on.
+"""The clock that a program reads, which starts at a time given and goes on from there.
 
-The C part of the library time-machine makes ``time`` and ``datetime`` ask somebody else for the
-time of day. Its Python part takes longer to import than a job may take, so a stand-in is asked. An
-image without the library leaves programs the machine's clock. The kernel's own times, as of files,
-and those of ``time.ctime()`` are never changed.
+The C part of the library time-machine makes ``time`` and ``datetime`` ask its Python part for the
+time of day. That part takes longer to import than a job may take, so a `Traveller` replaces it. In
+an image without the library programs read the machine's clock. The kernel's own times, such as
+those of files, and those of ``time.ctime()`` are never changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Instrumentation of a job's code, which counts tests, asserts and calls.
+"""Instrumentation of a job's code, so that tests, asserts and calls are counted.
 
 This is done in the runner's forks, which have the tools; the process that runs a job may be a new
 interpreter, for which importing them would take longer than the job.
@@ -63,8 +63,8 @@ class ProgramCounter(ast.NodeTransformer):
     A statement ``unittest.main()`` is left out: it would exit, and the test cases are run anyway.
 
     Args:
-        asserted: Name of what is called for each assertion.
-        entered: Name of what is called with a test function's name when it is entered.
+        asserted: Name of the function called for each assertion.
+        entered: Name of the function called with a test function's name when it is entered.
     """
 
     def __init__(self, asserted: str, entered: str) -> None:
@@ -77,7 +77,7 @@ class ProgramCounter(ast.NodeTransformer):
         return [ast.copy_location(ast.Expr(_call(self._asserted)), node), node]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Count ``case.assertEqual(…)`` and its kin."""
+        """Count ``case.assertEqual(…)`` and similar methods."""
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("assert"):
             both = ast.Tuple([_call(self._asserted), node.func], ast.Load())

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
 
-from sandbox.inside.python2 import leftover
+from sandbox.inside.python2 import hint
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _TRACEBACK_BYTES = 16_384
 _SEPARATOR = "\0"
 # What is reported of a failure, in this order, and the most characters of each.
 FIELDS = {"outcome": 20, "error_type": 500, "message": 10_000, "missing_module": 500}
-_NO_LIBRARY = ": cannot open shared object file"  # what the loader says after the file's name
+_NO_LIBRARY = ": cannot open shared object file"  # of the loader's message, after the file's name
 _FORBIDDEN_OF_GC = {"gc.get_objects", "gc.get_referents", "gc.get_referrers"}
 _FORBIDDEN_OF_SYS = {"sys._current_exceptions", "sys._current_frames"}
 _FORBIDDEN_HOOKS = {"sys.addaudithook", "sys.setprofile", "sys.settrace"}
@@ -61,7 +61,7 @@ def play(
         block: Blocks for ever.
     """
     catch, report = BaseException, describe
-    start_guard.pop()(sys._getframe())  # noqa: SLF001 - frames are what this is about
+    start_guard.pop()(sys._getframe())  # noqa: SLF001 - the guard reads the frame
     try:
         run_program()
     except catch as error:
@@ -75,7 +75,7 @@ def play(
 
 
 class Source:
-    """The lines of a module for ``inspect`` and its like.
+    """The text of a module for ``inspect`` and ``linecache``.
 
     Args:
         text: The module's text, which is in no file.
@@ -140,7 +140,7 @@ def loader(code: Compiled, names: Space) -> Callable[[Space], None]:
 def program_runner(
     text: str, load: Callable[[Space], None], entered: list[str], numpy_seed: int | None
 ) -> Call:
-    """Return what runs a program as ``__main__``, and then its tests that nobody called.
+    """Return what runs a program as ``__main__``, and then its tests that it did not call itself.
 
     Args:
         text: The program's text.
@@ -173,7 +173,7 @@ def _seed_numpy(seed: int) -> None:
 
 
 def _uncalled_tests(space: Space, entered: list[str]) -> Iterator[Call]:
-    """Yield the program's own ``test…`` functions without parameters that nobody called."""
+    """Yield the program's own ``test…`` functions without parameters that were not called yet."""
     for name, value in list(space.items()):
         if not (name.startswith("test") and isinstance(value, FunctionType)):
             continue
@@ -255,8 +255,8 @@ def _message(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         text = f"the program called exit({text}) before its end"
     text = (text or type(error).__name__)[:_MESSAGE_CHARACTERS]
-    if old := leftover(error):
-        text = f"{text} [Python 2: {old}]"
+    if python_2 := hint(error):
+        text = f"{text} [Python 2: {python_2}]"
     lines = [line for file, line in _places(error) if file == PROGRAM]
     if not lines:
         return text

@@ -1,7 +1,7 @@
-"""Signs of Python 2 in a program or in the code under test.
+"""Hints that an error comes from Python 2 code, in a program or in the code under test.
 
-More than a tenth of the functions that people publish are Python 2's. A model that is told so
-mends them at once; a model that is told "NameError" tries to define ``xrange``.
+More than a tenth of published functions are Python 2's. A model that reads so repairs them at once;
+a model that reads only "NameError" tries to define ``xrange``.
 """
 
 _NAMES = {
@@ -72,20 +72,20 @@ _LINES = (
 )
 
 
-def leftover(error: BaseException) -> str:
+def hint(error: BaseException) -> str:
     """Return what of Python 2 an exception complains of, "" for none."""
     if isinstance(error, SyntaxError):
-        return _of_syntax(error)
+        return _syntax_hint(error)
     if isinstance(error, ModuleNotFoundError):
-        return _instead(error.name, MODULES)
+        return _name_hint(error.name, MODULES)
     if isinstance(error, AttributeError):
-        return _instead(error.name, _ATTRIBUTES)
+        return _name_hint(error.name, _ATTRIBUTES)
     if isinstance(error, NameError):
-        return _instead(error.name, _NAMES)
+        return _name_hint(error.name, _NAMES)
     return ""
 
 
-def _of_syntax(error: SyntaxError) -> str:
+def _syntax_hint(error: SyntaxError) -> str:
     import re  # noqa: PLC0415 - a process that lacks it would import it longer than a job may take
 
     for pattern, name in _SYNTAX:
@@ -95,7 +95,7 @@ def _of_syntax(error: SyntaxError) -> str:
     return next((name for pattern, name in _LINES if re.search(pattern, line)), "")
 
 
-def _instead(name: object, table: dict[str, str]) -> str:
+def _name_hint(name: object, table: dict[str, str]) -> str:
     if not isinstance(name, str) or name not in table:
         return ""
     return f"{name}; Python 3 has {table[name]}"

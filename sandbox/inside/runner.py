@@ -2,7 +2,7 @@
 
 The host speaks in frames over the attached stdin and stdout: four bytes of length, big-endian, then
 JSON. A job holds ``code``, ``program``, ``hash_seed``, ``clock`` and the limits; the answer is a
-report in the terms of ``ExecutionResult``, with ``clean`` telling whether the box may take more.
+report in the terms of ``ExecutionResult``, ``clean`` in it says whether the box can take another.
 
 A job under the runner's own hash seed runs in a fork, which costs two milliseconds; another seed
 needs a new interpreter. All that a program started dies with it, by one call that reaches every
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     Codes = list[tuple[str, CodeType]]  # the compiled modules that a child needs
 
 
-class Run:
+class JobRun:
     """One job in one child, from its start to its report."""
 
     def __init__(self, job: Job) -> None:
@@ -68,7 +68,7 @@ class Run:
         self._out, self._err, self._report = self._streams = (
             Stream(job["keep"]), Stream(job["keep"]), Stream(2 * _REPORT_BYTES),
         )  # fmt: skip
-        self._begun = time.monotonic()
+        self._start = time.monotonic()
         self._kills_before = _oom_kills()
         self._child = 0
         self._status = 0
@@ -93,11 +93,11 @@ class Run:
 
     def report(self) -> Report:
         """Let the program run, end everything it started, and return the report."""
-        cut = self._watch(self._begun + self._limits["timeout"])
+        cut = self._watch(self._start + self._limits["timeout"])
         self._end()
         return {
             **self._outcome(cut),
-            "seconds": time.monotonic() - self._begun,
+            "seconds": time.monotonic() - self._start,
             "peak_memory_mb": self._peak_kb / 1024,
             "stdout": self._out.text(),
             "stderr": self._err.text(),
@@ -117,13 +117,13 @@ class Run:
                             return ""
                         if not key.data.read():
                             selector.unregister(key.fd)
-                    if self._is_too_much():
+                    if self._exceeds_output():
                         return "output_limit"
             finally:
                 os.close(watcher)
         return "timeout"
 
-    def _is_too_much(self) -> bool:
+    def _exceeds_output(self) -> bool:
         printed = self._out.size + self._err.size
         return printed > self._limits["cut"] or self._report.size > _REPORT_BYTES
 
@@ -156,18 +156,18 @@ class Run:
 
 
 def read_report(data: bytes, secret: bytes) -> Report | None:
-    """Return what the guard of ``child.py`` reported; None where it was not the guard alone."""
-    before, found, rest = data.partition(secret)
-    counts, line, words = rest.partition(b"\n")
-    if before or not found or not line or secret in rest:
+    """Return the report of ``child.py``'s guard; None where anything else wrote to its pipe."""
+    before, separator, rest = data.partition(secret)
+    counts, newline, error = rest.partition(b"\n")
+    if before or not separator or not newline or secret in rest:
         return None
     report = _read_counts(counts)
     if report is None:
         return None
-    if not words:
+    if not error:
         return {"outcome": "passed", **report}
-    fields = words.removeprefix(FAILED).decode(errors="backslashreplace").split("\0")
-    if not words.startswith(FAILED) or len(fields) != len(FIELDS) or fields[0] not in _FAILURES:
+    fields = error.removeprefix(FAILED).decode(errors="backslashreplace").split("\0")
+    if not error.startswith(FAILED) or len(fields) != len(FIELDS) or fields[0] not in _FAILURES:
         return None
     if any(len(field) > longest for field, longest in zip(fields, FIELDS.values(), strict=True)):
         return None
@@ -176,10 +176,10 @@ def read_report(data: bytes, secret: bytes) -> Report | None:
 
 def _read_counts(text: bytes) -> Report | None:
     """Return the counts of a report; None where they are not three numbers of 31 bits."""
-    words = text.split()
-    if len(words) != len(_COUNTS) or not all(word.isdigit() and len(word) < 11 for word in words):
+    numbers = text.split()
+    if len(numbers) != len(_COUNTS) or not all(n.isdigit() and len(n) < 11 for n in numbers):
         return None
-    counts = dict(zip(_COUNTS, map(int, words), strict=True))
+    counts = dict(zip(_COUNTS, map(int, numbers), strict=True))
     return counts if max(counts.values()) < 2**31 else None
 
 
@@ -203,7 +203,7 @@ def _enter(files: list[int]) -> None:
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     os.environ.clear()
     os.environ.update(kept, **_ENVIRONMENT)
-    # The kernel shall take this one before the runner.
+    # When memory runs out, the kernel shall kill this process before the runner.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
@@ -252,7 +252,7 @@ def _read(size: int) -> bytes:
     while len(data) < size:
         piece = os.read(0, min(size - len(data), _CHUNK))
         if not piece:
-            sys.exit(0)  # the host has hung up
+            sys.exit(0)  # the host closed the connection
         data += piece
     return data
 
@@ -265,7 +265,7 @@ def _answer(report: Report) -> None:
 
 
 def serve(codes: Codes) -> Callable[[], None]:
-    """Serve jobs until the host hangs up. Return only in a fork, with what it shall do.
+    """Serve jobs until the host disconnects; in a fork, return the call that runs its job.
 
     Args:
         codes: Name and code of each module that a new interpreter needs for a job.
@@ -279,7 +279,7 @@ def serve(codes: Codes) -> Callable[[], None]:
     gc.freeze()
     _answer({"ready": True})
     while True:
-        run = Run(json.loads(_read(int.from_bytes(_read(4), "big"))))
+        run = JobRun(json.loads(_read(int.from_bytes(_read(4), "big"))))
         job = run.start(own_seed, codes)
         if job is not None:
             return prepare(job)

@@ -1,4 +1,4 @@
-"""The output of a child: counted in full, its beginning and end kept."""
+"""The output of a child, whose size is counted and whose beginning and end are kept."""
 
 import os
 
@@ -33,7 +33,7 @@ class Stream:
         return bool(data)
 
     def drain(self) -> None:
-        """Read the rest of a pipe whose writers are dead, and close it."""
+        """Read the rest of a pipe whose writers have ended, and close it."""
         while self.read():
             pass
         os.close(self.file)

@@ -1,8 +1,8 @@
 """The apt command that installs Debian packages in a container.
 
-Packages are fetched, their signatures checked, and unpacked into the box's volume: nobody is root,
-no script of a package runs, and the image stays as it is. The loader finds their libraries by the
-box's environment.
+Packages are fetched, their signatures checked, and unpacked into the box's volume, without root
+rights; no script of a package runs, and the image stays as it is. The loader finds their libraries
+by the box's environment.
 """
 
 import os
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from sandbox.base import InstallResult
-from sandbox.packages.pip import PACKAGES, Plan, failure, hosts_of, proxies
+from sandbox.packages.pip import PACKAGES, InstallPlan, failure, hosts_of, proxies
 
 APT = "apt:"
 _ROOT = f"{PACKAGES}/.debian"
@@ -56,7 +56,7 @@ def split(requirements: Iterable[str]) -> tuple[list[str], list[str]]:
     return packages, others
 
 
-def plan(packages: Sequence[str], mirror: str) -> Plan:
+def plan(packages: Sequence[str], mirror: str) -> InstallPlan:
     """Return how Debian packages, and those that they need, are fetched and unpacked.
 
     Args:
@@ -64,7 +64,7 @@ def plan(packages: Sequence[str], mirror: str) -> Plan:
         mirror: Address of a Debian archive.
     """
     environment = {"HOME": "/tmp", "LANG": "C.UTF-8", **proxies(os.environ)}  # noqa: S108
-    return Plan(
+    return InstallPlan(
         ["sh", "-c", _SCRIPT, mirror, *packages],
         environment,
         sorted(hosts_of([mirror], os.environ)),

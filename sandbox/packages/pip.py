@@ -37,7 +37,7 @@ _PYPI = ["https://pypi.org", "https://files.pythonhosted.org"]
 _MESSAGE_CHARACTERS = 1000
 
 
-class Plan(NamedTuple):
+class InstallPlan(NamedTuple):
     """The command, environment and hosts of a container that installs something.
 
     Attributes:
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
     caches: Mapping[str, str] = MappingProxyType({})
 
 
-def plan(requirements: Sequence[str], further_hosts: Iterable[str]) -> Plan:
+def plan(requirements: Sequence[str], further_hosts: Iterable[str]) -> InstallPlan:
     """Return how distributions are installed from this machine's index.
 
     Args:
@@ -66,7 +66,7 @@ def plan(requirements: Sequence[str], further_hosts: Iterable[str]) -> Plan:
     """
     settings = host_pip_settings()
     certificates = host_certificates(settings, os.environ)
-    return Plan(
+    return InstallPlan(
         command(requirements),
         environment(settings, os.environ, certificates=certificates is not None),
         index_hosts(settings, os.environ, further_hosts),
@@ -102,9 +102,9 @@ def environment(
     result = {"HOME": "/tmp", "LANG": "C.UTF-8", "PIP_CONFIG_FILE": os.devnull}  # noqa: S108
     result |= proxies(variables)
     for name in _PASSED_ON:
-        words = [word for word in pip_settings.get(name, "").split() if _is_reachable(name, word)]
-        if words:
-            result[f"PIP_{name.upper().replace('-', '_')}"] = " ".join(words)
+        values = [value for value in pip_settings.get(name, "").split() if _is_usable(name, value)]
+        if values:
+            result[f"PIP_{name.upper().replace('-', '_')}"] = " ".join(values)
     if certificates:
         result["PIP_CERT"] = f"{PACKAGES}/{CERTIFICATES}"
     return result
@@ -132,7 +132,7 @@ def index_hosts(
 
 
 def proxies(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return what an environment says of proxies."""
+    """Return the environment variables that set proxies."""
     return {name: variables[name] for name in _PROXIES if name in variables}
 
 
@@ -142,8 +142,8 @@ def hosts_of(addresses: Iterable[str], variables: Mapping[str, str]) -> set[str]
     return {host for address in (*addresses, *ways) if (host := urlsplit(address).hostname)}
 
 
-def _is_reachable(name: str, word: str) -> bool:
-    return not name.endswith("index-url") or word.startswith(("http://", "https://"))
+def _is_usable(name: str, value: str) -> bool:
+    return not name.endswith("index-url") or value.startswith(("http://", "https://"))
 
 
 @cache
@@ -174,12 +174,12 @@ def host_certificates(pip_settings: Mapping[str, str], variables: Mapping[str, s
 
 
 def addresses(hosts: Iterable[str]) -> dict[str, str]:
-    """Return where hosts are; one that nobody knows is left to pip's own error."""
-    found = {}
+    """Return host → IP address; hosts without one are left out, and pip reports them."""
+    by_host = {}
     for host in hosts:
         with contextlib.suppress(OSError):
-            found[host] = socket.gethostbyname(host)
-    return found
+            by_host[host] = socket.gethostbyname(host)
+    return by_host
 
 
 def archive_of(certificates: Path) -> bytes:
@@ -203,7 +203,7 @@ def outcome(status: int, output: str, seconds: float) -> InstallResult:
 
 
 def failure(tool: str, mark: str, status: int, output: str, seconds: float) -> InstallResult:
-    """Return the result of a tool that failed: its lines with that mark, or all that it said."""
+    """Return the result of a tool that failed: its lines with that mark, or all that it printed."""
     errors = [line for line in output.splitlines() if line.startswith(mark)]
     message = "\n".join(errors) or output.strip() or f"{tool} ended with status {status}"
     return InstallResult(ok=False, message=message[-_MESSAGE_CHARACTERS:], seconds=seconds)

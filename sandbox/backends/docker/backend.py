@@ -1,4 +1,4 @@
-"""Boxes as Docker containers, made ahead of need and thrown away after one pair."""
+"""Boxes as Docker containers, started in advance and removed after one pair."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from sandbox.backends.docker.engine import Engine, Running
 from sandbox.backends.docker.pool import Pool
 from sandbox.base import CLOCK, Box, InstallResult
 from sandbox.packages import apt, pip
-from sandbox.packages.pip import Plan
+from sandbox.packages.pip import InstallPlan
 from sandbox.packages.resolve import DEBIAN_PACKAGES
 
 _log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class DockerBox:
             seconds=sum(result.seconds for result in results),
         )
 
-    async def _install(self, plan: Plan) -> InstallResult:
+    async def _install(self, plan: InstallPlan) -> InstallResult:
         engine = await self._sandbox.engine()
         if self._packages is None:
             make_volume = engine.make_volume
@@ -116,7 +116,7 @@ class DockerBox:
         return await self._run(job)
 
     async def remove(self) -> None:
-        """Throw the container away in the background; wait only where packages were installed."""
+        """Remove the container in the background; wait only where packages were installed."""
         self._drop()
         packages, self._packages = self._packages, None
         if packages is not None:
@@ -180,7 +180,7 @@ class DockerSandbox:
 
     Args:
         settings: Image, limits, how many boxes may be in use at once (more wait their turn) and how
-            many are made ahead.
+            many are started in advance.
     """
 
     def __init__(self, settings: SandboxSettings) -> None:
@@ -217,7 +217,7 @@ class DockerSandbox:
         self._workers.shutdown(wait=False)
 
     async def clean(self, *, everything: bool) -> int:
-        """Remove what others left; see ``Cleanable.clean``."""
+        """Remove what other processes left; see ``Cleanable.clean``."""
         engine = await self.acquire(partial(Engine, self.settings), rollback=Engine.close)
         try:
             return await self.call(engine.remove_everything if everything else engine.sweep)
@@ -225,7 +225,7 @@ class DockerSandbox:
             engine.close()
 
     async def engine(self) -> Engine:
-        """Return the engine; the first call connects and removes containers of dead processes."""
+        """Return the engine; the first call connects and removes containers of ended processes."""
         async with self._opening:
             if self._engine is None:
                 connect = partial(Engine.connected, self.settings)
@@ -233,7 +233,7 @@ class DockerSandbox:
             return self._engine
 
     async def start(self, packages: Volume | None) -> Running:
-        """Return a waiting runner: one made ahead, or a new one that has the packages."""
+        """Return a waiting runner: one started in advance, or a new one that has the packages."""
         if packages is None:
             return await self._pool.take()
         return await self._pool.make(partial(self._make, packages))

@@ -28,7 +28,7 @@ from sandbox.backends.docker.networks import COMMAND, SYSCTLS, Networks
 from sandbox.backends.docker.process_owner import is_left_over, this_owner
 from sandbox.base import InstallResult
 from sandbox.packages import apt, pip
-from sandbox.packages.pip import Plan
+from sandbox.packages.pip import InstallPlan
 
 _LABEL = "cosqa.sandbox"
 _OWNER = "cosqa.owner"
@@ -66,7 +66,7 @@ class Engine:
 
     @classmethod
     def connected(cls, settings: SandboxSettings) -> "Engine":
-        """Return the engine, what dead processes left on it removed.
+        """Return the engine, after removing what ended processes left on it.
 
         Raises:
             EngineUnavailableError: No engine answers.
@@ -88,7 +88,7 @@ class Engine:
         return f"Docker {version}{runtime}, image {self._settings.image} {image.id}"
 
     def start(self, packages: Volume | None) -> Running:
-        """Return a container with a waiting runner, cut off from everything."""
+        """Return a container with a waiting runner and no way to the host or a network."""
         return self.start_runner(self.create(packages))
 
     def create(self, packages: Volume | None) -> Container:
@@ -132,7 +132,7 @@ class Engine:
             container.wait(timeout=_STOP_TIMEOUT_S)  # spares the engine a process that kills
         self.remove(container)
 
-    def make_installer(self, packages: Volume, plan: Plan) -> Container:
+    def make_installer(self, packages: Volume, plan: InstallPlan) -> Container:
         """Make a container that will install, with a network and the volume writable."""
         volumes = {str(packages.name): pip.PACKAGES, **plan.caches}
         container = self._create(
@@ -149,22 +149,22 @@ class Engine:
                 container.put_archive(pip.PACKAGES, pip.archive_of(plan.certificates))
         return container
 
-    def install(self, installer: Container, plan: Plan) -> InstallResult:
+    def install(self, installer: Container, plan: InstallPlan) -> InstallResult:
         """Let an installer run to its end, or to the time limit."""
         limit = self._settings.install_timeout_s
-        begun = time.monotonic()
+        start = time.monotonic()
         with translated():
             installer.start()
             try:
                 status = installer.wait(timeout=limit)["StatusCode"]
             except (requests.Timeout, requests.ConnectionError):  # what docker-py raises at the end
-                if time.monotonic() - begun < limit:
+                if time.monotonic() - start < limit:
                     raise
                 return InstallResult(
                     ok=False, message=f"installing took over {limit:g} s", seconds=limit
                 )
             output = installer.logs(tail=200).decode(errors="replace")
-        return plan.outcome(status, output, time.monotonic() - begun)
+        return plan.outcome(status, output, time.monotonic() - start)
 
     def make_volume(self) -> Volume:
         """Make a volume for the packages of one box."""
@@ -178,7 +178,7 @@ class Engine:
         return bool(container.attrs["State"]["OOMKilled"])
 
     def remove(self, container: Container) -> None:
-        """Kill and remove a container, whatever its state; one that is gone is fine."""
+        """Kill and remove a container in any state; do nothing where it is gone."""
         with translated():
             try:
                 container.remove(force=True, v=True)
@@ -191,16 +191,16 @@ class Engine:
         self._networks.give_back(container)
 
     def remove_volume(self, volume: Volume) -> None:
-        """Remove a volume; one that is gone is fine."""
+        """Remove a volume; do nothing where it is gone."""
         with translated(), contextlib.suppress(NotFound):
             volume.remove(force=True)
 
     def sweep(self) -> int:
-        """Remove what processes of this host that are dead have left; return how much."""
+        """Remove what ended processes of this host left; return the number of objects removed."""
         return self._remove_all(lambda labels: is_left_over(labels.get(_OWNER, "")))
 
     def remove_everything(self) -> int:
-        """Remove every box there is, whoever made it, and the cache of wheels; return how much."""
+        """Remove all boxes of all processes and the cache of wheels; return the number removed."""
         removed = self._remove_all(lambda _: True)
         with translated():
             try:
@@ -210,18 +210,18 @@ class Engine:
         return removed + 1
 
     def clear(self) -> int:
-        """Remove what this very object made and did not remove; return how much."""
+        """Remove what this object made and has not removed yet; return the number removed."""
         return self._remove_all(lambda labels: labels.get(NAME) == self.name)
 
-    def _remove_all(self, is_meant: Callable[[Mapping[str, str]], bool]) -> int:
+    def _remove_all(self, is_included: Callable[[Mapping[str, str]], bool]) -> int:
         filters: dict[str, str | list[str] | bool] = {"label": f"{_LABEL}=1"}
         with translated():
             listed = self._client.containers.list(all=True, filters=filters, ignore_removed=True)
-            containers = [one for one in listed if is_meant(one.labels)]
+            containers = [container for container in listed if is_included(container.labels)]
             volumes = [
-                one
-                for one in self._client.volumes.list(filters=filters)
-                if is_meant(one.attrs.get("Labels") or {})
+                volume
+                for volume in self._client.volumes.list(filters=filters)
+                if is_included(volume.attrs.get("Labels") or {})
             ]
         with ThreadPoolExecutor(self._settings.slots) as workers:
             list(workers.map(self.remove, containers))

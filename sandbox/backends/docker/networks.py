@@ -1,4 +1,4 @@
-"""Networks with nothing on them but a loopback, lent to one box at a time.
+"""Networks that hold only a loopback interface, each used by one box at a time.
 
 A network of its own takes the engine about as long as all the rest of a container's start (it runs
 its own large binary for each), so networks are kept: each by a container that only sleeps, in whose
@@ -21,7 +21,7 @@ class Networks:
     Args:
         make: Makes and starts a container that keeps a network.
         is_alive: Whether such a container still runs.
-        remove: Removes one.
+        remove: Removes such a container.
     """
 
     def __init__(
@@ -34,13 +34,13 @@ class Networks:
         self._is_alive = is_alive
         self._remove = remove
         self._idle: deque[Container] = deque()
-        self._lent: dict[str, Container] = {}
+        self._in_use: dict[str, Container] = {}
 
     def make_in_one(self, make_box: Callable[[str], Container]) -> Container:
         """Return a box made in a network that no other is in.
 
         Args:
-            make_box: Makes it, given the engine's name for that network.
+            make_box: Makes the box, given the engine's name for that network.
         """
         network_container = self._free()
         try:
@@ -48,12 +48,12 @@ class Networks:
         except BaseException:
             self._idle.append(network_container)
             raise
-        self._lent[str(box.id)] = network_container
+        self._in_use[str(box.id)] = network_container
         return box
 
     def give_back(self, box: Container) -> None:
         """Take back the network of a box that is gone."""
-        network_container = self._lent.pop(str(box.id), None)
+        network_container = self._in_use.pop(str(box.id), None)
         if network_container is not None:
             self._idle.append(network_container)
 

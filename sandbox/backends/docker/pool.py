@@ -1,4 +1,4 @@
-"""A pool of things that are made ahead of need, used once, and removed in the background."""
+"""A pool of items that are made in advance, used once and removed in the background."""
 
 import asyncio
 import logging
@@ -14,14 +14,14 @@ Item = TypeVar("Item")
 
 
 class Pool(Generic[Item]):
-    """Hands out fresh items, the next ones already on their way.
+    """Gives out fresh items, while the next ones are made.
 
     Back-pressure comes from capacity: an item takes of it from before it is made until after it is
     removed, so that slow removals hold up making, and nothing piles up.
 
     Args:
         make: Makes an item.
-        remove: Removes an item, whatever its state.
+        remove: Removes an item in any state.
         is_good: Whether an item that waited can still be used.
         ready: How many items to keep waiting.
         capacity: How many items may exist at once; more than ``ready``.
@@ -41,7 +41,7 @@ class Pool(Generic[Item]):
         self._is_good = is_good
         self._ready = ready
         self._capacity = asyncio.Semaphore(capacity)
-        self._made_ahead: deque[asyncio.Task[Item]] = deque()
+        self._prepared: deque[asyncio.Task[Item]] = deque()
         self._makings: set[asyncio.Task[Item]] = set()
         self._removals: set[asyncio.Task[None]] = set()
 
@@ -49,11 +49,11 @@ class Pool(Generic[Item]):
         """Return an item, waiting for one to be made where none is ready.
 
         Raises:
-            SandboxError: It could not be made. What went wrong while nobody waited is forgotten.
+            SandboxError: It could not be made. Errors of items made in advance are ignored.
         """
-        while self._made_ahead:
+        while self._prepared:
             try:
-                item = await self._claim(self._made_ahead.popleft())
+                item = await self._claim(self._prepared.popleft())
             except SandboxError:
                 continue
             if self._is_good(item):
@@ -76,19 +76,19 @@ class Pool(Generic[Item]):
         return removal
 
     async def close(self) -> None:
-        """Remove all that waits; return when it is gone."""
+        """Remove all items that wait; return when they are gone."""
         self._ready = 0
-        while self._made_ahead or self._makings or self._removals:
-            coming = [*self._made_ahead]
-            self._made_ahead.clear()
-            for making in coming:
+        while self._prepared or self._makings or self._removals:
+            pending = [*self._prepared]
+            self._prepared.clear()
+            for making in pending:
                 making.add_done_callback(self._discard_when_made)
-            await asyncio.wait({*coming, *self._makings, *self._removals})
-            await asyncio.sleep(0)  # lets what was disclaimed join the removals
+            await asyncio.wait({*pending, *self._makings, *self._removals})
+            await asyncio.sleep(0)  # the callbacks above add their removals
 
     def _refill(self) -> None:
-        while len(self._made_ahead) < self._ready:
-            self._made_ahead.append(self._start_making(self._make))
+        while len(self._prepared) < self._ready:
+            self._prepared.append(self._start_making(self._make))
 
     def _start_making(self, make: Callable[[], Awaitable[Item]]) -> asyncio.Task[Item]:
         making = asyncio.create_task(self._make_within_capacity(make))
@@ -120,6 +120,6 @@ class Pool(Generic[Item]):
         try:
             await self._remove(item)
         except SandboxError as error:
-            _log.warning("a box could not be removed, which is left for the end: %s", str(error))
+            _log.warning("a box could not be removed now; it is removed at the end: %s", str(error))
         finally:
             self._capacity.release()

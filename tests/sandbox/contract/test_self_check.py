@@ -14,7 +14,7 @@ from infra.records import ExecutionResult
 from sandbox.base import CLOCK, Box, InstallResult, Sandbox
 from sandbox.contract.behaviour import Behaviour
 from sandbox.contract.behaviours import BEHAVIOURS
-from sandbox.contract.self_check import Finding, self_check
+from sandbox.contract.self_check import CheckResult, self_check
 
 
 @pytest.mark.docker
@@ -59,7 +59,7 @@ async def test_a_backend_that_believes_everything_is_found_out() -> None:
     assert len(findings) == len(BEHAVIOURS)
     wrong = [finding for finding in findings if not finding.ok]
     assert len(wrong) > len(findings) / 2
-    assert all(isinstance(finding, Finding) and finding.detail for finding in wrong)
+    assert all(isinstance(finding, CheckResult) and finding.detail for finding in wrong)
 
 
 def test_there_are_at_least_forty_behaviours_of_different_names() -> None:

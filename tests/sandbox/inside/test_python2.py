@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.base import Sandbox
-from sandbox.inside.python2 import leftover
+from sandbox.inside.python2 import hint
 
 
 def raised(source: str) -> BaseException:
@@ -37,7 +37,7 @@ def raised(source: str) -> BaseException:
     ],
 )
 def test_a_leftover_of_python_2_is_named(source: str, word: str) -> None:
-    assert word in leftover(raised(source))
+    assert word in hint(raised(source))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_leftover_of_python_2_is_named(source: str, word: str) -> None:
     ["x", "import no_such_module", "{}.no_such_method()", "1 / 0", "def f(:", "x = (1", "x = '"],
 )
 def test_an_ordinary_error_is_none(source: str) -> None:
-    assert leftover(raised(source)) == ""
+    assert hint(raised(source)) == ""
 
 
 @pytest.mark.docker

@@ -124,7 +124,7 @@ async def test_a_box_that_is_lost_again_and_again_is_an_error_and_no_verdict(
             await running
 
 
-async def test_leftovers_of_a_dead_process_are_removed_at_the_start(sandbox: Sandbox) -> None:
+async def test_containers_of_an_ended_process_are_removed_at_the_start(sandbox: Sandbox) -> None:
     client = docker.from_env()
     host = this_owner().split("/")[0]
     labels = {"cosqa.sandbox": "1", "cosqa.owner": f"{host}/{2**22 + 1}/1"}

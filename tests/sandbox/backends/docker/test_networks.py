@@ -68,7 +68,7 @@ else:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
-    """Return a sandbox with two places and nothing made ahead; needs an engine, as the other."""
+    """Return a sandbox with two slots and no box started in advance; needs an engine too."""
     limits = {**LIMITS.model_dump(), "slots": 2, "ready": 0}
     made = DockerSandbox(SandboxSettings.model_validate(limits))
     yield made

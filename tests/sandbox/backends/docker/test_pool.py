@@ -1,4 +1,4 @@
-"""The pool: made ahead, used once, never more than there is capacity for."""
+"""The pool: items are made in advance, used once, never more than there is capacity for."""
 
 import asyncio
 from collections.abc import Callable
