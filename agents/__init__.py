@@ -1,4 +1,4 @@
-"""The agents: they judge whether a code answers a query; records in, records out.
+"""The agents that judge whether a code answers a query; they take and return records.
 
 ``committee`` is Algorithm 1 for one pair, over the agents that a configuration names. ``roles``
 holds one file and one system text for each agent. ``gates`` check whether a test program's result

@@ -1,4 +1,4 @@
-"""Test programs, what became of them, and what a run of one is worth as evidence."""
+"""Test programs, their runs, and whether a run is evidence about the code under test."""
 
 from enum import StrEnum
 from typing import Literal
@@ -9,10 +9,10 @@ _LONGEST_PROBLEM = 300  # characters of a failed fix in a prompt
 
 
 class FailedFix(Record):
-    """A repair that was tried in vain.
+    """A repair that did not work.
 
     Attributes:
-        action: What was tried.
+        action: The kind of repair.
         content: The distribution or the import lines; "" for a whole program.
         problem: Why it was not done.
     """
@@ -23,19 +23,19 @@ class FailedFix(Record):
 
     @property
     def description(self) -> str:
-        """The attempt in words, for the fixer's prompt."""
-        words = f"{self.action} {self.content}" if self.content else self.action
-        return f"{words}: {self.problem}"[:_LONGEST_PROBLEM]
+        """The repair and its problem on one line, for the fixer's prompt."""
+        repair = f"{self.action} {self.content}" if self.content else self.action
+        return f"{repair}: {self.problem}"[:_LONGEST_PROBLEM]
 
 
 class Draft(Record):
-    """A test program on its way to being executable.
+    """A test program before it is run, and what was done to make it executable.
 
     Attributes:
         reading: The reading of the query that the program tests.
         program: The Python source.
         requirements: Distributions that were installed for it.
-        failed_fixes: What was tried in vain to repair it.
+        failed_fixes: Repairs that did not work.
     """
 
     reading: str
@@ -62,7 +62,7 @@ class RunEvidence(StrEnum):
 
 
 def run_evidence(result: ExecutionResult) -> RunEvidence:
-    """Return what a run is worth: only a reached assertion about the code is evidence."""
+    """Return what a run says; only an assertion about the code that was reached is evidence."""
     if result.outcome == "assertion_failed":
         return RunEvidence.FAILED_ASSERTION
     if result.outcome != "passed":
@@ -77,7 +77,7 @@ def was_executed(result: ExecutionResult) -> bool:
 
 
 class Attempt(Record):
-    """A test program in its last form, and what became of it.
+    """A test program in its last form, with its last run.
 
     Attributes:
         draft: The program.
@@ -99,7 +99,7 @@ class Attempt(Record):
         if self.result is None:
             return RunEvidence.NOT_EXECUTED
         if self.is_simulated and self.result.outcome == "passed":
-            return RunEvidence.PASSED  # nobody counted what it asserts
+            return RunEvidence.PASSED  # a simulated run has no counts
         return run_evidence(self.result)
 
     @property

@@ -1,12 +1,11 @@
 """Records that travel between the stages: frozen, validated when made, equal by value.
 
-They carry what was found and what was said, never a connection, a path to be opened or a method
-that does work.
+They hold values only: no connection, no path to be opened, no method that does work.
 """
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from infra.identity import digest
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
@@ -30,7 +29,7 @@ class Record(BaseModel):
 
 
 class Query(Record):
-    """A question somebody asked. ``origin`` says where, as ``file:line`` or the source's own id."""
+    """A query; ``origin`` says where it comes from, as ``file:line`` or the source's own id."""
 
     query_id: QueryId
     text: str = Field(min_length=1)
@@ -46,7 +45,7 @@ class Query(Record):
 
 
 class Code(Record):
-    """A function: its text and where it stood.
+    """A function: its text, and where it comes from.
 
     ``documentation`` is the docstring as Python cleans it, "" where there is none. Lines count
     from 1; 0 means unknown.
@@ -73,7 +72,7 @@ class Code(Record):
 
 
 class Label(Record):
-    """What one origin says of one pair: people, documentation or a recipe of agents."""
+    """The relevance of a pair by one origin: annotators, documentation or a recipe of agents."""
 
     query_id: QueryId
     code_id: CodeId
@@ -88,7 +87,7 @@ class Label(Record):
 
 
 class SourceInfo(Record):
-    """Where a collection comes from and what may be done with it."""
+    """Where a collection comes from, and its licence."""
 
     name: str
     licence: str
@@ -97,7 +96,7 @@ class SourceInfo(Record):
 
 
 class Collected(Record):
-    """What a source gives: queries, codes, labels, and how many items each rule dropped."""
+    """The content of a collection: queries, codes, labels, and how many items each rule dropped."""
 
     info: SourceInfo
     queries: tuple[Query, ...] = ()
@@ -107,7 +106,7 @@ class Collected(Record):
 
 
 class Candidate(Record):
-    """A function that the encoders find promising for a query (rank 1 is the best)."""
+    """A code among the best that the encoders rank for a query (rank 1 is the best)."""
 
     query_id: QueryId
     code_id: CodeId
@@ -122,7 +121,7 @@ class Candidate(Record):
 
 
 class Pair(Record):
-    """One question to the agents: does this code answer this query?"""
+    """A query and a code, of which the agents judge whether it answers the query."""
 
     query: Query
     code: Code
@@ -134,10 +133,10 @@ class Pair(Record):
 
 
 class LanguageModelCall(Record):
-    """One request to a language model and what came of it.
+    """One request to a language model with its reply or error.
 
     ``role`` is the agent's. ``cost_usd`` and the token counts are None where the provider did not
-    say. ``cached`` tells that the reply came from the cache and cost nothing this time.
+    say. ``cached`` says that the reply came from the cache and cost nothing this time.
     """
 
     role: str
@@ -167,18 +166,18 @@ Outcome = Literal[
 
 
 class ExecutionResult(Record):
-    """What happened to a program in a box, in terms of the harness and not of printed text.
+    """How a program ended in a box, as the harness saw it, not as printed text says.
 
     Attributes:
         outcome: ``passed`` needs an intact report from the runner: the program ran to its end and
             nothing was raised. ``killed`` covers every end without a report.
-        error_type: Name of the exception's type, for ``raised`` and its kin.
+        error_type: Name of the exception's type, for ``raised`` and the like.
         message: The exception's message, or what ended the program.
         missing_module: The top-level module of an ``import_error``.
         seconds: Wall time inside the box.
         peak_memory_mb: Highest resident size, or None where unknown.
-        tests_run: ``test*`` functions that were called; None, as the two below, where nothing ran
-            and nobody counted: a simulated run.
+        tests_run: ``test*`` functions that were called; None, as the two below, for a simulated
+            run.
         asserts_executed: Assert statements reached, whether they held or not.
         target_calls: Calls of functions of the code under test.
     """
@@ -249,22 +248,22 @@ class Execution(Record):
     oracle: OracleReport | None = None
 
 
-Grade = Literal["screened", "valid_oracle", "void_oracle", "ungated", "undecided"]
+Support = Literal["screened", "valid_oracle", "void_oracle", "ungated", "undecided"]
 
 
 class Annotation(Record):
-    """What the agents made of a pair under a recipe, with all the evidence.
+    """The agents' label of a pair under a recipe, with all the evidence.
 
     ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
-    judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: to be asked
-    again). ``path`` names the way through Algorithm 1, for counting.
+    judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: it will
+    be judged again). ``path`` names the way through Algorithm 1, for counting.
 
     Attributes:
-        grade: What the label rests on: reading alone (``screened``), a test program that passed
+        support: What the label rests on: reading alone (``screened``), a test program that passed
             the gates (``valid_oracle``) or failed them (``void_oracle``), agents that ran no gates
-            (``ungated``); ``undecided`` without a label.
-        judgements: How many independent judgements there were: each valid oracle's and the last
-            word.
+            (``ungated``); ``undecided`` without a label. Stored and exported as ``grade``.
+        judgements: How many independent judgements there were: each valid oracle's and the
+            final one.
         agreeing: How many of them say what the label says.
     """
 
@@ -277,7 +276,11 @@ class Annotation(Record):
     path: str
     reason: str = ""
     demo: bool = False
-    grade: Grade = "undecided"
+    support: Support = Field(
+        "undecided",
+        validation_alias=AliasChoices("support", "grade"),
+        serialization_alias="grade",
+    )
     judgements: int = Field(0, ge=0)
     agreeing: int = Field(0, ge=0)
     calls: tuple[LanguageModelCall, ...] = ()

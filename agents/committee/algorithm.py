@@ -1,4 +1,4 @@
-"""Algorithm 1 of CoSQA+ as a state machine for one pair; the agents and the box do the work."""
+"""Algorithm 1 of CoSQA+ for one pair: the order of the agents, and the label that follows."""
 
 import time
 from collections.abc import Sequence
@@ -20,29 +20,31 @@ from infra.errors import (
     SandboxError,
     UnreadableReplyError,
 )
-from infra.records import Annotation, Grade, Pair, Record
+from infra.records import Annotation, Pair, Record, Support
 
 
-class _Finding(Record):
+class _Decision(Record):
+    """The part of an annotation that the algorithm decides; fields as in ``Annotation``."""
+
     status: Literal["labelled", "undecided", "failed"]
     path: AnnotationPath
     reason: str
     label: Literal[0, 1] | None = None
     decided_by: Literal["screener", "arbiter"] | None = None
-    grade: Grade = "undecided"
+    support: Support = "undecided"
     judgements: int = 0
     agreeing: int = 0
 
 
 class Committee:
-    """Judges pairs, any number at once.
+    """The agents of one configuration, which judge pairs, any number at once.
 
     Args:
         configuration: Which agents take part.
-        tester: Tests unclear pairs.
-        model: What the agents ask; closed with the committee.
+        tester: Runs the test programs of unclear pairs.
+        model: The language model of the agents; closed with the committee.
         recipe_id: Goes into every annotation.
-        demo: Whether the labels are for demonstration only.
+        demo: Whether the labels come from the embedded demo model.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class Committee:
         self._demo = demo
 
     async def judge(self, pair: Pair) -> Annotation:
-        """Return the annotation with all calls and executions, also when judging breaks off.
+        """Return the annotation with all calls and executions, also when judging ends early.
 
         Raises:
             ModelRefusedError: The provider refuses every request: the run must stop.
@@ -69,7 +71,7 @@ class Committee:
         """
         started = time.monotonic()
         trace = Trace(self._model)
-        finding = await self._finding(pair, trace)
+        decision = await self._decide(pair, trace)
         return Annotation(
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
@@ -78,17 +80,17 @@ class Committee:
             calls=tuple(trace.calls),
             executions=tuple(trace.executions),
             seconds=time.monotonic() - started,
-            **finding.model_dump(mode="json"),
+            **decision.model_dump(mode="json"),
         )
 
     async def close(self) -> None:
         """Close the model's connections."""
         await self._model.close()
 
-    async def _finding(self, pair: Pair, trace: Trace) -> _Finding:
+    async def _decide(self, pair: Pair, trace: Trace) -> _Decision:
         """Return the label, or why there is none."""
         try:
-            return await self._judged(pair, trace)
+            return await self._judge(pair, trace)
         except UnreadableReplyError as error:
             return _undecided(AnnotationPath.UNREADABLE_REPLY, error)
         except PromptDeclinedError as error:
@@ -98,33 +100,33 @@ class Committee:
         except SandboxError as error:
             return _failed(AnnotationPath.SANDBOX_UNAVAILABLE, error)
 
-    async def _judged(self, pair: Pair, trace: Trace) -> _Finding:
+    async def _judge(self, pair: Pair, trace: Trace) -> _Decision:
         if not self._configuration.screener:
             judgement = await Judge(trace.model).read(pair)
             return _labelled(judgement, AnnotationPath.READ_ALONE)
         screening = await Screener(trace.model).screen(pair)
         if screening.verdict == "unclear":
-            return await self._judged_unclear(pair, trace)
-        return _Finding(
+            return await self._judge_unclear(pair, trace)
+        return _Decision(
             status="labelled",
             path=AnnotationPath(screening.verdict),
             reason=screening.reason,
             label=1 if screening.verdict == "clear_match" else 0,
             decided_by="screener",
-            grade="screened",
+            support="screened",
             judgements=1,
             agreeing=1,
         )
 
-    async def _judged_unclear(self, pair: Pair, trace: Trace) -> _Finding:
+    async def _judge_unclear(self, pair: Pair, trace: Trace) -> _Decision:
         if not self._configuration.writer:
             judgement = await Judge(trace.model).read(pair)
             return _labelled(judgement, AnnotationPath.UNCLEAR_READ)
         draft = await Writer(trace.model).write(pair)
         attempts = await self._attempts(pair, draft, trace)
         judgement = await Arbiter(trace.model).judge(pair, attempts)
-        grade = _grade(attempts) if self._configuration.gates else "ungated"
-        return _labelled(judgement, path_of(attempts[-1]), grade, attempts)
+        support = _support(attempts) if self._configuration.gates else "ungated"
+        return _labelled(judgement, path_of(attempts[-1]), support, attempts)
 
     async def _attempts(self, pair: Pair, draft: Draft, trace: Trace) -> tuple[Attempt, ...]:
         """Return the test programs, executed as the configuration says."""
@@ -139,33 +141,33 @@ class Committee:
 def _labelled(
     judgement: Judgement,
     path: AnnotationPath,
-    grade: Grade = "screened",
+    support: Support = "screened",
     attempts: Sequence[Attempt] = (),
-) -> _Finding:
+) -> _Decision:
     """Return the arbiter's label, with how many valid oracles agree with it."""
     label: Literal[0, 1] = 1 if judgement.verdict == "answers" else 0
     oracles = [item.evidence is RunEvidence.PASSED for item in attempts if item.is_valid]
-    return _Finding(
+    return _Decision(
         status="labelled",
         path=path,
         reason=judgement.reason,
         label=label,
         decided_by="arbiter",
-        grade=grade,
+        support=support,
         judgements=1 + len(oracles),
         agreeing=1 + oracles.count(label == 1),
     )
 
 
-def _undecided(path: AnnotationPath, error: Exception) -> _Finding:
-    return _Finding(status="undecided", path=path, reason=str(error))
+def _undecided(path: AnnotationPath, error: Exception) -> _Decision:
+    return _Decision(status="undecided", path=path, reason=str(error))
 
 
-def _failed(path: AnnotationPath, error: Exception) -> _Finding:
-    return _Finding(status="failed", path=path, reason=str(error))
+def _failed(path: AnnotationPath, error: Exception) -> _Decision:
+    return _Decision(status="failed", path=path, reason=str(error))
 
 
-def _grade(attempts: Sequence[Attempt]) -> Grade:
+def _support(attempts: Sequence[Attempt]) -> Support:
     """Return what a label rests on; a failure that no second program confirms is no oracle."""
     last = attempts[-1]
     passed = last.is_valid and last.evidence is RunEvidence.PASSED

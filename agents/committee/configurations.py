@@ -1,4 +1,4 @@
-"""The configurations: which agents take part. The rows of the paper's ablation, and the gates."""
+"""Configurations of the committee: the rows of the paper's ablation, and the gated one."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from infra.settings import Configuration as ConfigurationName
 
 # Raise it when the agents' order, the prompts' layout, the scaffolding or the mutants change.
 ALGORITHM = "cosqa-plus-3"
-_SIMULATED_ALGORITHM = "cosqa-plus-4"  # since its reports have no counts that nobody made
+_SIMULATED_ALGORITHM = "cosqa-plus-4"  # since its reports have no made-up counts
 
 
 AgentType = type[Agent[Any]]
@@ -21,7 +21,7 @@ AgentType = type[Agent[Any]]
 
 @dataclass(frozen=True)
 class Configuration:
-    """What is done with a pair; without a screener every pair is judged by reading.
+    """Which agents take part; without a screener every pair is judged by reading.
 
     Attributes:
         screener: Whether clear pairs are decided by reading alone.

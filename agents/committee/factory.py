@@ -29,7 +29,7 @@ def build_committee(
         endpoint: Address and key instead of the settings'; the embedded model needs it.
 
     Raises:
-        SettingsError: The embedded model is asked for without its server.
+        SettingsError: The embedded model is chosen and has no server.
     """
     return committee_on(build_model(settings, endpoint), settings, recipe_id, sandbox)
 
@@ -63,7 +63,7 @@ def build_model(settings: Settings, endpoint: Endpoint | None = None) -> Languag
         endpoint: Address and key instead of the settings'; the embedded model needs it.
 
     Raises:
-        SettingsError: The embedded model is asked for without its server.
+        SettingsError: The embedded model is chosen and has no server.
     """
     llm = adapted(settings.llm)
     if llm.is_demo and endpoint is None:

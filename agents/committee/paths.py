@@ -1,4 +1,4 @@
-"""The paths through Algorithm 1, by the names under which they are counted."""
+"""The paths through Algorithm 1, with the names by which pairs are counted."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ class AnnotationPath(StrEnum):
 
     The first two are labelled by the screener, ``read_alone`` and the ``unclear_…`` ones by the
     arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the last three failed and
-    will be judged again, ``internal_error`` by an exception that nobody expected.
+    will be judged again, ``internal_error`` by an unexpected exception.
     """
 
     CLEAR_MATCH = "clear_match"

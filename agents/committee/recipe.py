@@ -1,13 +1,16 @@
-"""The recipe: everything that could change a label, so that a change makes labels stale."""
+"""The recipe of labels: everything whose change would make them stale."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from agents.committee.configurations import CONFIGURATIONS, AgentType
 from agents.llm.embedded import MODEL_SHA256, adapted
 from agents.llm.prompt import system_text
 from infra.identity import digest
-from infra.settings import Settings
+from infra.settings import GateSettings, Settings
+
+# Stored recipes keep the former names: other keys would make all labels stale.
+_STORED_NAMES = {name: former for former, name in GateSettings.former_names.items()}
 
 
 def prompt_versions(agents: Iterable[AgentType]) -> dict[str, str]:
@@ -38,13 +41,25 @@ def recipe_of(settings: Settings, sandbox_description: str) -> dict[str, object]
         "algorithm": configuration.algorithm,
         "configuration": settings.annotation.configuration,
         "max_try_time": settings.annotation.max_try_time if configuration.fixer else None,
-        "gates": settings.gates.model_dump(mode="json") if configuration.gates else None,
+        "gates": _stored_gates(settings.gates) if configuration.gates else None,
         "model": model.model_dump(mode="json", include=labels),
         "model_file": MODEL_SHA256 if model.is_demo else None,
         "prompts": prompt_versions(configuration.agents),
         "sandbox": sandbox_description if runs else None,
         "limits": _limits_of(settings) if runs else None,
     }
+
+
+def gates_of(recipe: Mapping[str, object]) -> GateSettings:
+    """Return the gates' settings of a stored recipe; the defaults where it has none."""
+    stored = recipe["gates"] if isinstance(recipe["gates"], Mapping) else {}
+    names = GateSettings.former_names
+    return GateSettings.model_validate({names.get(key, key): stored[key] for key in stored})
+
+
+def _stored_gates(gates: GateSettings) -> dict[str, object]:
+    fields = gates.model_dump(mode="json")
+    return {_STORED_NAMES.get(name, name): value for name, value in fields.items()}
 
 
 def _limits_of(settings: Settings) -> dict[str, object]:

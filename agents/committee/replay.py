@@ -1,4 +1,4 @@
-"""Replay: pairs are judged again from stored calls and executions, without model and engine.
+"""Replay of annotations from stored calls and executions, without model and engine.
 
 Replies and runs are used in the order in which they were made. The rest is derived by the same code
 as the first time: replies are read, programs are checked, mutants are made and counted, labels and
@@ -37,7 +37,7 @@ async def replayed(pair: Pair, annotation: Annotation, settings: Settings) -> An
 
     Args:
         pair: The pair that was judged.
-        annotation: What was stored of it.
+        annotation: The stored annotation.
         settings: Configuration, rounds, gates and limits of the recipe.
     """
     model = RecordedModel(annotation.calls, settings.llm.max_code_characters)
@@ -62,7 +62,7 @@ class RecordedModel:
         """Return the next reply; see ``LanguageModel.ask`` for the errors.
 
         Raises:
-            ModelUnavailableError: No such reply is stored: judging broke off here, or the
+            ModelUnavailableError: No such reply is stored: judging ended early here, or the
                 algorithm is another one.
         """
         while self._calls and self._calls[0].role == role:

@@ -1,4 +1,4 @@
-"""The tester: runs, repairs, validates, rewrites and confirms the test programs of a pair."""
+"""The tester, which runs, repairs, validates and confirms the test programs of a pair."""
 
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence, was_executed

@@ -1,4 +1,4 @@
-"""The trace of a pair: every model call and every execution while it is judged, in order."""
+"""The trace of a pair: all model calls and executions while it is judged, in their order."""
 
 from agents.evidence import Draft
 from agents.llm.client import ReportingModel
@@ -8,12 +8,12 @@ from infra.records import Execution, ExecutionResult, LanguageModelCall, OracleR
 
 
 class Trace:
-    """Calls and executions of one pair, kept also when judging breaks off by an error.
+    """Calls and executions of one pair, kept also when an error ends judging.
 
     The committee makes one for each pair; the agents ask ``model`` and know nothing of it.
 
     Args:
-        model: What is asked.
+        model: The language model.
     """
 
     def __init__(self, model: ReportingModel) -> None:
@@ -39,7 +39,7 @@ class TracedModel:
     """A model whose calls are added to a list, also those of requests that fail.
 
     Args:
-        model: What is asked.
+        model: The language model.
         calls: The list.
     """
 

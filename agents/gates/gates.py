@@ -1,4 +1,4 @@
-"""The gates: the checks by which a test program counts as evidence, and their faults in words."""
+"""The gates, which a test program must pass to count as evidence, and texts about their faults."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from infra.records import OracleReport
 
 
 class Gate(StrEnum):
-    """What is required of a test program before its result is evidence; the keys of the faults.
+    """A requirement on a test program whose result is to be evidence; the keys of the faults.
 
     The first five are checked by its text, the others by its runs.
     """

@@ -109,12 +109,12 @@ def _changed_by(node: ast.AST, names: DottedNames) -> Iterator[str]:
             dotted = isinstance(target, ast.Attribute)
             yield names.of(target) if dotted else ast.unparse(target)
     elif isinstance(node, ast.Call) and names.of(node.func) in _PATCHES:
-        words = [
+        patched = [
             part.value if isinstance(part, ast.Constant) else names.of(part)
             for part in node.args[:2]
         ]
-        yield ".".join(str(word) for word in words)
-        yield from (str(word) for word in words[:1])
+        yield ".".join(str(part) for part in patched)
+        yield from (str(part) for part in patched[:1])
 
 
 def _imports_target(tree: ast.Module) -> bool:

@@ -1,4 +1,4 @@
-"""The validator of oracles: runs all gates on a test program that was executed."""
+"""The validator of oracles, which checks executed test programs by all gates."""
 
 from agents.evidence import Draft, RunEvidence, run_evidence
 from agents.gates.gates import Gate
@@ -56,10 +56,10 @@ class OracleValidator:
         mutants = self._language.mutants_of(code, settings.mutants)
         runs = [await self._run_on(mutant, draft, box) for mutant in mutants]
         report = OracleReport(trials=tuple(runs))
-        if report.judged >= settings.least_killed:
+        if report.judged >= settings.min_killed:
             return report
         for mutant in self._language.strong_mutants_of(code, settings.mutants):
-            if report.killed >= settings.least_killed:
+            if report.killed >= settings.min_killed:
                 break
             run = await self._run_on(mutant, draft, box)
             report = OracleReport(trials=(*report.trials, run))
@@ -76,7 +76,7 @@ class OracleValidator:
 
     def _faults_of_mutant_runs(self, report: OracleReport) -> dict[Gate, str]:
         settings, score = self._settings, report.mutation_score or 0.0
-        if report.killed >= settings.least_killed and score >= settings.least_score:
+        if report.killed >= settings.min_killed and score >= settings.min_mutation_score:
             return {}
         killed = f"{report.killed} of {report.judged}"
         return {Gate.KILLS_MUTANTS: f"only {killed} broken versions failed it"}

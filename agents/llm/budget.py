@@ -1,4 +1,4 @@
-"""The budget of one client: reserves the price of each request before it is sent."""
+"""The budget of one client, from which each request's price is reserved before it is sent."""
 
 import asyncio
 import logging
@@ -56,10 +56,10 @@ class Budget:
 
     @asynccontextmanager
     async def reserved(self, limits: TokenLimits) -> AsyncIterator[Settle]:
-        """Reserve what a request may take and wait until it may be sent.
+        """Reserve a request's tokens and price, and wait until it may be sent.
 
         The block gets a function that replaces the reservation by the tokens and the price that the
-        request took. Where it is not called, the reservation stands: the request may be billed.
+        request took. Where it is not called, the reservation stays: the request may be billed.
 
         Raises:
             BudgetExhaustedError: The request could exceed the budget.
@@ -93,7 +93,7 @@ class Budget:
         if usd is None and not self._has_warned:
             self._has_warned = True
             _log.warning(
-                "the price of %s is unknown: until the first reply tells it, nothing can be "
+                "the price of %s is unknown: until the first reply states it, nothing can be "
                 "reserved of COSQA_LLM__BUDGET_USD",
                 self._settings.model,
             )

@@ -1,6 +1,6 @@
-"""The cache of replies, which is their journal too, so that no reply is paid for twice.
+"""The cache of replies on disk, so that no reply is paid for twice.
 
-A reply's key is the hash of what was asked: model, messages, schema, sampling and attempt. The
+A reply's key is the hash of the request: model, messages, schema, sampling and attempt. The
 server's address and the API key are no part of it.
 """
 
@@ -138,7 +138,7 @@ class ReplyCache:
                 "remove it by hand"
             ) from error
         _log.warning(
-            "the kept reply %s cannot be read (%s): it is moved to %s and will be asked for again",
+            "the kept reply %s cannot be read (%s): it is moved to %s and will be requested again",
             file, problem, aside.name,
         )  # fmt: skip
 

@@ -24,7 +24,7 @@ from infra.identity import digest_of
 from infra.records import LanguageModelCall, Record
 from infra.settings import LanguageModelSettings
 
-_ATTEMPTS = 2  # a reply that does not validate is asked for once more
+_ATTEMPTS = 2  # a reply that does not validate is requested once more
 _LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
 _LONGEST_PROBLEM = 600
 _BYTES_A_TOKEN = 3  # English and Python have four, Chinese has three: rather reserve too much
@@ -48,7 +48,7 @@ class _Question(Record):
 
 
 class Model(Protocol):
-    """What the agents ask."""
+    """A language model as the agents see it."""
 
     @property
     def code_limit(self) -> int:
@@ -117,7 +117,7 @@ class LanguageModel:
         """Return the model's reply; ``on_call`` gets every call, also when this raises.
 
         Raises:
-            UnreadableReplyError: Neither the reply nor a second one, asked for with what was
+            UnreadableReplyError: Neither the reply nor a second one, requested with what was
                 wrong, validates.
             ModelUnavailableError: No reply came after all retries.
             PromptDeclinedError: The provider won't answer this prompt.

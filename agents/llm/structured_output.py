@@ -1,4 +1,4 @@
-"""Structured replies: how a model is asked for fields, and how its text is read.
+"""Structured replies: requests for fields in the format a provider takes, and their parsing.
 
 Providers differ in the response formats that they take, and lists of their features are wrong both
 ways. So a format is tried and, when the provider complains of it, replaced by the next simpler one:
@@ -37,7 +37,7 @@ ReplyType = TypeVar("ReplyType", bound=Reply)
 
 @dataclass(frozen=True)
 class ResponseFormat:
-    """How a provider is asked for a structured reply: the best form that it has not refused.
+    """The format in which a structured reply is requested: the best that was not refused.
 
     Attributes:
         mode: JSON schema, JSON object or plain text.

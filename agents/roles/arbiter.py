@@ -74,7 +74,7 @@ class Arbiter(Agent[Judgement]):
         return await self._ask("\n".join((*parts, *_meaning(attempts))))
 
     def _sections(self, attempt: Attempt) -> Iterator[str]:
-        """Yield the program and what is known of it; counts that nobody made are left out."""
+        """Yield the program, its report and its faults; unknown counts are left out."""
         limit = self._model.code_limit
         yield fence("reading of the query that is tested", attempt.draft.reading)
         yield fence("program", shorten(attempt.draft.program, limit))

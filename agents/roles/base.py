@@ -1,4 +1,4 @@
-"""What all agents share: a role with its system text, the type of its reply, and a model."""
+"""The base of the agents: a role with its system text, a type of reply, and a model."""
 
 from typing import ClassVar, Generic
 

@@ -56,7 +56,7 @@ class BlindWriter(Agent[Composition]):
     A writer that has not read the code cannot take its mistakes for what is wanted.
 
     Args:
-        model: What it asks.
+        model: The language model.
         language: The language of the code.
     """
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, SecretStr
 from pydantic.json_schema import SkipJsonSchema
 
-from infra.records import Grade
+from infra.records import Support
 from infra.settings.section import Section
 
 _CORES = os.cpu_count() or 1
@@ -191,8 +191,13 @@ class GateSettings(Section):
 
     mutants: int = Field(8, ge=2, le=100, description="Most mutants of the code under test.")
     mutant_timeout_s: float = Field(2.0, gt=0, description="Time-out of one mutant, in seconds.")
-    least_killed: int = Field(2, ge=1, description="Minimum number of killed mutants.")
-    least_score: float = Field(0.5, ge=0, le=1, description="Minimum mutation score.")
+    min_killed: int = Field(2, ge=1, description="Minimum number of killed mutants.")
+    min_mutation_score: float = Field(0.5, ge=0, le=1, description="Minimum mutation score.")
+
+    former_names: ClassVar[Mapping[str, str]] = {
+        "least_killed": "min_killed",
+        "least_score": "min_mutation_score",
+    }
 
 
 class SandboxSettings(Section):
@@ -201,7 +206,7 @@ class SandboxSettings(Section):
     image: str = Field("cosqa-sandbox:3", description="Image of the containers.")
     backend: str = Field("docker", description="Registered sandbox backend.")
     slots: int = Field(max(2, 2 * _CORES), ge=1, description="Most boxes at once.")
-    ready: int = Field(_CORES, ge=0, description="Boxes started ahead of need.")
+    ready: int = Field(_CORES, ge=0, description="Boxes started in advance.")
     memory_mb: int = Field(512, ge=64, description="Memory and swap of a box together.")
     processes: int = Field(64, ge=4, description="Processes and threads in a box.")
     cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
@@ -249,7 +254,7 @@ class PublishSettings(Section):
     folder: Path = Field(Path("cosqa-benchmarks"), description="Folder of the exported benchmarks.")
     allow_demo: bool = Field(False, description="Export labels of the embedded demo model.")
     include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
-    support: tuple[Grade, ...] = Field(
+    support: tuple[Support, ...] = Field(
         ("screened", "valid_oracle", "void_oracle", "ungated"),
         min_length=1,
         description="Export only labels of the agents with this support: reading alone (screened), "

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
-from infra.records import Annotation, Code, Grade, Label, Pair, Query, Record
+from infra.records import Annotation, Code, Label, Pair, Query, Record, Support
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
 
@@ -67,7 +67,10 @@ def add_annotations(database: Database, annotations: Sequence[Annotation]) -> No
         _delete(tx, annotations)
         tx.insert(
             "annotations",
-            [item.model_dump(exclude={"calls", "executions"}) for item in annotations],
+            [
+                item.model_dump(by_alias=True, exclude={"calls", "executions"})
+                for item in annotations
+            ],
         )
         tx.insert(
             "llm_calls",
@@ -109,9 +112,9 @@ def agent_labels(
     database: Database,
     recipe_id: RecipeId,
     pairs: Sequence[PairKey],
-    grades: Sequence[Grade] | None = None,
+    support: Sequence[Support] | None = None,
 ) -> list[Label]:
-    """Return the labels that a recipe gave to (query, code) pairs; ``grades`` None takes all."""
+    """Return the labels that a recipe gave to (query, code) pairs; ``support`` None takes all."""
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
         rows = tx.dicts(
             "SELECT query_id, code_id, 'agents:' || recipe_id AS origin, "
@@ -119,7 +122,7 @@ def agent_labels(
             "SEMI JOIN wanted USING (query_id, code_id) "
             "WHERE recipe_id = ? AND status = 'labelled' "
             "AND (? IS NULL OR list_contains(?::VARCHAR[], grade)) ORDER BY query_id, code_id",
-            [recipe_id, *[None if grades is None else list(grades)] * 2],
+            [recipe_id, *[None if support is None else list(support)] * 2],
         )
     return [Label.model_validate(row) for row in rows]
 

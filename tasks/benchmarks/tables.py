@@ -108,7 +108,7 @@ def _evidence_row(annotation: Annotation) -> dict[str, object]:
         | {"oracle": run.oracle and run.oracle.model_dump_json()}
         for run in annotation.executions
     ]
-    return annotation.model_dump() | {"executions": executions}
+    return annotation.model_dump(by_alias=True) | {"executions": executions}
 
 
 def _write(file: Path, schema: pa.Schema, rows: Sequence[Mapping[str, object]]) -> None:

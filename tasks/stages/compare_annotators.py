@@ -154,7 +154,7 @@ def score_of(name: str, truth: Sequence[TruePair], made: Sequence[Annotation]) -
         failed=len(made) - len(ended),
         executable=_mean(_ran(item.executions[-1]) for item in ended if item.executions),
         valid_oracles=_mean(
-            item.grade == "valid_oracle" for item in ended if item.grade.endswith("_oracle")
+            item.support == "valid_oracle" for item in ended if item.support.endswith("_oracle")
         ),
         mutation_score=_mean(
             run.oracle.mutation_score

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from infra.ids import RecipeId, SearchId
-from infra.records import Grade, Label, Record
+from infra.records import Label, Record, Support
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
@@ -84,7 +84,9 @@ def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe 
     return recipes.latest_recipe(database, [own]) or recipes.latest_recipe(database, pools)
 
 
-def labelled_benchmark(database: Database, labels: LabelSet, support: Sequence[Grade]) -> Benchmark:
+def labelled_benchmark(
+    database: Database, labels: LabelSet, support: Sequence[Support]
+) -> Benchmark:
     """Return what the store holds of a collection as labelled by one origin.
 
     Args:
@@ -103,7 +105,7 @@ def labelled_benchmark(database: Database, labels: LabelSet, support: Sequence[G
 
 
 def _labelled_by_agents(
-    database: Database, labels: LabelSet, support: Sequence[Grade]
+    database: Database, labels: LabelSet, support: Sequence[Support]
 ) -> Benchmark:
     recipe_id = labels.recipe_id
     pairs = candidates.pairs_of(database, labels.searches, labels.collection.name)

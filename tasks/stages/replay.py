@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from agents.committee.configurations import CONFIGURATIONS
+from agents.committee.recipe import gates_of
 from agents.committee.replay import replayed
 from infra.errors import ReplayError
 from infra.identity import digest_of
@@ -29,7 +30,7 @@ class Replay(Record):
         recipe_id: The recipe.
         model: The model that gave the replies.
         pairs: How many were derived again.
-        digest: Of query, code, status, label and grade of all of them, in the order of their ids.
+        digest: Of query, code, status, label and support of all of them, in the order of their ids.
         without_text: How many were not, since the store lacks the text of their query or code.
         made_by: The algorithm that made them, where it is another one, which alone can derive them.
     """
@@ -83,7 +84,7 @@ def _settings_of(recipe: dict[str, object], settings: Settings) -> Settings:
         update={
             "llm": llm,
             "annotation": settings.annotation.model_validate(judging),
-            "gates": settings.gates.model_validate(recipe["gates"] or {}),
+            "gates": gates_of(recipe),
         }
     )
 
@@ -94,8 +95,8 @@ def _batches(
     keys = sorted(annotations.finished_pairs(database, recipe_id))
     for start in range(0, len(keys), _BATCH):
         pairs = annotations.load_pairs(database, keys[start : start + _BATCH])
-        held = [pair.key for pair in pairs]
-        yield pairs, annotations.load_annotations(database, recipe_id, held)
+        stored = [pair.key for pair in pairs]
+        yield pairs, annotations.load_annotations(database, recipe_id, stored)
 
 
 async def _derive(
@@ -108,7 +109,7 @@ async def _derive(
 
 
 def _row(item: Annotation) -> Row:
-    return item.query_id, item.code_id, item.status, item.label, item.grade
+    return item.query_id, item.code_id, item.status, item.label, item.support
 
 
 def _compare(recipe_id: str, stored: Sequence[Row], derived: Sequence[Row]) -> None:

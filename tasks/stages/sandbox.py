@@ -8,7 +8,7 @@ from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import CLOCK, Cleanable, Sandbox
-from sandbox.contract.self_check import Finding, self_check
+from sandbox.contract.self_check import CheckResult, self_check
 
 
 @asynccontextmanager
@@ -26,7 +26,7 @@ async def description(settings: SandboxSettings) -> str:
         return await sandbox.check()
 
 
-async def check_behaviours(settings: SandboxSettings) -> AsyncIterator[Finding]:
+async def check_behaviours(settings: SandboxSettings) -> AsyncIterator[CheckResult]:
     """Yield whether the sandbox has each behaviour that it must have.
 
     Raises:

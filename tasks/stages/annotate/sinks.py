@@ -59,7 +59,9 @@ def store_annotations(database: Database, made: Sequence[Annotation]) -> None:
 def _keep_refused(database: Database, annotation: Annotation, error: Exception) -> None:
     file = _refused_file(database, annotation)
     with atomic_write(file) as partial:  # JSON in ASCII takes also what UTF-8 does not
-        partial.write_text(json.dumps(annotation.model_dump(), default=str, indent=1), "ascii")
+        partial.write_text(
+            json.dumps(annotation.model_dump(by_alias=True), default=str, indent=1), "ascii"
+        )
     run_logger(__name__).warning(
         "the store refused the annotation of query %s, code %s (%s: %s); it is kept in %s, and the "
         "pair will be judged again", *annotation.key, type(error).__name__, error, file,

@@ -47,7 +47,7 @@ def said_to_arbiter(bench: Bench) -> str:
 
 
 def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
-    return annotation.label, annotation.grade, annotation.judgements, annotation.agreeing
+    return annotation.label, annotation.support, annotation.judgements, annotation.agreeing
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ async def test_each_configuration_asks_its_own_agents(
     bench.serve([UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, JUDGED, ANSWERS])
     sandbox = always(raised())
     annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
-    found = roles(annotation), annotation.path, sandbox.made, annotation.grade
+    found = roles(annotation), annotation.path, sandbox.made, annotation.support
     assert found == expected
-    assert standing(annotation) == (1, annotation.grade, 1, 1)
+    assert standing(annotation) == (1, annotation.support, 1, 1)
 
 
 async def test_an_arbiter_is_told_when_nothing_ran(bench: Bench, pair: Pair) -> None:
@@ -179,4 +179,4 @@ async def test_code_that_has_hardly_any_mutants_gets_no_second_program(
     sandbox = FakeSandbox(lambda program, installed: PASSED, on_mutant=raised())
     annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
     assert roles(annotation) == ["screener", "writer", "arbiter"]
-    assert annotation.grade == "void_oracle"
+    assert annotation.support == "void_oracle"

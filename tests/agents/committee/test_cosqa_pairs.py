@@ -82,8 +82,8 @@ async def test_real_pairs_get_the_labels_that_the_replies_and_the_runs_lead_to(
     for annotation in tested:
         failed = annotation.path == "unclear_failed_assertion"
         assert failed == (annotation.label == 0), annotation
-    grades = Counter(item.grade for item in tested)
-    assert grades["valid_oracle"] >= 0.8 * len(tested), grades
+    support = Counter(item.support for item in tested)
+    assert support["valid_oracle"] >= 0.8 * len(tested), support
     assert "unclear_mended_passed" in {item.path for item in tested}
 
 

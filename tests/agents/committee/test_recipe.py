@@ -8,6 +8,7 @@ from pydantic import SecretStr
 
 from agents import prompt_versions, recipe_of
 from agents.committee.configurations import CONFIGURATIONS
+from agents.committee.recipe import gates_of
 from infra.identity import digest_of
 from infra.settings import (
     EMBEDDED_MODEL,
@@ -77,7 +78,7 @@ def test_the_embedded_model_is_named_by_its_file() -> None:
 
 def test_gates_leave_the_recipe_alone_where_they_are_not_used() -> None:
     paper = AnnotationSettings(configuration="paper")
-    strict = GateSettings(least_score=0.9)
+    strict = GateSettings(min_mutation_score=0.9)
     assert identity(annotation=paper) == identity(annotation=paper, gates=strict)
 
 
@@ -112,3 +113,13 @@ def test_the_recipe_of_the_embedded_model_stays_what_it_was() -> None:
 
 def test_every_configuration_of_the_settings_is_one_row_of_the_table() -> None:
     assert set(CONFIGURATIONS) == set(get_args(Configuration))
+
+
+def test_the_gates_of_a_stored_recipe_are_read_back_without_a_warning() -> None:
+    gates = GateSettings(mutants=5, min_killed=3, min_mutation_score=0.75)
+    gated = AnnotationSettings(configuration="gated")
+    recipe = recipe_of(Settings(gates=gates, annotation=gated), "box")
+    assert isinstance(recipe["gates"], dict)
+    assert {"least_killed", "least_score"} <= recipe["gates"].keys()
+    assert gates_of(recipe) == gates
+    assert gates_of({"gates": None}) == GateSettings()

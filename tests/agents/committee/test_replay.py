@@ -26,7 +26,7 @@ from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, lacks, raised
 MENDED = {"diagnosis": "d", "action": "add_import", "content": "import math"}
 INSTALLED = {"diagnosis": "d", "action": "install", "content": "missing"}
 FIXES = rule("fixer", {"reply": INSTALLED}, {"text": "no idea"}, {"reply": MENDED})
-DERIVED = {"status", "label", "decided_by", "path", "grade", "judgements", "agreeing"}
+DERIVED = {"status", "label", "decided_by", "path", "support", "judgements", "agreeing"}
 
 
 async def again(pair: Pair, annotation: Annotation, configuration: Configuration) -> Annotation:
@@ -95,7 +95,7 @@ async def test_a_run_that_differed_under_another_hash_seed_differs_again(
     sandbox = FakeSandbox(lambda program, installed: next(results))
     made = await bench.committee(sandbox, configuration="gated").judge(pair)
     derived = await again(pair, made, "gated")
-    assert (made.grade, derived.grade) == ("void_oracle", "void_oracle")
+    assert (made.support, derived.support) == ("void_oracle", "void_oracle")
 
 
 async def test_a_stored_reply_that_was_changed_gives_another_label(

@@ -51,7 +51,7 @@ async def test_a_model_that_repeats_itself_ends_no_pair(
     bench.serve([UNCLEAR, written(nested(2_000)[shape]), ANSWERS])
     sandbox = FakeSandbox(lambda program, installed: PASSED)
     annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
-    assert (annotation.status, annotation.grade) == ("labelled", "void_oracle")
+    assert (annotation.status, annotation.support) == ("labelled", "void_oracle")
 
 
 async def test_no_repair_makes_a_program_too_deep_to_be_read(bench: Bench, pair: Pair) -> None:

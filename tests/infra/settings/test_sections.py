@@ -146,6 +146,18 @@ def test_a_former_name_beside_the_new_one_is_refused() -> None:
         load_settings(both)
 
 
+@pytest.mark.parametrize(
+    ("former", "name", "value"),
+    [("least_killed", "min_killed", 3), ("least_score", "min_mutation_score", 0.9)],
+)
+def test_former_names_of_the_gates_are_taken_with_a_warning(
+    former: str, name: str, value: float
+) -> None:
+    with pytest.warns(FutureWarning, match=f"'{former}' is called '{name}' now"):
+        settings = load_settings({"gates": {former: value}})
+    assert getattr(settings.gates, name) == value
+
+
 def test_a_file_that_is_no_text_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "cosqa.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SettingsError, match=r"cosqa\.toml is not valid TOML"):

@@ -89,10 +89,10 @@ def test_a_failed_pair_is_counted_apart_and_undecided_is_not_right() -> None:
 
 def test_test_programs_are_scored_by_what_they_prove() -> None:
     made = [
-        annotation(0, 1, grade="valid_oracle", executions=[run("raised"), run("passed", 3, 1)]),
-        annotation(1, 1, grade="void_oracle", executions=[run("passed", 0, 4)]),
-        annotation(2, 0, grade="ungated", executions=[run("raised")]),
-        annotation(3, 0, grade="screened"),
+        annotation(0, 1, support="valid_oracle", executions=[run("raised"), run("passed", 3, 1)]),
+        annotation(1, 1, support="void_oracle", executions=[run("passed", 0, 4)]),
+        annotation(2, 0, support="ungated", executions=[run("raised")]),
+        annotation(3, 0, support="screened"),
     ]
     score = score_of("ours", TRUTH, made)
     assert score.executable == pytest.approx(2 / 3)

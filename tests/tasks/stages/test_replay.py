@@ -69,7 +69,7 @@ def derived(database: Database) -> list[tuple[str, int, str]]:
 def test_all_labels_of_all_recipes_are_derived_again_byte_for_byte(store: Database) -> None:
     first = derived(store)
     assert [(model, pairs) for model, pairs, _ in first] == [("openai/scripted", 4)] * 2
-    assert len({digest for _, _, digest in first}) == 2, "the gates give other grades"
+    assert len({digest for _, _, digest in first}) == 2, "the gates give other support"
     assert derived(store) == first
 
 
