@@ -1,4 +1,4 @@
-"""What all other packages stand on: records, errors, settings, registries, the store, languages.
+"""The base of all packages: records, errors, settings, registries, the store, languages.
 
-Nothing here knows what the other four packages do with it.
+Nothing here imports another package of the project.
 """

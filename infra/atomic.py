@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing of files: whole or not at all."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ def atomic_write(file: Path) -> Iterator[Path]:
     """Give the path of a sibling that takes the place of ``file`` when the block succeeds.
 
     When the block fails, ``file`` stays as it was, or absent; its folder is made where it lacks.
-    Each process has a sibling of its own, so that two who write one file do not mix.
+    Each process has a sibling of its own, so that two that write one file do not mix.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     partial = file.with_name(f".{file.name}.{os.getpid()}.partial")

@@ -1,4 +1,4 @@
-"""The error tree. Every error names the boundary that failed and the way out.
+"""The error tree; each error names the part that failed and says what to do.
 
 CosqaError
 ├── SettingsError            a setting is unknown, out of bounds or contradicts another
@@ -8,20 +8,20 @@ CosqaError
 │   ├── StoreVersionError    made by another schema version
 │   └── StoreLockedError     another process holds it
 ├── EncoderError             a checkpoint cannot be loaded or gave unusable vectors
-├── LanguageModelError       the model did not do its part
+├── LanguageModelError       the model gave no usable reply
 │   ├── ModelUnavailableError    no answer: connection, time-out, 5xx, 429 after all retries
-│   ├── BudgetExhaustedError     what may be spent on the model is spent
+│   ├── BudgetExhaustedError     the model's budget is spent, or cannot be counted
 │   ├── ModelRefusedError        the provider rejected the request: key, model name, request
 │   ├── PromptDeclinedError      the provider declined one prompt: too long, or against its policy
-│   └── UnreadableReplyError     an answer that does not validate, after being asked again
+│   └── UnreadableReplyError     a reply that does not validate, nor does the next one
 ├── SandboxError             the box, never the program inside it
 │   ├── EngineUnavailableError   no Docker engine answers
 │   ├── ImageMissingError        the sandbox image is not there
 │   └── BoxLostError             a box vanished or broke its protocol in mid-run
 ├── WorkerLostError          a Ray worker's process died
 ├── ReplayError              stored replies and executions do not give the stored labels
-├── CanaryError              the judges get pairs with known answers wrong
-└── PublishError             an export would be dishonest or incomplete
+├── CanaryError              the agents label pairs with known labels wrongly
+└── PublishError             an export would be misleading or incomplete
 
 A program that fails inside a box is a result, not an error; a pair that cannot be judged is a row
 with a status, not an exception.
@@ -29,7 +29,7 @@ with a status, not an exception.
 
 
 class CosqaError(Exception):
-    """Base of everything this project raises on purpose; shown to people without a traceback."""
+    """Base of all errors that this project raises; printed without a traceback."""
 
 
 class SettingsError(CosqaError):
@@ -45,7 +45,7 @@ class SourceError(CosqaError):
 
 
 class StoreError(CosqaError):
-    """The artifact store cannot do what was asked."""
+    """The artifact store failed."""
 
 
 class StoreVersionError(StoreError):
@@ -61,7 +61,7 @@ class EncoderError(CosqaError):
 
 
 class LanguageModelError(CosqaError):
-    """The language model did not do its part."""
+    """The language model gave no usable reply."""
 
 
 class ModelUnavailableError(LanguageModelError):
@@ -69,7 +69,7 @@ class ModelUnavailableError(LanguageModelError):
 
 
 class BudgetExhaustedError(LanguageModelError):
-    """What may be spent on the model is spent, or cannot be counted."""
+    """The model's budget is spent, or cannot be counted."""
 
 
 class ModelRefusedError(LanguageModelError):
@@ -81,7 +81,7 @@ class PromptDeclinedError(LanguageModelError):
 
 
 class UnreadableReplyError(LanguageModelError):
-    """The model answered, but not in the shape asked for, even when asked again."""
+    """The model replied twice, and neither reply validates."""
 
 
 class SandboxError(CosqaError):
@@ -101,7 +101,7 @@ class BoxLostError(SandboxError):
 
 
 class WorkerLostError(CosqaError):
-    """A Ray worker's process died, and so did those that took its work over."""
+    """A Ray worker's process died, and so did the processes that took over its work."""
 
 
 class ReplayError(CosqaError):
@@ -109,8 +109,8 @@ class ReplayError(CosqaError):
 
 
 class CanaryError(CosqaError):
-    """The judges get too many pairs with known answers wrong."""
+    """The agents label too many pairs with known labels wrongly."""
 
 
 class PublishError(CosqaError):
-    """An export would be dishonest or incomplete."""
+    """An export would be misleading or incomplete."""

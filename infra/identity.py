@@ -8,7 +8,7 @@ _DIGITS = 20  # 80 bits: a collision among 10 million items has a chance of abou
 
 
 def digest(*parts: str) -> str:
-    """Return 20 hexadecimal digits of SHA-256 over the parts, unambiguous as to their borders."""
+    """Return 20 hexadecimal digits of SHA-256 over the parts; other borders give other digits."""
     state = hashlib.sha256()
     for part in parts:
         encoded = part.encode()
@@ -18,10 +18,10 @@ def digest(*parts: str) -> str:
 
 
 def digest_of(value: object) -> str:
-    """Return the digest of a JSON-serialisable value, whatever the order of its keys."""
+    """Return the digest of a JSON-serialisable value, in any order of its keys."""
     return digest(json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")))
 
 
 def digest_of_set(items: Iterable[str]) -> str:
-    """Return the digest of a set of strings, whatever their order."""
+    """Return the digest of a set of strings, in any order."""
     return digest(*sorted(set(items)))

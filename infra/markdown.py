@@ -1,4 +1,4 @@
-"""Markdown from text that nobody vouches for: cards of data sets, artifacts of runs."""
+"""Markdown made from untrusted text, for dataset cards and reports."""
 
 import re
 from collections.abc import Sequence
@@ -16,22 +16,24 @@ def markdown_text(text: str) -> str:
     return _FIRST.sub(r"\1\\", _ANYWHERE.sub(r"\\\1", line))
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
+def markdown_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1
+) -> str:
     """Return a table with all cells escaped.
 
     Args:
         header: Names of the columns.
         rows: Cells, row by row.
-        words: Columns from the left that hold words; the others are figures, aligned right.
+        text_columns: Columns from the left that hold text; the others are figures, aligned right.
     """
-    rule = ["---"] * words + ["---:"] * (len(header) - words)
+    rule = ["---"] * text_columns + ["---:"] * (len(header) - text_columns)
     lines = [[markdown_text(cell) for cell in row] for row in (header, *rows)]
     lines.insert(1, rule)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def markdown_code(text: str, language: str = "") -> str:
-    """Return text as a block of code, whatever backticks it holds."""
+    """Return text as a block of code; backticks in it do not end the block."""
     longest = max(map(len, _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

@@ -16,8 +16,8 @@ _SWITCHES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO
 def ensure_ray(settings: RaySettings) -> None:
     """Connect this process to Ray, unless it is connected; Ray disconnects when the process ends.
 
-    Without an address a cluster is started here, which nobody else can reach: it listens on the
-    loopback interface and takes work only from whoever has its token.
+    Without an address a cluster is started here, closed to others: it listens on the
+    loopback interface and takes work only with its token.
 
     Raises:
         SettingsError: The cluster does not answer.
@@ -32,9 +32,9 @@ def ensure_ray(settings: RaySettings) -> None:
     if settings.address:
         options["address"] = settings.address
     else:
-        _close_to_others()
+        _restrict_access()
         options |= {
-            "address": "local",  # never one that somebody else has started on this machine
+            "address": "local",  # never another one that runs on this machine
             "num_cpus": settings.cpus,
             "num_gpus": settings.gpus,
             "object_store_memory": settings.object_store_mb * 1024 * 1024,
@@ -49,11 +49,11 @@ def ensure_ray(settings: RaySettings) -> None:
         ) from error
 
 
-def _close_to_others() -> None:
+def _restrict_access() -> None:
     """Make the cluster that this process will start listen on loopback, and demand a new token.
 
-    Ray reads these variables when it is imported, which somebody may have done before; so what it
-    has read is set as well. `tests/infra/test_ray.py` shows that the pinned release obeys.
+    Ray reads these variables when it is imported, which may have happened before; so what it has
+    read is set as well. `tests/infra/test_ray.py` shows that the pinned release obeys.
     """
     os.environ["RAY_AUTH_MODE"] = "token"
     os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
@@ -71,7 +71,7 @@ def _close_to_others() -> None:
 
 
 def box_resources() -> dict[str, float]:
-    """Return what work that runs boxes asks of a node: ``docker``, where any node declares it.
+    """Return the Ray resources for work that runs boxes: ``docker``, where any node declares it.
 
     A node with a Docker engine is started with ``ray start --resources '{"docker": 4}'``, four
     being the shards that it takes at once. Where no node declares any, every node is tried.

@@ -1,4 +1,4 @@
-"""A table of plug-ins by name, each imported when it is asked for."""
+"""A registry of plug-ins by name, each imported when it is looked up."""
 
 import importlib
 import pkgutil
@@ -14,7 +14,7 @@ class Registry(Generic[Factory]):
     """Plug-ins of one kind, found by name.
 
     A plug-in is a module or a package in the kind's folder that decorates its class or factory with
-    ``@registry.register("name")``; adding the file is all that adding a plug-in takes. The file is
+    ``@registry.register("name")``; adding the file adds the plug-in. The file is
     called as the plug-in is, ``-`` written ``_``: ``tf-idf`` is in ``tf_idf.py``. So a list of the
     names imports nothing, and a look-up imports that file alone. Files whose name begins with
     ``_`` hold what plug-ins share, and register nothing.
@@ -33,15 +33,15 @@ class Registry(Generic[Factory]):
         self._entries: dict[str, Factory] = {}
 
     def register(self, name: str) -> Callable[[Factory], Factory]:
-        """Return a decorator that enters its target under ``name``."""
+        """Return a decorator that registers its target under ``name``."""
 
-        def enter(factory: Factory) -> Factory:
+        def add(factory: Factory) -> Factory:
             if self._entries.get(name, factory) is not factory:
                 raise ValueError(f"two {self.kind}s are registered as {name!r}")
             self._entries[name] = factory
             return factory
 
-        return enter
+        return add
 
     def get(self, name: str) -> Factory:
         """Return the entry of that name.

@@ -1,4 +1,4 @@
-"""Programming languages: what collecting, filtering, test programs and mutation ask of one.
+"""Programming languages: parsing, signatures, scaffolding and mutants of their code.
 
 To add a language, add one file here (or a folder, named like the language) with a subclass of
 ``Language`` that is decorated with ``@languages.register("name")``. A conformance test checks it as
@@ -63,7 +63,7 @@ class Mutant(Record):
     Attributes:
         kind: The mutation operator.
         line: Where, counted from 1.
-        change: The mistake as ``before → after``, for people and for the writer of tests.
+        change: The mistake as ``before → after``, for the evidence and the writer of tests.
         code: The whole mutated source.
     """
 
@@ -103,7 +103,7 @@ class Language(ABC):
         return code
 
     def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:  # noqa: ARG002 - by default
-        """Return at most ``limit`` mutants that behave differently only where a test looks."""
+        """Return at most ``limit`` mutants, each with one small mistake."""
         return ()
 
     def strong_mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:  # noqa: ARG002

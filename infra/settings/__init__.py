@@ -103,7 +103,7 @@ def load_settings(overrides: Mapping[str, Mapping[str, object]] | None = None) -
 
     Args:
         overrides: Section → field → value, as the command line gives them; a value of None means
-            "not given" and lets the lower layers speak.
+            "not given" and leaves it to the lower layers.
 
     Raises:
         SettingsError: A value is out of bounds, a key or a ``COSQA_*`` variable is unknown, or the
@@ -147,7 +147,7 @@ def _config_file() -> Path:
 
 
 def _refuse_unknown_variables() -> None:
-    """Refuse a misspelt ``COSQA_*`` variable: ignored, a budget would be none.
+    """Refuse a misspelt ``COSQA_*`` variable: were it ignored, a budget would be missing.
 
     Raises:
         SettingsError: There is one; the message names it and, if possible, the right one.

@@ -3,7 +3,7 @@
 ``benchmark``, ``qrels`` and ``runs`` are the data: queries, codes, labels; relevance judgements;
 rankings. ``writer`` and ``reader`` handle an exported folder (Parquet ``tables``, ``manifest`` with
 checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other evaluation
-tools; ``labelled_pairs`` and ``annotation_sheets`` read what people have labelled.
+tools; ``labelled_pairs`` and ``annotation_sheets`` read labels by annotators.
 """
 
 from tasks.benchmarks.benchmark import Benchmark, Undecided, benchmark_fingerprint, qrels_of

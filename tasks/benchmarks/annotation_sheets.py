@@ -1,4 +1,4 @@
-"""Annotation sheets that people fill in: the grades of each annotator, and their agreement."""
+"""Annotation sheets: the grades of each annotator, and their agreement."""
 
 from collections.abc import Iterable
 from itertools import combinations
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from infra.errors import SourceError
 from infra.records import Record
-from tasks.files.csv_rows import Row, read_rows, whole_number
+from tasks.files.csv_rows import CsvRow, read_rows, whole_number
 from tasks.statistics.agreement import cohen_kappa, krippendorff_alpha
 
 # Annotator → pair → grade.
@@ -32,8 +32,8 @@ class Agreement(Record):
     Attributes:
         annotators: Their names.
         pairs: Pairs of query and code that at least two of them graded.
-        nominal: Krippendorff's alpha with grades as mere names.
-        ordinal: The same with grades in order.
+        nominal: Krippendorff's alpha with grades as categories.
+        ordinal: The same with ordered grades.
         each_two: Every two annotators who share a pair.
     """
 
@@ -78,7 +78,7 @@ def agreement(grades: Grades) -> Agreement:
         pairs=int(((~np.isnan(ratings)).sum(axis=0) > 1).sum()),
         nominal=krippendorff_alpha(ratings, "nominal"),
         ordinal=krippendorff_alpha(ratings, "ordinal"),
-        each_two=tuple(one for one in two if one.pairs),
+        each_two=tuple(pair for pair in two if pair.pairs),
     )
 
 
@@ -101,13 +101,13 @@ def _compare(grades: Grades, first: str, second: str) -> PairOfAnnotators:
     )
 
 
-def _named(row: Row, column: str) -> str:
+def _named(row: CsvRow, column: str) -> str:
     if not row.cells[column]:
         raise SourceError(f"{row.place}: {column} is empty")
     return row.cells[column]
 
 
-def _grade(row: Row, highest: int) -> int:
+def _grade(row: CsvRow, highest: int) -> int:
     cell = row.cells["relevance"]
     grade = whole_number(cell, 0, highest)
     if grade is None:

@@ -61,7 +61,7 @@ def qrels_of(labels: Iterable[Label]) -> dict[str, dict[str, float]]:
 
 
 def benchmark_fingerprint(benchmark: Benchmark) -> str:
-    """Return the identity of what is labelled and how, whatever the order of the records.
+    """Return the identity of what is labelled and how, in any order of the records.
 
     Two benchmarks with one fingerprint give every retrieval method the same scores. The evidence
     behind the labels is left out: it holds times and costs, too.
@@ -74,10 +74,10 @@ def benchmark_fingerprint(benchmark: Benchmark) -> str:
 
 
 def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
-    """Refuse a benchmark that would be dishonest or incomplete.
+    """Refuse a benchmark that would be misleading or incomplete.
 
     Raises:
-        PublishError: The labels are a demonstration and ``allow_demo`` is false; there are no
+        PublishError: The labels are a demo's and ``allow_demo`` is false; there are no
             labels; a pair is labelled twice, by another origin or about unknown records; an id
             is repeated.
     """
@@ -87,7 +87,7 @@ def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
     if benchmark.demo and not allow_demo:
         raise PublishError(
             f"the labels of {name!r} come from the embedded demo model and say nothing about the "
-            "code: set COSQA_LLM__MODEL to a real model, or export them as a demonstration with "
+            "code: set COSQA_LLM__MODEL to a real model, or export them as a demo with "
             "--allow-demo"
         )
     _refuse_repeated("query", name, (query.query_id for query in benchmark.queries))

@@ -62,7 +62,7 @@ def _sources(manifest: Manifest) -> str:
         (source.name, source.licence, source.revision, source.location)
         for source in manifest.sources
     ]
-    return markdown_table(header, rows, words=4)
+    return markdown_table(header, rows, text_columns=4)
 
 
 def _indented(recipe: Mapping[str, object] | None) -> str:

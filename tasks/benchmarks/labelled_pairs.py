@@ -1,8 +1,8 @@
-"""Pairs of query and code with their true label and people's labels, read from a file.
+"""Pairs of query and code with a true label and annotators' labels, read from a file.
 
 The file is JSON Lines, or a JSON array as CoSQA publishes its pairs. Each item has ``query`` (or
-``doc``), ``code`` and ``label``, and may have ``labels``: the name of a person, or of a group, to
-their label (0, 1, or null where they were undecided).
+``doc``), ``code`` and ``label``, and may have ``labels``: the name of an annotator, or of a group,
+to their label (0, 1, or null where they were undecided).
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ class _Item(BaseModel):
 
 
 class TruePair(Record):
-    """A pair with its true label and those that people gave it."""
+    """A pair with its true label and those of annotators."""
 
     pair: Pair
     label: int

@@ -1,4 +1,4 @@
-"""An exported benchmark as a task of MTEB (Muennighoff et al. 2023), run by ``mteb`` itself.
+"""Export of a benchmark as a task of MTEB (Muennighoff et al. 2023), for ``mteb`` itself.
 
 ``mteb`` is no dependency of the pipeline: ``pip install 'cosqa-plus[interchange]'`` brings it. Then
 ``mteb.evaluate(model, mteb_task(benchmark))`` scores any of its models, CoIR's among them, on a
@@ -66,8 +66,8 @@ class ReplayedRun:
         self._scores: dict[str, dict[str, float]] = {}
         # mteb reads scores in single precision and breaks ties in its own way: ranks have none.
         for query, code, _ in rankings.rows():
-            of_query = self._scores.setdefault(query, {})
-            of_query[code] = float(rankings.depth - len(of_query))
+            scores = self._scores.setdefault(query, {})
+            scores[code] = float(rankings.depth - len(scores))
 
     def index(self, corpus: object, **_: object) -> None:
         """Ignore the corpus: the rankings are made already."""
@@ -104,8 +104,8 @@ def _relevant(benchmark: Benchmark) -> dict[str, dict[str, int]]:
     for label in benchmark.labels:
         if not label.relevance.is_integer():
             raise PublishError(
-                f"{benchmark.name} grades {label.query_id} {label.code_id} {label.relevance}: "
-                "mteb takes whole grades only"
+                f"{benchmark.name} gives {label.query_id} {label.code_id} relevance "
+                f"{label.relevance}: mteb takes whole grades only"
             )
         relevant.setdefault(label.query_id, {})[label.code_id] = max(int(label.relevance), 0)
     return {query: grades for query, grades in sorted(relevant.items()) if any(grades.values())}

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tasks.benchmarks.runs import Positions, numbered
-
-Values = npt.NDArray[np.float64]
+from tasks.statistics import Values
 
 Qrels = Mapping[str, Mapping[str, float]]
 

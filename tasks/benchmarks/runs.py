@@ -20,7 +20,7 @@ class Rankings:
 
     Attributes:
         query_ids: One for each row.
-        code_ids: What the columns' numbers mean.
+        code_ids: The codes, to which the positions refer.
         codes: (queries, depth) positions in ``code_ids``; -1 where the ranking has ended.
         scores: (queries, depth) the method's own scores, higher is better.
     """
@@ -101,7 +101,7 @@ def _best(scores: npt.NDArray[np.floating], depth: int) -> Positions:
 
 
 def rankings_of(run: Mapping[str, Mapping[str, float]]) -> Rankings:
-    """Return rankings from query → code → score, whatever the order of either."""
+    """Return rankings from query → code → score, in any order."""
     queries = [query for query, scores in run.items() for _ in scores]
     codes = [code for scores in run.values() for code in scores]
     values = [score for scores in run.values() for score in scores.values()]
@@ -115,7 +115,7 @@ def rank_rows(
     codes: pa.Array | pa.ChunkedArray,
     scores: npt.NDArray[np.float64],
 ) -> Rankings:
-    """Return rankings from columns of a run, whatever the order of its rows; queries by id.
+    """Return rankings from columns of a run, its rows in any order; queries by id.
 
     Args:
         queries: (n,) strings.

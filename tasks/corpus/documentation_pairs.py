@@ -1,4 +1,4 @@
-"""Pairs of documentation and function: a benchmark whose labels no one had to judge.
+"""Pairs of documentation and function: a benchmark whose labels need no annotator.
 
 Source: Husain et al., "CodeSearchNet Challenge" (2019): what a function's author wrote of it is
 the query, and the function without its documentation is the one relevant result among all.

@@ -1,4 +1,4 @@
-"""Collections made from a source's items: filtered, and each query, function and pair once."""
+"""Collections made from a source's items, filtered and without duplicates."""
 
 import logging
 from collections import Counter
@@ -61,7 +61,7 @@ class Merged:
             if earlier is not label:
                 same = earlier.relevance == label.relevance
                 self._dropped[REPEATED_LABEL if same else CONFLICT] += 1
-                self._labels[key] = max(earlier, label, key=lambda one: one.relevance)
+                self._labels[key] = max(earlier, label, key=lambda label: label.relevance)
 
     def collected(self, info: SourceInfo, dropped: Counter[str] | None = None) -> Collected:
         """Return the collection in the order of addition.

@@ -24,7 +24,7 @@ class PythonFiles:
         files: The files in alphabetical order.
         licence: Their licence, "unknown" where it is not stated.
         revision: Their version, "unknown" where it is not stated.
-        location: Where they come from, for people.
+        location: Where they come from, for reports.
     """
 
     root: Path

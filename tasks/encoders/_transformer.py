@@ -128,7 +128,7 @@ class TransformerEncoder:
 
 
 def _batches_by_length(token_ids: Sequence[Sequence[int]], batch_size: int) -> Iterator[list[int]]:
-    """Yield rows in batches, the longest texts first, so that memory is short at once or never."""
+    """Yield rows in batches, the longest texts first, so that a lack of memory shows at once."""
     order = sorted(range(len(token_ids)), key=lambda row: -len(token_ids[row]))
     for start in range(0, len(order), batch_size):
         yield order[start : start + batch_size]

@@ -9,13 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from infra.registry import Registry
+from tasks.encoders import Vectors
+from tasks.statistics import Values
 
-Vectors = npt.NDArray[np.float32]
-Values = npt.NDArray[np.float64]
+__all__ = ["Estimate", "Estimator", "TrainingPairs", "UnlabelledQueries", "Values", "estimators"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,8 @@ class UnlabelledQueries:
 
     Attributes:
         vectors: (queries, d) unit vectors.
-        score: Positions of queries → (positions,) the metric's values in [0, 1], for which people
-            have to label these queries.
+        score: Positions of queries → (positions,) the metric's values in [0, 1], for which
+            these queries have to be labelled.
     """
 
     vectors: Vectors

@@ -11,14 +11,14 @@ from infra.errors import SourceError
 from tasks.files.text import printable, read_text
 
 
-class Row(NamedTuple):
+class CsvRow(NamedTuple):
     """A row by the names of its columns, and where it begins as ``file:line``."""
 
     place: str
     cells: Mapping[str, str]
 
 
-def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Row]:
+def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[CsvRow]:
     """Yield the rows of a file, their cells trimmed; quoted commas and line ends are text.
 
     Args:
@@ -38,7 +38,7 @@ def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) 
                 f"{place}: {len(cells)} cells where the header has {len(header)} columns "
                 f"({', '.join(header)}): quote cells that hold commas"
             )
-        yield Row(place, dict(zip(header, (cell.strip() for cell in cells), strict=True)))
+        yield CsvRow(place, dict(zip(header, (cell.strip() for cell in cells), strict=True)))
 
 
 def read_header(file: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""JSON Lines files that people write: one JSON object a line, each validated by a model."""
+"""JSON Lines files written by hand: one JSON object a line, each validated by a model."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tasks.files.json_text import decode_json
 from tasks.files.text import printable, read_text
 
 
-class Row(BaseModel):
+class StrictRow(BaseModel):
     """Base of the models of a line: unknown keys and other types are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -28,7 +28,7 @@ class Line(NamedTuple, Generic[RowType]):
     row: RowType
 
 
-class QueryRow(Row):
+class QueryRow(StrictRow):
     """A line of a file of queries: the question as ``query`` or ``text``, and maybe an ``id``."""
 
     query: str | None = Field(None, min_length=1)
@@ -64,7 +64,7 @@ def validated(place: str, value: object, model: type[RowType]) -> RowType:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        wrong = "; ".join(_problem(one["loc"], one["msg"]) for one in error.errors())
+        wrong = "; ".join(_problem(item["loc"], item["msg"]) for item in error.errors())
         known = ", ".join(model.model_fields)
         raise SourceError(f"{place}: {wrong} (the keys are {known})") from None
 
@@ -91,7 +91,7 @@ def refuse_repeated(ids: Iterable[tuple[str | None, str]]) -> None:
     """Raise a `SourceError` when an id is given at two places.
 
     Args:
-        ids: Pairs of an id, or None where none was given, and the place where it stands.
+        ids: Pairs of an id, or None where none was given, and its place in the file.
     """
     places: dict[str, str] = {}
     for identity, place in ids:

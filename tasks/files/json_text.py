@@ -1,4 +1,4 @@
-"""JSON texts from files that people write, decoded with errors that name the place."""
+"""Decoding of JSON from files written by hand, with errors that name the place."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Text files: reading them as UTF-8, and seeing whether they changed."""
+"""Text files: their content as UTF-8, and a digest that shows changes."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,7 +28,7 @@ def read_text(file: Path) -> str:
 
 
 def state_of(files: Iterable[Path]) -> str:
-    """Return a digest of the files' paths, sizes and times of change, whatever their order.
+    """Return a digest of the files' paths, sizes and times of change, in any order.
 
     Raises:
         SourceError: A file is missing.

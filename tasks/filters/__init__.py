@@ -1,4 +1,4 @@
-"""Filters: rules that say which functions of a corpus a benchmark keeps, one file each.
+"""Filters, which decide which functions of a corpus a benchmark keeps, one file each.
 
 To add one, write a file with a class that is made without arguments and has ``reason_to_drop``, and
 decorate it with ``@filters.register("name")``, the name being that of the file with dashes for
@@ -53,7 +53,7 @@ filters: Registry[type[Filter]] = Registry("filter", "tasks.filters")
 
 
 class FilterChain:
-    """Several filters in their order, made anew for each corpus.
+    """Several filters in their order, made for one corpus.
 
     Args:
         names: Registered names.
@@ -67,5 +67,5 @@ class FilterChain:
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:
         """Return the first filter's reason to drop a function, or None when all keep it."""
-        reasons = (each.reason_to_drop(function) for each in self._filters)
+        reasons = (rule.reason_to_drop(function) for rule in self._filters)
         return next((reason for reason in reasons if reason is not None), None)

@@ -6,16 +6,11 @@ parameter and a ``return`` statement with a value, for only then can a test give
 look at what comes back.
 """
 
-import ast
-from collections.abc import Iterator
-
 from tasks.filters import CorpusFunction, filters
 from tasks.filters._special import SPECIAL, is_special
 
 NO_PARAMETER = "no input parameter"
 NO_RESULT = "no return with a value"
-
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @filters.register("testable")
@@ -30,24 +25,6 @@ class HasInputAndResult:
             return SPECIAL
         if not function.syntax.parameters:
             return NO_PARAMETER
-        if not any(map(_returns_value, _own_statements(function.syntax.node.body))):
+        if not function.syntax.returns_value:
             return NO_RESULT
         return None
-
-
-def _returns_value(statement: ast.AST) -> bool:
-    if not isinstance(statement, ast.Return) or statement.value is None:
-        return False
-    return not (isinstance(statement.value, ast.Constant) and statement.value.value is None)
-
-
-def _own_statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the statements of a function, without those of functions and classes inside it."""
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, _SCOPES):
-            waiting.extend(
-                child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)
-            )

@@ -7,7 +7,7 @@ with ``@metrics.register(name)``. `tests/tasks/metrics` judges it from then on.
 
 What a name does not say is the same for all:
 
-- results nobody judged count as not relevant; with ``-condensed`` they are removed first;
+- unjudged results count as not relevant; with ``-condensed`` they are removed first;
 - a query without a relevant code is left out, since no ranking could do well on it; with ``-zero``
   it scores 0 and counts in the mean;
 - a query with relevant codes but an empty ranking scores 0;
@@ -25,9 +25,10 @@ import numpy as np
 
 from infra.errors import UnknownNameError
 from infra.registry import Registry
-from tasks.benchmarks.qrels import Qrels, QrelsTable, Values
+from tasks.benchmarks.qrels import Qrels, QrelsTable
 from tasks.benchmarks.runs import Rankings
 from tasks.metrics._lists import JudgedLists
+from tasks.statistics import Values
 
 __all__ = [
     "STANDARD",
@@ -75,7 +76,7 @@ class Variant:
 
     Attributes:
         family: A registered metric.
-        condensed: Whether results that nobody judged are removed first.
+        condensed: Whether unjudged results are removed first.
         zero: Whether queries without a relevant code score 0; otherwise they are left out.
         depth: How many results count, None for all.
     """
@@ -87,7 +88,7 @@ class Variant:
 
     @classmethod
     def parse(cls, name: str) -> "Variant":
-        """Return what ``NDCG@10``, ``MRR``, ``MAP-condensed-zero@100`` and their like mean.
+        """Return what ``NDCG@10``, ``MRR``, ``MAP-condensed-zero@100`` and the like mean.
 
         Raises:
             UnknownNameError: There is no such metric, or its name lacks the depth that it needs.

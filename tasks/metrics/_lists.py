@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tasks.benchmarks.qrels import Qrels, QrelsTable, Values
+from tasks.benchmarks.qrels import Qrels, QrelsTable
 from tasks.benchmarks.runs import NOTHING, Positions, Rankings, rankings_of
+from tasks.statistics import Values
 
 Marks = npt.NDArray[np.bool_]
 
@@ -40,8 +41,8 @@ class JudgedLists:
     def of(cls, rankings: Rankings, qrels: QrelsTable) -> Self:
         """Return a method's rankings beside the judgements.
 
-        A judged query that the method did not rank has an empty list; a ranked query that nobody
-        judged has none.
+        A judged query that the method did not rank has an empty list; an unjudged query
+        has none.
         """
         queries = len(qrels.query_ids)
         positive = qrels.relevance > 0
@@ -62,7 +63,7 @@ class JudgedLists:
 
     @classmethod
     def of_results(cls, results: Mapping[str, Sequence[str]], qrels: Qrels) -> Self:
-        """Return results of queries beside the judgements; a result may come more than once.
+        """Return results of queries beside the judgements; a result may appear more than once.
 
         Args:
             results: Query → codes, best first.
@@ -89,7 +90,7 @@ class JudgedLists:
         return replace(self, relevance=self.relevance[:, :depth], judged=self.judged[:, :depth])
 
     def condensed(self) -> Self:
-        """Return the lists with the results removed that nobody judged (Sakai 2007, SIGIR)."""
+        """Return the lists without their unjudged results (Sakai 2007, SIGIR)."""
         order = np.argsort(~self.judged, axis=1, kind="stable")
         return replace(
             self,

@@ -31,7 +31,7 @@ class MMRR:
 
     Mean multi-choice reciprocal rank (CoSQA+, arXiv 2406.11589v1, section 4.3 and appendix B):
     rank_i is the i-th smallest rank of a relevant code. Taking i - 1 off each rank makes a list
-    that begins with all of a query's n relevant codes worth 1, whatever n is.
+    that begins with all of a query's n relevant codes worth 1 for any n.
     """
 
     needs_depth: ClassVar[bool] = False

@@ -3,7 +3,7 @@
 The average of several encoders' cosines is one inner product of their concatenated unit vectors
 divided by their number, so one search serves any ensemble. FAISS returns more
 hits than are wanted; they are scored again in double precision, which makes equal vectors tie
-exactly whatever the order of summation inside the BLAS, and ties are broken by code id.
+exactly in any order of summation inside the BLAS, and ties are broken by code id.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from infra.records import Candidate
 from tasks.benchmarks.runs import Rankings
+from tasks.encoders import Vectors
 
-Vectors = npt.NDArray[np.float32]
 Scores = npt.NDArray[np.float64]
 _SPARE = 16
 # Twice the rounding error of a float32 inner product of unit vectors with some thousand dimensions.

@@ -1,4 +1,4 @@
-"""Retrieval methods by name: lexical ones, encoders, what is made of them.
+"""Retrieval methods by name: lexical ones, encoders, fused and re-ranked ones.
 
 ``bm25`` and ``minilm`` are registered; ``bm25+minilm`` is the fusion of the two, of any number;
 ``llm:bm25+minilm`` lets the language model of the settings put the first results in order.
@@ -52,20 +52,20 @@ def components(method: str) -> list[str]:
 
 
 def identity(method: str, model: LanguageModelSettings) -> str:
-    """Return what names a method's rankings: other weights or another model give another."""
+    """Return the identity of a method's rankings, which changes with weights and models."""
     keys = [encoders.get(name).spec.key for name in components(method) if name in encoders.names()]
-    asked = [model.model, str(model.temperature)] if method.startswith(RERANKED) else []
-    return digest("method", method, *keys, *asked)
+    reranker = [model.model, str(model.temperature)] if method.startswith(RERANKED) else []
+    return digest("method", method, *keys, *reranker)
 
 
 class Ranker:
     """Ranks one benchmark by any method.
 
     Args:
-        queries: What is asked.
-        codes: What is searched.
+        queries: The benchmark's queries.
+        codes: The codes that are ranked.
         vectors: The vectors of both.
-        rerank: What ``llm:`` stands for; without one such methods are refused.
+        rerank: The re-ranker behind ``llm:``; without one such methods are refused.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class Ranker:
         """Return the ``depth`` best codes of each query.
 
         Raises:
-            UnknownNameError: There is no such method, or none that re-ranks.
+            UnknownNameError: There is no such method, or it needs a language model.
             StoreError: An encoder has not embedded the collection.
         """
         ranked = [self._rank_by(name, depth) for name in components(method)]
-        found = ranked[0] if len(ranked) == 1 else fuse(ranked, depth)
+        rankings = ranked[0] if len(ranked) == 1 else fuse(ranked, depth)
         if not method.startswith(RERANKED):
-            return found
+            return rankings
         if self._rerank is None:
-            raise UnknownNameError(f"{method} needs a language model, and nobody gave one here")
-        return self._rerank(found)
+            raise UnknownNameError(f"{method} needs a language model")
+        return self._rerank(rankings)
 
     def _rank_by(self, name: str, depth: int) -> Rankings:
         if name not in encoders.names():
@@ -105,7 +105,7 @@ class Ranker:
 
 
 def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:
-    """Return the methods to score: those asked for, else all lexical ones and the encoders.
+    """Return the methods to score: those of the settings, else all lexical ones and the encoders.
 
     Raises:
         UnknownNameError: A method is not made of retrievers and encoders.

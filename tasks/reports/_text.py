@@ -1,4 +1,4 @@
-"""Numbers and untrusted text as a person reads them."""
+"""Formatting of numbers and untrusted text for reports."""
 
 import re
 
@@ -32,7 +32,7 @@ def cost(dollars: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time for people: "0.42 s", "8.3 s", "2 min 5 s", "3 h 20 min"."""
+    """Return a time as text: "0.42 s", "8.3 s", "2 min 5 s", "3 h 20 min"."""
     if seconds < 1:
         return f"{seconds:.2f} s"
     if seconds < 59.95:

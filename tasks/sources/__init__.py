@@ -1,4 +1,4 @@
-"""Sources: where queries, functions and people's labels come from, one file each.
+"""Sources of queries, functions and annotators' labels, one file each.
 
 A source reads and checks files and runs nothing: the code of a corpus is parsed, never imported.
 Which of its functions a benchmark keeps is decided by filters (`tasks.filters`).
@@ -59,7 +59,7 @@ class SourceOptions(BaseModel):
 
 
 class Source(Protocol):
-    """Something that can be read into collections.
+    """A source, which is read into collections.
 
     Attributes:
         Options: The model of its options; ``options`` of the constructor is an instance.
@@ -141,7 +141,7 @@ def _problem(
     option = ".".join(map(str, location))
     if kind == "extra_forbidden":
         value = settings.options[option]
-        return f"source {settings.name} has no use for source.{option} = {value}: leave it out"
+        return f"source {settings.name} has no option source.{option} (= {value}): leave it out"
     if kind == "missing":
         about = sources.get(settings.name).Options.model_fields[option].description
         return f"source {settings.name} needs source.{option} (--{option}): {about}"

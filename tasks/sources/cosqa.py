@@ -1,9 +1,9 @@
-"""The source of CoSQA: web queries with the functions that people judged to answer them.
+"""The source of CoSQA: web queries, functions, and labels by annotators.
 
 Source: Huang et al., "CoSQA: 20,000+ Web Queries for Code Search and Question Answering" (ACL
 2021). Its published files, in one folder: ``code_idx_map.txt`` with all functions of the code base,
 ``cosqa-retrieval-*.json`` with queries and the one function that is relevant to each, and
-``cosqa-*.json`` with pairs that people labelled 0 or 1.
+``cosqa-*.json`` with pairs that annotators labelled 0 or 1.
 
 Functions that Python 3 does not parse stay unless ``filters`` drop them: they are part of the
 published code base, and a method that leaves them out would be scored on an easier one.

@@ -1,9 +1,9 @@
-"""The source of queries, functions and labels in a person's own JSON Lines files.
+"""The source of queries, functions and labels in JSON Lines files of your own.
 
 A folder with ``queries.jsonl`` (lines such as ``{"query": "...", "id": "q1"}``), ``codes.jsonl``
-(``{"code": "def ...", "id": "c1", "name": "...", "origin": "..."}``) and, when people have judged
-pairs, ``labels.jsonl`` (``{"query": "q1", "code": "c1", "relevance": 1}``). All but the query, the
-code and the three parts of a label may be left out.
+(``{"code": "def ...", "id": "c1", "name": "...", "origin": "..."}``) and, when pairs are labelled
+already, ``labels.jsonl`` (``{"query": "q1", "code": "c1", "relevance": 1}``). All but the query,
+the code and the three parts of a label may be left out.
 
 A function that does not parse is dropped and counted, unless ``filters`` are set otherwise.
 """
@@ -20,7 +20,7 @@ from infra.identity import digest
 from infra.records import Code, Collected, Label, Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.json_lines import Row, read_lines, read_queries, refuse_repeated
+from tasks.files.json_lines import StrictRow, read_lines, read_queries, refuse_repeated
 from tasks.files.text import state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.sources import SourceOptions, require_folder, sources
@@ -30,14 +30,14 @@ LABELS = "people:jsonl"
 _VERSION = "1"  # to be raised when the same files are to give other records
 
 
-class _CodeRow(Row):
+class _CodeRow(StrictRow):
     code: str = Field(min_length=1)
     id: str | None = Field(None, min_length=1)
     name: str = ""
     origin: str = ""
 
 
-class _LabelRow(Row):
+class _LabelRow(StrictRow):
     query: str = Field(min_length=1)
     code: str = Field(min_length=1)
     relevance: float = Field(ge=0, allow_inf_nan=False)
@@ -107,7 +107,7 @@ class JsonLinesSource:
             merged.add_function(function)
         if self._labels.exists():
             query_of = {identity: query for identity, query in queries if identity is not None}
-            code_of = {identity: one.code for identity, one in functions if identity is not None}
+            code_of = {identity: item.code for identity, item in functions if identity is not None}
             merged.add_labels(_read_labels(self._labels, query_of, code_of))
         info = SourceInfo(
             name="jsonl", licence="unknown", revision="unknown", location=str(self._folder)

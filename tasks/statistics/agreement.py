@@ -1,24 +1,23 @@
-"""Agreement of judges beyond chance, and consistency of a metric."""
+"""Agreement of annotators beyond chance, and consistency of a metric."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import krippendorff
 import numpy as np
-import numpy.typing as npt
 
-Values = npt.NDArray[np.float64]
+from tasks.statistics import Values
 
 
 def krippendorff_alpha(ratings: Values, level: Literal["nominal", "ordinal"]) -> float:
     """Return Krippendorff's alpha, 1 for perfect agreement and 0 for chance (Krippendorff 2011).
 
-    Computed by the library krippendorff. Where all ratings are one value there is nothing to tell
-    agreement from chance by: NaN.
+    Computed by the library krippendorff. Where all ratings are one value agreement
+    cannot be told from chance: NaN.
 
     Args:
-        ratings: (judges, units) NaN where a judge did not rate a unit.
-        level: Whether the values are mere names or in order.
+        ratings: (annotators, units) NaN where one did not rate a unit.
+        level: Whether the values are categories or ordered.
     """
     rated = ratings[:, (~np.isnan(ratings)).sum(axis=0) > 1]
     if np.unique(rated[~np.isnan(rated)]).size < 2:
@@ -27,13 +26,14 @@ def krippendorff_alpha(ratings: Values, level: Literal["nominal", "ordinal"]) ->
 
 
 def cohen_kappa(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return Cohen's kappa of two judges with squared weights (Cohen 1968), NaN without variation.
+    """Return Cohen's kappa of two annotators with squared weights (Cohen 1968).
 
     A disagreement weighs the square of the distance between the two ratings' places among all
-    ratings that occur: 0 and 3 are one place apart if nothing between them was ever given.
+    ratings that occur: 0 and 3 are one place apart if nothing between them was ever given. Without
+    variation kappa is NaN.
 
     Args:
-        first: One judge's ratings of the units.
+        first: One annotator's ratings of the units.
         second: The other's, of the same units in the same order.
     """
     values, places = np.unique(np.array([*first, *second], np.float64), return_inverse=True)

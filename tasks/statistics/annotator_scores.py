@@ -18,7 +18,7 @@ class Agreement(Record):
     """Figures of one annotator against the truth; a figure that is not defined is None.
 
     Attributes:
-        pairs: Pairs with a true label that the annotator was asked about.
+        pairs: Pairs with a true label that the annotator was given.
         decided: Those that got a label.
         accuracy: Right labels in all pairs; an undecided pair is not right.
         accuracy_low: Lower end of the accuracy's 95% confidence interval (Wilson, 1927).

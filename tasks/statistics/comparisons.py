@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-Values = npt.NDArray[np.float64]
+from tasks.statistics import Values
+
 _CELLS_AT_ONCE = 4_000_000
 _ROUNDING = 1e-12
 

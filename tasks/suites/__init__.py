@@ -1,6 +1,6 @@
-"""Other people's evaluation suites: readers of their files, and their own figures, one file each.
+"""Published evaluation suites: readers of their files, and their figures, one file each.
 
-A file that is not as its authors publish it is refused with its name and line.
+A file that is not as its authors published it is refused with its name and line.
 
 To add a suite, write a file with a class that is made without arguments and has ``Options`` and
 ``figures``, and decorate it with ``@suites.register("name")``, the name being that of the file with

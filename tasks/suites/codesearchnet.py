@@ -11,7 +11,7 @@ Where the script (``relevanceeval.py`` of github/CodeSearchNet) leaves something
 
 - It prints a line for each language that has predictions and no mean. The mean here is the
   paper's, over all annotated languages; one without predictions counts as 0.
-- It divides by zero for a language that nobody annotated, which is left out and named here, and
+- It divides by zero for a language without annotations, which is left out and named here, and
   for one without any relevant function, which scores 0 here.
 - Of grades for one query in two spellings, ``Sort`` and ``sort``, it keeps those of one spelling.
   They are grades for one query here, and averaged.
@@ -25,7 +25,7 @@ from pydantic import Field
 
 from infra.errors import SourceError
 from infra.records import Record
-from tasks.files.csv_rows import Row, read_rows
+from tasks.files.csv_rows import CsvRow, read_rows
 from tasks.metrics import JudgedLists, Variant, mean
 from tasks.suites import Figures, SuiteOptions, suites
 
@@ -62,7 +62,7 @@ class ChallengeScores(Record):
         languages: Language → figures, of all languages that are annotated. One without predictions
             scores 0.
         missing: Annotated languages without predictions.
-        unannotated: Languages with predictions that nobody annotated; they are not scored.
+        unannotated: Languages with predictions and no annotations; they are not scored.
         repeated: Predictions that a query has got before, each of which counts again.
     """
 
@@ -182,11 +182,11 @@ def read_relevances(file: Path, queries: list[str] | None = None) -> Relevances:
     grades: dict[str, dict[str, dict[str, list[int]]]] = {}
     for row in read_rows(file, ["Language", "Query", "GitHubUrl", "Relevance"], ["Notes"]):
         query = _known_query(row, "Query", queries)
-        of_query = grades.setdefault(_language(row, "Language"), {}).setdefault(query, {})
-        of_query.setdefault(_url(row, "GitHubUrl"), []).append(_relevance(row))
+        by_url = grades.setdefault(_language(row, "Language"), {}).setdefault(query, {})
+        by_url.setdefault(_url(row, "GitHubUrl"), []).append(_relevance(row))
     return {
         language: {
-            query: {url: mean(grades_of_url) for url, grades_of_url in urls.items()}
+            query: {url: mean(url_grades) for url, url_grades in urls.items()}
             for query, urls in by_query.items()
         }
         for language, by_query in grades.items()
@@ -206,8 +206,8 @@ def read_predictions(file: Path, queries: list[str] | None = None) -> Prediction
     predictions: dict[str, dict[str, list[str]]] = {}
     for row in read_rows(file, ["language", "query", "url"], ["identifier"]):
         query = _known_query(row, "query", queries)
-        of_query = predictions.setdefault(_language(row, "language"), {}).setdefault(query, [])
-        of_query.append(_url(row, "url"))
+        urls = predictions.setdefault(_language(row, "language"), {}).setdefault(query, [])
+        urls.append(_url(row, "url"))
     return predictions
 
 
@@ -235,8 +235,8 @@ def _score_language(
     lists = JudgedLists.of_results(results, relevances)
     returned = [
         (relevance, url in results[query])
-        for query, of_query in relevances.items()
-        for url, relevance in of_query.items()
+        for query, by_url in relevances.items()
+        for url, relevance in by_url.items()
     ]
     return LanguageScores(
         within=mean(Variant.parse("NDCG-exp-condensed").score(lists)),
@@ -247,7 +247,7 @@ def _score_language(
     )
 
 
-def _language(row: Row, column: str) -> str:
+def _language(row: CsvRow, column: str) -> str:
     language = row.cells[column].lower()
     if language not in LANGUAGES:
         raise SourceError(
@@ -257,26 +257,26 @@ def _language(row: Row, column: str) -> str:
     return language
 
 
-def _query(row: Row, column: str) -> str:
+def _query(row: CsvRow, column: str) -> str:
     if not row.cells[column]:
         raise SourceError(f"{row.place}: the query is empty: write one or delete the line")
     return row.cells[column].lower()
 
 
-def _known_query(row: Row, column: str, queries: list[str] | None) -> str:
+def _known_query(row: CsvRow, column: str, queries: list[str] | None) -> str:
     query = _query(row, column)
     if queries is not None and query not in queries:
         raise SourceError(f"{row.place}: {query!r} is none of the {len(queries)} queries")
     return query
 
 
-def _url(row: Row, column: str) -> str:
+def _url(row: CsvRow, column: str) -> str:
     if not row.cells[column]:
         raise SourceError(f"{row.place}: {column} is empty: it must name a function")
     return row.cells[column]
 
 
-def _relevance(row: Row) -> int:
+def _relevance(row: CsvRow) -> int:
     if row.cells["Relevance"] not in {"0", "1", "2", "3"}:
         raise SourceError(
             f"{row.place}: relevance {row.cells['Relevance']!r}: it must be 0, 1, 2 or 3"

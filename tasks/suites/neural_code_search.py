@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from infra.errors import SourceError
 from infra.records import Record
-from tasks.files.csv_rows import Row, read_header, read_rows, whole_number
+from tasks.files.csv_rows import CsvRow, read_header, read_rows, whole_number
 from tasks.files.json_text import decode_json
 from tasks.files.text import printable, read_text
 from tasks.suites import Figures, SuiteOptions, suites
@@ -128,19 +128,19 @@ def read_score_sheet(file: Path, questions: Sequence[Question] | None = None) ->
 
 def score_sheet(ranks: Ranks, depths: Sequence[int] = (1, 5, 10)) -> dict[str, SheetScores]:
     """Return method → Answered@depth and MRR."""
-    return {method: _score(of_method, depths) for method, of_method in ranks.items()}
+    return {method: _score(method_ranks, depths) for method, method_ranks in ranks.items()}
 
 
 def _score(ranks: Sequence[int | None], depths: Sequence[int]) -> SheetScores:
-    found_at = np.array([rank for rank in ranks if rank is not None], np.int64)
+    hit_ranks = np.array([rank for rank in ranks if rank is not None], np.int64)
     return SheetScores(
-        answered={depth: int((found_at <= depth).sum()) for depth in depths},
-        reciprocal_rank=float((1 / found_at).sum()) / max(len(ranks), 1),
+        answered={depth: int((hit_ranks <= depth).sum()) for depth in depths},
+        reciprocal_rank=float((1 / hit_ranks).sum()) / max(len(ranks), 1),
         questions=len(ranks),
     )
 
 
-def _check(row: Row, number: int, known: set[str]) -> None:
+def _check(row: CsvRow, number: int, known: set[str]) -> None:
     if row.cells[_NUMBER] != str(number):
         raise SourceError(
             f"{row.place}: row number {row.cells[_NUMBER]!r}, expected {number}: rows are numbered "
@@ -150,7 +150,7 @@ def _check(row: Row, number: int, known: set[str]) -> None:
         raise SourceError(f"{row.place}: no question has the id {row.cells[_QUESTION]!r}")
 
 
-def _rank(row: Row, column: str) -> int | None:
+def _rank(row: CsvRow, column: str) -> int | None:
     cell = row.cells[column]
     if cell == _NOT_FOUND:
         return None

@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from infra.records import Candidate
-from tasks.ranking.dense import Vectors, top_candidates
+from tasks.encoders import Vectors
+from tasks.ranking.dense import top_candidates
 from tasks.stages.vectors import CODES_AT_ONCE
 from tests.bench.measure import medians, print_table
 

@@ -149,9 +149,9 @@ def test_a_function_that_does_not_parse_is_dropped_and_counted(
         (("--source", "stackoverflow"), ["stackoverflow", "python-source", "jsonl"]),
         (("--method", "grep"), ["grep", "bm25"]),
         (("--top-k", "1001"), ["top_k"]),
-        (("--distribution", "rich"), ["no use for source.distribution = rich"]),
+        (("--distribution", "rich"), ["no option source.distribution (= rich)"]),
         (("--source-option", "filters=short"), ["short", "testable", "near-duplicates"]),
-        (("--source-option", "pth=x"), ["no use for source.pth", "filters"]),
+        (("--source-option", "pth=x"), ["no option source.pth", "filters"]),
         (("--source-option", "filters"), ["filters=VALUE"]),
     ],
 )

@@ -1,4 +1,4 @@
-"""The functions of a Python file, by its syntax tree."""
+"""The functions of a Python file, read from its syntax tree."""
 
 import ast
 import io
@@ -57,7 +57,7 @@ class Function:
     @property
     def returns_value(self) -> bool:
         """Whether a ``return`` of its own, not of a function inside it, has a value but None."""
-        return any(map(_gives_value, _own_statements(self.node.body)))
+        return any(map(_returns_value, _own_statements(self.node.body)))
 
     @cached_property
     def text(self) -> str:
@@ -122,7 +122,7 @@ class Function:
         return any(isinstance(node, ast.Name) and node.id == "staticmethod" for node in decorators)
 
 
-def _gives_value(statement: ast.AST) -> bool:
+def _returns_value(statement: ast.AST) -> bool:
     if not isinstance(statement, ast.Return) or statement.value is None:
         return False
     return not (isinstance(statement.value, ast.Constant) and statement.value.value is None)

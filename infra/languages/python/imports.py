@@ -1,4 +1,4 @@
-"""The dotted names that expressions of a program stand for, by its imports."""
+"""The dotted names of a program's expressions, resolved by its imports."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Mutation operators: for a node of a syntax tree, the nodes that a mistake would put in its place.
+"""Mutation operators: functions from a syntax node to the nodes that a mistake would make of it.
 
 To add an operator, add a function from a node to its replacements to ``OPERATORS``, or to
 ``STRONG_OPERATORS`` if nearly any test would notice it.

@@ -8,8 +8,8 @@ from infra.languages.python.syntax import parse
 _HEADER = re.compile(r"(?ms)^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(.*?\)[^:\n]*:")
 
 
-class _Hollow(ast.NodeTransformer):
-    """Empties functions and removes what is neither a function nor a class."""
+class _BodyRemover(ast.NodeTransformer):
+    """Removes the bodies of functions, and what is neither a function nor a class."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         node.body = [self.visit(item) for item in node.body if isinstance(item, _SHOWN)]
@@ -38,7 +38,7 @@ def signature_of(code: str) -> str:
     Of code that is no Python 3 the first header's own text is returned.
     """
     try:
-        return ast.unparse(_Hollow().visit(parse(code)))
+        return ast.unparse(_BodyRemover().visit(parse(code)))
     except (SyntaxError, RecursionError):  # the latter of defaults that are nested deeply
         header = _HEADER.search(code)
         return header[0] if header else ""

@@ -17,14 +17,14 @@ class ProgramRun(Record):
     message: str
 
 
-class Evidence(Record):
+class LabelEvidence(Record):
     """What a label rests on, in one version; empty where the export does not say.
 
     Attributes:
         recipe_id: Everything that could change the label.
         decided_by: The agent whose verdict it is.
         path: The path through Algorithm 1.
-        reason: What the agent said.
+        reason: The agent's reason.
         runs: The test programs in the order in which they ran.
     """
 
@@ -44,8 +44,8 @@ class Flip(Record):
     code: str
     before: float
     after: float
-    evidence_before: Evidence
-    evidence_after: Evidence
+    evidence_before: LabelEvidence
+    evidence_after: LabelEvidence
 
 
 class Difference(Record):
@@ -133,20 +133,20 @@ def _flips(
             code=codes[pair[1]],
             before=old[pair],
             after=new[pair],
-            evidence_before=first.get(pair, Evidence()),
-            evidence_after=second.get(pair, Evidence()),
+            evidence_before=first.get(pair, LabelEvidence()),
+            evidence_after=second.get(pair, LabelEvidence()),
         )
         for pair in sorted(old.keys() & new.keys())
         if old[pair] != new[pair]
     )
 
 
-def _evidence(benchmark: Benchmark) -> dict[Pair, Evidence]:
+def _evidence(benchmark: Benchmark) -> dict[Pair, LabelEvidence]:
     return {(item.query_id, item.code_id): _evidence_of(item) for item in benchmark.evidence}
 
 
-def _evidence_of(annotation: Annotation) -> Evidence:
-    return Evidence(
+def _evidence_of(annotation: Annotation) -> LabelEvidence:
+    return LabelEvidence(
         recipe_id=annotation.recipe_id,
         decided_by=annotation.decided_by or "",
         path=annotation.path,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from infra.markdown import markdown_code, markdown_table, markdown_text
-from tasks.reports.diff.compare import Difference, Evidence, Flip
+from tasks.reports.diff.compare import Difference, Flip, LabelEvidence
 from tasks.reports.diff.score_changes import ScoreChanges
 
 _SHOWN = 50
@@ -45,7 +45,7 @@ def _recipe(change: Difference) -> str:
     if not change.recipe:
         return ""
     rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
-    table = markdown_table(("setting", "before", "after"), rows, words=3)
+    table = markdown_table(("setting", "before", "after"), rows, text_columns=3)
     return f"## Changes of the recipe\n\n{table}"
 
 
@@ -62,14 +62,14 @@ def _flip(flip: Flip) -> str:
     return "\n\n".join((*parts[:2], "\n".join(parts[2:])))
 
 
-def describe_evidence(evidence: Evidence) -> str:
+def describe_evidence(evidence: LabelEvidence) -> str:
     """Return on one line who gave a label, by which path, why, and how test programs ended."""
     if not evidence.path:
         return "no evidence in the export"
     return "; ".join(_parts(evidence))
 
 
-def _parts(evidence: Evidence) -> Iterator[str]:
+def _parts(evidence: LabelEvidence) -> Iterator[str]:
     path = f"{evidence.decided_by}, {evidence.path.replace('_', ' ')}"
     yield f"{path}: {evidence.reason}" if evidence.reason else path
     for number, run in enumerate(evidence.runs, 1):
@@ -84,7 +84,7 @@ def _scores(changes: ScoreChanges) -> str:
         for row in changes.methods
     ]  # fmt: skip
     header = ("method", "metric", "before", "after", "shared queries", "change on these", "p")
-    table = markdown_table(header, rows, words=2)
+    table = markdown_table(header, rows, text_columns=2)
     if changes.order is None:
         return table
     return f"{table}\n\nKendall's tau between the two orders of the methods: {changes.order:.3f}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from infra.records import Query, Record
 from tasks.benchmarks import Benchmark
+from tasks.metrics import mean
 from tasks.reports.leaderboard.consistency import Consistency, consistency
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
@@ -35,10 +36,10 @@ class MethodRow(Record):
     """A method's row.
 
     Attributes:
-        letter: The letter that other rows name it by.
+        letter: The letter by which other rows refer to it.
         cells: Metric → figures.
         recall: Depth → mean recall.
-        judged: Share of its first 10 results that somebody judged.
+        judged: Share of its first 10 results that are judged.
     """
 
     letter: str
@@ -91,7 +92,7 @@ class MethodScores:
 
     Attributes:
         values: Metric → query → value, recall at `RECALL_DEPTHS` among them.
-        judged: Share of its first 10 results that somebody judged.
+        judged: Share of its first 10 results that are judged.
     """
 
     method: str
@@ -112,7 +113,7 @@ def build_leaderboard(
     Holm's procedure within each metric; a method surpasses another where p < 0.05.
     """
     first = metrics[0]
-    ranked = sorted(scores, key=lambda entry: (-_mean(entry.values[first]), entry.method))
+    ranked = sorted(scores, key=lambda entry: (-mean(_array(entry.values[first])), entry.method))
     letters = {entry.method: _letter(place) for place, entry in enumerate(ranked)}
     cells = {metric: _cells(ranked, metric, letters) for metric in metrics}
     return Leaderboard(
@@ -132,7 +133,7 @@ def build_leaderboard(
                 letter=letters[entry.method],
                 method=entry.method,
                 cells={metric: cells[metric][entry.method] for metric in metrics},
-                recall={d: _mean(entry.values[f"Recall@{d}"]) for d in RECALL_DEPTHS},
+                recall={d: mean(_array(entry.values[f"Recall@{d}"])) for d in RECALL_DEPTHS},
                 judged=entry.judged,
             )
             for entry in ranked
@@ -192,10 +193,6 @@ def _matches(benchmark: Benchmark) -> Counter[str]:
 
 def _array(values: Mapping[str, float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array([values[query] for query in sorted(values)], np.float64)
-
-
-def _mean(values: Mapping[str, float]) -> float:
-    return float(_array(values).mean()) if values else 0.0
 
 
 def _letter(place: int) -> str:

@@ -38,9 +38,9 @@ def consistency(
     """Return each metric's consistency; nothing for fewer than two methods or an empty group.
 
     Args:
-        values: What the methods got.
+        values: The methods' scores.
         matches: Query → how many relevant codes it has.
-        metrics: Which to look at.
+        metrics: The metrics.
     """
     if len(values) < 2 or not set(MATCHES) <= set(matches.values()):
         return ()

@@ -1,8 +1,8 @@
 """Unjudged results among the first of a ranking: their share, and which to judge next.
 
-A benchmark's labels cover the pool: what the methods found that were used to build it. A new method
-finds other codes, and counting them as not relevant may be unfair to it (Zobel 1998, SIGIR; Buckley
-and Voorhees 2004, SIGIR).
+A benchmark's labels cover the pool: the results of the methods that were used to build it. A new
+method returns other codes, and counting them as not relevant may be unfair to it (Zobel 1998,
+SIGIR; Buckley and Voorhees 2004, SIGIR).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ DEPTH = 10
 
 
 class Unjudged(Record):
-    """A pair that nobody judged: its best rank, and the methods that rank it so high."""
+    """An unjudged pair with its best rank, and the methods that return it so early."""
 
     query_id: str
     code_id: str
@@ -26,7 +26,7 @@ class Unjudged(Record):
 
 
 def judged_share(rankings: Rankings, qrels: Qrels, depth: int = DEPTH) -> float:
-    """Return the share of the first results of all judged queries that somebody judged.
+    """Return the share of judged pairs among the first results of all judged queries.
 
     The measure judged@k of incomplete collections; 1 where nothing was returned.
     """

@@ -20,7 +20,7 @@ def leaderboard_markdown(leaderboard: Leaderboard) -> str:
         )
         for row in leaderboard.rows
     ]
-    return markdown_table(header, rows, words=2)
+    return markdown_table(header, rows, text_columns=2)
 
 
 def cell_text(cell: Cell) -> str:

@@ -1,4 +1,4 @@
-"""The report of a run: one HTML page for people, and a short one in Markdown."""
+"""The report of a run: an HTML page, and a short one in Markdown."""
 
 from tasks.reports.run.data import (
     PAIRS_SHOWN,

@@ -142,7 +142,7 @@ class Canaries(Record):
 
 
 class AgentsPart(Record):
-    """The agents' labels under one recipe, with what they cost and rest on.
+    """The agents' labels under one recipe, with their cost and support.
 
     Attributes:
         statuses: ``labelled``, ``undecided``, ``failed`` → pairs.
@@ -173,7 +173,7 @@ class AgentsPart(Record):
 
 
 class PairEvidence(Record):
-    """A judged pair with what a person needs to check it."""
+    """A judged pair with what is needed to check its label."""
 
     query: str
     code: str

@@ -20,7 +20,7 @@ def render_markdown(data: ReportData) -> str:
     if data.agents:
         blocks += _agents(data.agents)
     blocks += [_line(note) for note in data.notes]
-    blocks += ["\n".join(_link(words, address) for words, address in data.links.items())]
+    blocks += ["\n".join(_link(label, address) for label, address in data.links.items())]
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
@@ -80,10 +80,10 @@ def _agents(part: AgentsPart) -> list[str]:
     return [f"{heading} (demo)", warning, table]
 
 
-def _link(words: str, address: str) -> str:
+def _link(label: str, address: str) -> str:
     if re.fullmatch(r"https?://[^\s<>\\]+", address):
-        return f"- [{_line(words)}](<{address}>)"
-    return f"- {_line(words)}: {_line(address)}"
+        return f"- [{_line(label)}](<{address}>)"
+    return f"- {_line(label)}: {_line(address)}"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

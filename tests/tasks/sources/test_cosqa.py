@@ -152,7 +152,7 @@ def test_settings_without_meaning_are_refused(tmp_path: Path) -> None:
         SettingsError, match=r"needs source.path .*: a folder with code_idx_map.txt"
     ):
         open_source(SourceSettings(name="cosqa"))
-    with pytest.raises(SettingsError, match=r"no use for source.distribution = rich"):
+    with pytest.raises(SettingsError, match=r"no option source.distribution \(= rich\)"):
         open_source(SourceSettings(name="cosqa", path=tmp_path, distribution="rich"))
 
 
