@@ -14,7 +14,8 @@ def _refuse_key(value: object) -> object:
     if isinstance(llm, Mapping) and "api_key" in llm:
         raise ValueError(
             "llm.api_key cannot be a parameter, since Prefect stores parameters: set "
-            "COSQA_LLM__API_KEY where the flow runs, or name a Prefect Secret block by llm.api_key_block"
+            "COSQA_LLM__API_KEY where the flow runs, or name a Prefect Secret block "
+            "by llm.api_key_block"
         )
     return value
 

@@ -63,7 +63,7 @@ def _pair_key(query: object, code: object) -> PairKey:
 
 
 def add_annotations(database: Database, annotations: Sequence[Annotation]) -> None:
-    """Store annotations with their evidence, in place of failed ones of the same pairs."""
+    """Store annotations with their evidence; they replace failed ones of the same pairs."""
     with database.transaction() as tx:
         _delete(tx, annotations)
         tx.insert(

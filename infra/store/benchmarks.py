@@ -45,7 +45,7 @@ def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published |
 
 
 class Evaluation(Record):
-    """A method's evaluation on a benchmark: rankings of ``depth`` codes, computed in ``seconds``."""
+    """A method's rankings of a benchmark: their ``depth``, and the ``seconds`` that they took."""
 
     benchmark_id: BenchmarkId
     method: str
@@ -67,7 +67,7 @@ def find_evaluation(
     return Evaluation.model_validate(rows[0]) if rows else None
 
 
-def scored_metrics(database: Database, benchmark_id: str, method_key: str) -> list[str]:
+def scored_metrics(database: Database, benchmark_id: BenchmarkId, method_key: str) -> list[str]:
     """Return the names of the metrics that an evaluation has scores for."""
     with database.transaction() as tx:
         rows = tx.rows(
@@ -96,7 +96,10 @@ def add_scores(
 
 
 def mean_scores(
-    database: Database, benchmark_id: str, method_keys: Sequence[str], metrics: Sequence[str]
+    database: Database,
+    benchmark_id: BenchmarkId,
+    method_keys: Sequence[str],
+    metrics: Sequence[str],
 ) -> dict[str, dict[str, float]]:
     """Return method → metric → mean over queries, methods in the order of the keys."""
     with database.transaction() as tx:

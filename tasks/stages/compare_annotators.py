@@ -139,8 +139,8 @@ def score_humans(truth: Sequence[TruePair]) -> Iterator[AnnotatorScore]:
     for name in sorted({name for item in truth for name in item.by_people}):
         pairs = [item for item in truth if name in item.by_people]
         predicted = [item.by_people[name] for item in pairs]
-        known = [item.label for item in pairs]
-        yield AnnotatorScore(name=name, agreement=agreement(predicted, known))
+        truth_labels = [item.label for item in pairs]
+        yield AnnotatorScore(name=name, agreement=agreement(predicted, truth_labels))
 
 
 def score_agents(
@@ -194,5 +194,5 @@ def _per_pair(
 ) -> float | None:
     """Return the mean over pairs of a value of calls or runs, None if one is unknown."""
     values = [value(effort) for effort in efforts]
-    known = [number for number in values if number is not None]
-    return sum(known) / len(pairs) if pairs and len(known) == len(values) else None
+    numbers = [number for number in values if number is not None]
+    return sum(numbers) / len(pairs) if pairs and len(numbers) == len(values) else None

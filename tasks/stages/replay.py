@@ -1,7 +1,7 @@
 """Replay: all labels derived again from stored calls and executions, and compared.
 
-It uses no model, no engine and no network, whatever the settings are: the store has the recipe,
-the replies and the executions of each label.
+It uses no model, no engine and no network: the store has the recipe, the replies and the executions
+of each label.
 """
 
 import asyncio

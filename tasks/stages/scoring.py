@@ -13,6 +13,7 @@ from prefect.logging import get_run_logger
 
 from infra.errors import SourceError
 from infra.identity import digest, digest_of_set
+from infra.ids import BenchmarkId
 from infra.records import Record
 from infra.settings import PublishSettings, Settings
 from infra.store import Database, benchmarks
@@ -60,7 +61,7 @@ class OpenBenchmark:
         return self.published.name
 
     @property
-    def benchmark_id(self) -> str:
+    def benchmark_id(self) -> BenchmarkId:
         """The checksum of queries, codes and labels."""
         return self.published.benchmark_id
 

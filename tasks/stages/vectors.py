@@ -1,7 +1,7 @@
 """Vectors by an encoder: of a collection's items, and of any benchmark's texts.
 
-A benchmark's texts are looked up in the store by their content, whatever ids the benchmark gives
-them; texts without a vector are embedded and stored.
+A benchmark's texts are looked up in the store by their content, not by the
+benchmark's ids; texts without a vector are embedded and stored.
 """
 
 from collections.abc import Iterator, Sequence

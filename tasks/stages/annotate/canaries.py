@@ -45,21 +45,21 @@ def canaries_of(generation: int) -> tuple[Canary, ...]:
     """Return all canaries of a generation; generations differ in the functions' names only."""
     return tuple(
         canary
-        for place, known in enumerate(KNOWN_ANSWERS)
-        for canary in _canaries_from(known, KNOWN_ANSWERS[place - 1].query, generation)
+        for place, answer in enumerate(KNOWN_ANSWERS)
+        for canary in _canaries_from(answer, KNOWN_ANSWERS[place - 1].query, generation)
     )
 
 
-def _canaries_from(known: KnownAnswer, other_query: str, generation: int) -> Iterator[Canary]:
+def _canaries_from(answer: KnownAnswer, other_query: str, generation: int) -> Iterator[Canary]:
     broken = next(
         mutant.code
-        for mutant in mutants_of(known.code, _ALL_MUTANTS)
-        if mutant.change == known.change
+        for mutant in mutants_of(answer.code, _ALL_MUTANTS)
+        if mutant.change == answer.change
     )
     for query, code, label in (
-        (known.query, known.code, 1),
-        (known.query, broken, 0),
-        (other_query, known.code, 0),
+        (answer.query, answer.code, 1),
+        (answer.query, broken, 0),
+        (other_query, answer.code, 0),
     ):
         text = _renamed(code, generation)
         yield Canary(pair=Pair(query=Query.of(query), code=Code.of(text)), label=label)
@@ -121,9 +121,9 @@ def count_canaries(annotated: Iterable[Annotation], answers: Mapping[PairKey, in
     ]
     return CanaryCounts(
         judged=len(judged),
-        wrong_codes=sum(known == 0 for _, known in judged),
-        false_passes=sum(label > known for label, known in judged),
-        false_fails=sum(label < known for label, known in judged),
+        wrong_codes=sum(answer == 0 for _, answer in judged),
+        false_passes=sum(label > answer for label, answer in judged),
+        false_fails=sum(label < answer for label, answer in judged),
     )
 
 

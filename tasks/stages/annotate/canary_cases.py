@@ -12,7 +12,7 @@ class KnownAnswer(NamedTuple):
 
     Attributes:
         query: The query.
-        code: A function that answers it beyond doubt.
+        code: A function that clearly answers it.
         change: The change of the mutant (`infra.languages.python.mutation`) that does not.
         example: An expression that is true of the function and false of the mutant.
     """

@@ -1,4 +1,4 @@
-"""The comparison of annotators: figures from annotations, and a whole run on fakes."""
+"""Laws of annotator scores: figures from annotations, and a whole run on fakes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,31 +78,34 @@ def run(outcome: str, killed: int = 0, survived: int = 0) -> dict[str, Any]:
 
 
 def test_a_failed_pair_is_counted_apart_and_undecided_is_not_right() -> None:
-    made = [
+    annotated = [
         annotation(0, 1), annotation(1, None), annotation(2, 0),
         annotation(3, None, status="failed"),
     ]  # fmt: skip
-    score = score_agents("ours", TRUTH, made)
+    score = score_agents("ours", TRUTH, annotated)
     assert (score.failed, score.agreement.pairs, score.agreement.decided) == (1, 3, 2)
     assert score.agreement.accuracy == pytest.approx(2 / 3)
 
 
 def test_test_programs_are_scored_by_what_they_prove() -> None:
-    made = [
+    annotated = [
         annotation(0, 1, grade="valid_oracle", executions=[run("raised"), run("passed", 3, 1)]),
         annotation(1, 1, grade="void_oracle", executions=[run("passed", 0, 4)]),
         annotation(2, 0, grade="ungated", executions=[run("raised")]),
         annotation(3, 0, grade="screened"),
     ]
-    score = score_agents("ours", TRUTH, made)
+    score = score_agents("ours", TRUTH, annotated)
     assert score.executable == pytest.approx(2 / 3)
     assert score.valid_oracles == 0.5
     assert score.mutation_score == pytest.approx((0.75 + 0) / 2)
 
 
 def test_cost_and_time_are_those_of_a_pair_even_when_replies_were_stored() -> None:
-    made = [annotation(0, 1, calls=[call(), call()], executions=[run("passed")]), annotation(1, 1)]
-    score = score_agents("ours", TRUTH, made)
+    annotated = [
+        annotation(0, 1, calls=[call(), call()], executions=[run("passed")]),
+        annotation(1, 1),
+    ]
+    score = score_agents("ours", TRUTH, annotated)
     assert (score.tokens, score.usd, score.seconds) == (120, 0.5, 2.5)
 
 
