@@ -19,7 +19,7 @@ test: setup engine  ## Set up, then run the tests without the exhaustive ones (u
 test-all: setup engine  ## Set up, then run all tests
 	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest
 
-lint: $(READY)  ## ruff, mypy strict and the import walls
+lint: $(READY)  ## ruff, mypy strict and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -84,7 +84,7 @@ def realistic_report() -> ReportData:
 def hostile_report(text: str) -> ReportData:
     """Return a report in which everything that comes from outside says ``text``."""
     result = ExecutionResult(
-        outcome="raised", error_type=text[:500], message=text, stdout=text, stderr=text
+        outcome="raised", error_type=text, message=text, stdout=text, stderr=text
     )
     call = LanguageModelCall(
         role="writer", attempt=1, model=text, prompt_digest="d", status="ok", reply=text, error=text

@@ -247,7 +247,7 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
             benchmark_id="x", method=method, method_key=f"key-{method}", depth=10, seconds=0.1
         )
         benchmarks.add_scores(database, evaluation, {"MRR": {"q1": value, "q2": 0.0}})
-    means = benchmarks.mean_scores(database, "x", ["key-b", "key-a"], ["MRR"])
+    means = benchmarks.mean_scores(database, BENCHMARK, ["key-b", "key-a"], ["MRR"])
     assert list(means.items()) == [("b", {"MRR": 0.5}), ("a", {"MRR": 0.125})]
     assert benchmarks.find_evaluation(database, BENCHMARK, "key-a")
     assert benchmarks.find_evaluation(database, BENCHMARK, "key-c") is None
