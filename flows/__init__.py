@@ -1,1 +1,1 @@
-"""The flows, one file each: in which order stages run. ``cli`` is the command line over them."""
+"""Prefect flows, one file each, which call the stages in order; ``cli`` is their command line."""

@@ -1,4 +1,4 @@
-"""Stage 4 as a flow: agents judge the candidates, shard by shard, on Ray."""
+"""The annotate flow: agents judge the candidates, in shards on Ray."""
 
 from prefect import flow
 from prefect_ray import RayTaskRunner
@@ -17,10 +17,10 @@ from tasks.stages.preflight import Ready, check_agents, check_ready, collected_s
 
 @flow(name="annotate", flow_run_name=run_name)
 def annotate(settings: FlowSettings = None) -> AnnotationReference:
-    """Judge every candidate that the present recipe has not judged.
+    """Judge every candidate that the current recipe has not judged.
 
     Args:
-        settings: What to annotate and how; read from file and environment when not given.
+        settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
     recipe = check_agents(ready.settings)
@@ -32,10 +32,10 @@ def annotate(settings: FlowSettings = None) -> AnnotationReference:
 def judge_candidates(
     ready: Ready, search: SearchReference, recipe: RecipeReference
 ) -> AnnotationReference:
-    """Judge the candidates of a search that a recipe has not finished."""
+    """Judge the pending candidates of a search under a recipe; return their reference."""
     plan = plan_annotation(search, recipe, ready.settings)
     if plan.pairs:
-        ensure_ray(ready.settings.ray)  # before Prefect's task runner would start its own
+        ensure_ray(ready.settings.ray)  # else Prefect's task runner starts a cluster of its own
         annotate_shards(plan, ready.settings)
     return plan.reference
 
@@ -46,11 +46,11 @@ def judge_candidates(
     task_runner=RayTaskRunner(),
 )
 def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
-    """Hand shards to Ray's workers and store what comes back; return how many pairs failed.
+    """Judge pending pairs on Ray's workers and store their annotations; return how many failed.
 
     Args:
-        plan: What is left to judge; the pairs themselves are read from the store.
-        settings: How to judge it.
+        plan: The pending pairs, by reference to the store.
+        settings: The settings.
     """
     from tasks.stages.annotate.gather import annotate_pending  # noqa: PLC0415 - imports Ray
 

@@ -1,4 +1,4 @@
-"""The whole pipeline as one flow."""
+"""The benchmark flow: the whole pipeline."""
 
 from prefect import flow
 
@@ -14,10 +14,12 @@ from tasks.stages.report import WrittenReport
 
 @flow(name="benchmark", flow_run_name=run_name)
 def benchmark(settings: FlowSettings = None) -> WrittenReport:
-    """Collect, annotate, publish and evaluate, each doing what is left to do.
+    """Run the whole pipeline: collect, annotate, publish, evaluate.
+
+    Work that an earlier run finished is not repeated.
 
     Args:
-        settings: What to build and how; read from file and environment when not given.
+        settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
     recipe = check_agents(ready.settings)

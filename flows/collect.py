@@ -1,4 +1,4 @@
-"""Stages 1 to 3 as a flow: sources, vectors, candidates."""
+"""The collect flow: sources, vectors, candidates."""
 
 from prefect import flow
 
@@ -13,16 +13,16 @@ from tasks.stages.preflight import Ready, check_ready
 
 @flow(name="collect", flow_run_name=run_name)
 def collect(settings: FlowSettings = None) -> CollectedSource:
-    """Read the source, embed every text, find the candidates of every query.
+    """Read the source, embed its texts, and find the candidates of every query.
 
     Args:
-        settings: What to collect; read from file and environment when not given.
+        settings: The settings; None reads them from file and environment.
     """
     return collect_candidates(check_ready(settings))
 
 
 def collect_candidates(ready: Ready) -> CollectedSource:
-    """Collect the source's queries and codes, their vectors and the candidates."""
+    """Collect the source's queries and codes, their vectors and candidates; return references."""
     settings, database = ready.settings, ready.database
     collections = collect_source(database, settings.source, ready.fingerprint)
     for encoder in settings.search.encoders:

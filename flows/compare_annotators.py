@@ -1,4 +1,4 @@
-"""Annotators compared with known labels, as a flow."""
+"""The compare-annotators flow: agents judge pairs with known labels."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,14 +19,14 @@ def compare_annotators(
     *,
     limit: int | None = None,
 ) -> list[JudgedTruth]:
-    """Have every model in every configuration judge pairs whose labels are known.
+    """Judge pairs with known labels by every model in every configuration of the agents.
 
     Args:
         truth: File of the pairs, as JSON Lines or as CoSQA publishes its own.
-        models: litellm's names.
-        configurations: Which of the agents take part.
-        settings: Everything else; read from file and environment when not given.
-        limit: Only the file's first so many pairs count.
+        models: The models' names for litellm.
+        configurations: The configurations of the agents.
+        settings: All other settings; None reads them from file and environment.
+        limit: Number of pairs to judge, from the first; None takes all.
     """
     annotators = settings_of_annotators(settings or load_settings(), models, configurations)
-    return [judge_truth(truth, limit, current_recipe(chosen), chosen) for chosen in annotators]
+    return [judge_truth(truth, limit, current_recipe(variant), variant) for variant in annotators]

@@ -1,4 +1,4 @@
-"""Two versions of a benchmark compared, as a flow."""
+"""The diff flow: two versions of a benchmark compared."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from tasks.stages.scoring import open_benchmark, score_method
 
 @flow(name="diff", flow_run_name="diff-{before.name}-{after.name}")
 def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDifference:
-    """Compare two exports: what changed, and how the methods' scores follow.
+    """Compare two versions of a benchmark: queries, codes, labels, and the methods' scores.
 
     Args:
         before: The first version's folder.
         after: The second version's folder.
-        settings: Which methods and metrics; read from file and environment when not given.
+        settings: The settings; None reads them from file and environment.
     """
     ready = check_comparison(settings, [before, after])
     methods = chosen_methods(ready.settings.evaluation, ready.settings.search)

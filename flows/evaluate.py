@@ -1,4 +1,4 @@
-"""Stage 6 as a flow: retrieval methods are scored, and the report is written."""
+"""The evaluate flow: scores of retrieval methods, and the report."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
     """Score every method on every export of the source's collections; write the report.
 
     Args:
-        settings: What to evaluate; read from file and environment when not given.
+        settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
     source = collected_source(ready)
@@ -33,7 +33,7 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
 def score_benchmarks(
     ready: Ready, source: CollectedSource, published: Sequence[Published]
 ) -> WrittenReport:
-    """Score every method on these exports of a source's collections; write the report."""
+    """Score every method on the given exports of a source's collections; write the report."""
     database, settings = ready.database, ready.settings
     for reference in published:
         benchmark = OpenBenchmark(reference)

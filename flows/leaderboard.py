@@ -1,4 +1,4 @@
-"""Methods compared on one benchmark, as a flow."""
+"""The leaderboard flow: retrieval methods compared on one benchmark."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,14 +23,14 @@ def leaderboard(
     *,
     unjudged_to_annotate: int = 0,
 ) -> WrittenLeaderboard:
-    """Rank a benchmark by every method and compare their scores.
+    """Rank a benchmark's codes by every method and compare their scores.
 
     Args:
-        benchmark: An export's folder, or BEIR's.
-        runs: TREC runs that were made elsewhere; a file's stem names the method.
-        settings: Which methods and metrics; read from file and environment when not given.
-        unjudged_to_annotate: How many results that rank high and were never judged the agents
-            judge, the highest ranked first, before all is scored again.
+        benchmark: Folder of an export, or a BEIR folder.
+        runs: TREC runs of other methods; a file's stem names the method.
+        settings: The settings; None reads them from file and environment.
+        unjudged_to_annotate: Number of unjudged results that the agents annotate, best-ranked
+            first, before all methods are scored again.
     """
     ready = check_comparison(settings, [benchmark], runs)
     opened = open_benchmark(ready.database, benchmark)
@@ -46,18 +46,18 @@ def leaderboard(
     written = write_leaderboard(ready.database, opened, ranked, ready.settings)
     if recipe is None or not written.unjudged:
         return written
-    return _with_pool_judged(ready, opened, ranked, recipe, unjudged_to_annotate)
+    return _annotate_and_rescore(ready, opened, ranked, recipe, unjudged_to_annotate)
 
 
-def _with_pool_judged(
+def _annotate_and_rescore(
     ready: Ready,
     benchmark: OpenBenchmark,
     ranked: Sequence[Run],
     recipe: RecipeReference,
-    at_most: int,
+    limit: int,
 ) -> WrittenLeaderboard:
-    """Let the agents judge unjudged results, and score all runs again."""
-    search = add_to_pool(ready.database, benchmark, at_most, ready.settings.publish)
+    """Annotate unjudged results, and score all runs again."""
+    search = add_to_pool(ready.database, benchmark, limit, ready.settings.publish)
     judged = judge_candidates(ready, search, recipe)
     log_next_version(benchmark, judged)
     return write_leaderboard(ready.database, benchmark, ranked, ready.settings, judged)

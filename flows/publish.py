@@ -1,4 +1,4 @@
-"""Stage 5 as a flow: labelled benchmarks are exported."""
+"""The publish flow: exports of the labelled benchmarks."""
 
 from prefect import flow
 from prefect.logging import get_run_logger
@@ -14,23 +14,23 @@ from tasks.stages.publish import publish_benchmark
 
 @flow(name="publish", flow_run_name=run_name)
 def publish(settings: FlowSettings = None) -> list[Published]:
-    """Export one benchmark for each origin of labels of each collection.
+    """Export a benchmark for each collection and each origin of its labels.
 
     Args:
-        settings: What to publish and where; read from file and environment when not given.
+        settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
     return publish_labels(ready, collected_source(ready))
 
 
 def publish_labels(ready: Ready, source: CollectedSource) -> list[Published]:
-    """Export the labels of a source's collections, those of the agents that judged last."""
+    """Export the labels of a source's collections, of the agents those by the last used recipe."""
     database, settings = ready.database, ready.settings.publish
     recipe = exported_recipe(database, source.search, settings)
     if recipe is None and judging_recipe(database, source.search):
         get_run_logger().warning(
             "the agents' labels of %s are by the demo model and are not exported; "
-            "--allow-demo exports them, marked as a demonstration", source.main.name,
+            "--allow-demo exports them, marked as a demo", source.main.name,
         )  # fmt: skip
     published = [
         publish_benchmark(database, labels, settings)

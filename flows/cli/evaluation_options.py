@@ -79,7 +79,7 @@ AnnotateUnjudged = Annotated[
     bool,
     typer.Option(
         "--annotate-unjudged",
-        help="Let the agents judge what nobody judged among the first 10 results of a method, and "
+        help="Let the agents judge the unjudged results among the first 10 of each method, and "
         "score again.",
         rich_help_panel=JUDGE,
     ),

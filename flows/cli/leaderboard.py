@@ -14,7 +14,7 @@ _NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's 
 
 
 def leaderboard(options: LeaderboardOptions) -> None:
-    """Run the leaderboard's flow; print its tables, what nobody judged, and the page's path."""
+    """Run the leaderboard's flow; print its tables, the unjudged count and the page's path."""
     with prefect_api():
         written = leaderboard_flow(
             options.benchmark,
@@ -54,7 +54,7 @@ def diff(options: DiffOptions) -> None:
         written = diff_flow(options.before, options.after, options.settings)
     page = str(written.folder / "difference.md")
     print_difference(written.change)
-    print_score_changes(written.effect, page)
+    print_score_changes(written.score_changes, page)
     say(f"difference: {page}")
 
 

@@ -140,7 +140,7 @@ def cosqa(
         bool, typer.Option(_TRACEBACK, help="Show where in the program an error came from.")
     ] = False,
 ) -> None:
-    """Take the options that stand before a command's name."""
+    """Read the options before a command's name."""
     if not traceback:
         hide_tracebacks()
 

@@ -11,7 +11,7 @@ from infra.store import open_database
 from tasks.reports.run import BenchmarkScores, MethodMeans
 from tasks.stages.annotate.forecast import estimate
 from tasks.stages.replay import Replay, replay
-from tasks.stages.report import WrittenReport, pieces_of_work
+from tasks.stages.report import WrittenReport, count_stage_runs
 
 _WRITE_REPORTS = ("benchmark", "evaluate")
 
@@ -28,10 +28,10 @@ def run(options: PipelineOptions) -> None:
 
 def run_flow(name: str, settings: Settings) -> None:
     """Run a flow; its module is imported while a private Prefect server starts."""
-    before = pieces_of_work(settings.store)
+    before = count_stage_runs(settings.store)
     with prefect_api(meanwhile=lambda: import_module(f"flows.{name}")):
         result = getattr(import_module(f"flows.{name}"), name)(settings)
-    if pieces_of_work(settings.store) == before:
+    if count_stage_runs(settings.store) == before:
         say("Nothing was left to do: everything is up to date.")
     if name in _WRITE_REPORTS:
         print_report(result)

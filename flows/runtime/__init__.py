@@ -1,1 +1,1 @@
-"""What flows run on: Prefect's server, and the names of runs."""
+"""Support for flows: Prefect's server, flow parameters, and names of runs."""

@@ -1,4 +1,4 @@
-"""The Prefect server that runs report to: the configured one, or a private one for this command."""
+"""The Prefect server for a command's runs: the configured one, or a private one."""
 
 import ctypes
 import http.client
@@ -31,14 +31,14 @@ _PR_SET_PDEATHSIG = 1
 
 @contextmanager
 def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
-    """Give the address of the Prefect API for the length of a ``with``.
+    """Yield the address of the Prefect API for the length of a ``with``.
 
-    With ``PREFECT_API_URL`` set (by environment or profile), it is that. Otherwise a server is
-    started on loopback over Prefect's own database, so that ``prefect server start`` shows the
-    runs afterwards. It dies with this process, however that ends.
+    If ``PREFECT_API_URL`` is set, by environment or profile, that is the address. Otherwise a
+    private server is started on loopback. It uses Prefect's own database, so that ``prefect server
+    start`` shows the runs afterwards, and ends with this process.
 
     Args:
-        meanwhile: What to do while a private server starts, which takes seconds.
+        meanwhile: Called while a private server starts, which takes seconds.
 
     Raises:
         SettingsError: The private server does not start.
@@ -47,7 +47,7 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     configured = PREFECT_API_URL.value()
     if configured:
         meanwhile()
-        with _background_ended():
+        with _threads_flushed():
             yield configured
         return
     port = _free_port()
@@ -59,7 +59,7 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         os.environ["PREFECT_API_URL"] = url  # Ray's workers inherit it
         # Each client would load all of the system's certificates, which plain HTTP does not use.
         settings = {PREFECT_API_URL: url, PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True}
-        with temporary_settings(settings), _background_ended():
+        with temporary_settings(settings), _threads_flushed():
             yield url
     finally:
         os.environ.pop("PREFECT_API_URL", None)
@@ -68,8 +68,8 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
 
 
 @contextmanager
-def _background_ended() -> Iterator[None]:
-    """Have Prefect's threads send what they hold, and end; killed at exit, they spoil others."""
+def _threads_flushed() -> Iterator[None]:
+    """Flush and end Prefect's background threads at the end of a ``with``, not at exit."""
     try:
         yield
     finally:
@@ -102,7 +102,7 @@ def _start(port: int) -> subprocess.Popen[bytes]:
 
 
 def _die_with_parent() -> None:
-    """Have Linux end the server when this process is gone, even by ``kill -9``."""
+    """Make Linux end the server when this process ends, even by ``kill -9``."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
@@ -114,13 +114,13 @@ def _await_health(server: subprocess.Popen[bytes], port: int) -> None:
             return
         time.sleep(_POLL_S)
     raise SettingsError(
-        "the private Prefect server did not start (its messages are above); start one with "
+        "the private Prefect server did not start (see its messages above); start one with "
         "`prefect server start` and set PREFECT_API_URL to its address"
     )
 
 
 def _is_healthy(port: int) -> bool:
-    """Return whether the server answers; without the TLS context that httpx makes each time."""
+    """Return whether the server answers; httpx would load certificates each time."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5.0)
     try:
         connection.request("GET", "/api/health")

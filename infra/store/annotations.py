@@ -1,13 +1,14 @@
-"""Tables of the annotate stage: verdicts and the evidence behind each."""
+"""Tables of the annotate stage: annotations with their model calls and executions."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
-from infra.records import Annotation, Code, Label, Pair, Query, Record, Support
+from infra.records import Annotation, Code, Label, Pair, Query, Support
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
+from infra.summaries import Effort
 
 _PAIR = ("query_id", "code_id", "recipe_id")
 OF_SEARCHES = (
@@ -17,7 +18,7 @@ OF_SEARCHES = (
 
 
 def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
-    """Store the texts of pairs that no collection holds, so that their labels can be audited."""
+    """Store the texts of pairs outside any collection, so that their labels can be audited."""
     queries = {pair.query.query_id: pair.query for pair in pairs}
     codes = {pair.code.code_id: pair.code for pair in pairs}
     with database.transaction() as tx:
@@ -25,29 +26,29 @@ def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
 
 
 def load_pairs(database: Database, pairs: Sequence[PairKey]) -> list[Pair]:
-    """Return the pairs whose texts the store holds, in the order of the keys given."""
+    """Return the pairs with these keys, in their order, without those that lack a stored text."""
     wanted: dict[str, Sequence[object]] = {
-        "place": list(range(len(pairs))),
+        "position": list(range(len(pairs))),
         **_columns(pairs),
     }
     with database.transaction() as tx, tx.table("wanted", wanted):
         rows = tx.rows(
             "SELECT query_id, queries.text, code_id, codes.text FROM wanted "
-            "JOIN queries USING (query_id) JOIN codes USING (code_id) ORDER BY place"
+            "JOIN queries USING (query_id) JOIN codes USING (code_id) ORDER BY position"
         )
     return [
         Pair(
-            query=Query(query_id=QueryId(str(query)), text=str(asked)),
-            code=Code(code_id=CodeId(str(code)), text=str(text)),
+            query=Query(query_id=QueryId(str(query)), text=str(query_text)),
+            code=Code(code_id=CodeId(str(code)), text=str(code_text)),
         )
-        for query, asked, code, text in rows
+        for query, query_text, code, code_text in rows
     ]
 
 
 def finished_pairs(database: Database, recipe_id: RecipeId) -> set[PairKey]:
-    """Return the keys of all pairs that the recipe's agents have finished.
+    """Return the keys of all pairs that the recipe's agents have labelled or left undecided.
 
-    A failed pair, for which the model or the box was out of reach, is not finished.
+    A pair that failed, since the model or the sandbox was unavailable, is not finished.
     """
     with database.transaction() as tx:
         rows = tx.rows(
@@ -62,7 +63,7 @@ def _pair_key(query: object, code: object) -> PairKey:
 
 
 def add_annotations(database: Database, annotations: Sequence[Annotation]) -> None:
-    """Store annotations with their evidence, in place of failed ones of the same pairs."""
+    """Store annotations with their evidence; they replace failed ones of the same pairs."""
     with database.transaction() as tx:
         _delete(tx, annotations)
         tx.insert(
@@ -108,21 +109,26 @@ def _delete(tx: Transaction, annotations: Sequence[Annotation]) -> None:
             )
 
 
+def label_origin(recipe_id: RecipeId) -> str:
+    """Return the origin of the labels that a recipe's agents give."""
+    return f"agents:{recipe_id}"
+
+
 def agent_labels(
     database: Database,
     recipe_id: RecipeId,
     pairs: Sequence[PairKey],
     support: Sequence[Support] | None = None,
 ) -> list[Label]:
-    """Return the labels that a recipe gave to (query, code) pairs; ``support`` None takes all."""
+    """Return a recipe's labels of these pairs; ``support`` keeps those that rest on it."""
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
         rows = tx.dicts(
-            "SELECT query_id, code_id, 'agents:' || recipe_id AS origin, "
+            "SELECT query_id, code_id, ? AS origin, "
             "label::DOUBLE AS relevance, demo FROM annotations "
             "SEMI JOIN wanted USING (query_id, code_id) "
             "WHERE recipe_id = ? AND status = 'labelled' "
             "AND (? IS NULL OR list_contains(?::VARCHAR[], grade)) ORDER BY query_id, code_id",
-            [recipe_id, *[None if support is None else list(support)] * 2],
+            [label_origin(recipe_id), recipe_id, *[None if support is None else list(support)] * 2],
         )
     return [Label.model_validate(row) for row in rows]
 
@@ -137,7 +143,7 @@ def count_by(
     search_ids: Sequence[SearchId],
     column: Literal["status", "path", "label", "grade"],
 ) -> dict[str, int]:
-    """Return value → number of searches' annotations, by a column; no value counts as "none"."""
+    """Return value of a column → number of the searches' annotations; NULL counts as "none"."""
     with database.transaction() as tx:
         rows = tx.rows(
             f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
@@ -148,36 +154,23 @@ def count_by(
 
 
 def count_queries(database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchId]) -> int:
-    """Return for how many queries of searches there are annotations."""
+    """Return the number of queries of these searches that have an annotation."""
     with database.transaction() as tx:
         return tx.count(
-            "SELECT count(DISTINCT query_id) "  # noqa: S608 - our own words
+            "SELECT count(DISTINCT query_id) "  # noqa: S608 - literals only
             f"FROM annotations {OF_SEARCHES} WHERE recipe_id = ?",
             [list(search_ids), recipe_id],
         )
 
 
-class Effort(Record):
-    """What the annotations of searches took; None is unknown."""
-
-    calls: int
-    cached_calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    model_seconds: float
-    pair_seconds: float
-
-
 def effort(database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchId]) -> Effort:
     """Return calls, tokens, cost and time of the annotations of searches.
 
-    Replies that came from the store cost nothing now; the cost of all is unknown as soon as that
-    of one paid call is.
+    Cached replies cost nothing. The total cost is unknown if that of one uncached call is.
     """
     with database.transaction() as tx:
         calls = tx.dicts(
-            "SELECT count(*) AS calls, "  # noqa: S608 - our own words
+            "SELECT count(*) AS calls, "  # noqa: S608 - literals only
             "count(*) FILTER (cached) AS cached_calls, "
             "coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens, "
             "coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens, "
@@ -188,7 +181,7 @@ def effort(database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchI
             [list(search_ids), recipe_id],
         )[0]
         seconds = tx.value(
-            "SELECT coalesce(sum(seconds), 0) "  # noqa: S608 - our own words
+            "SELECT coalesce(sum(seconds), 0) "  # noqa: S608 - literals only
             f"FROM annotations {OF_SEARCHES} WHERE recipe_id = ?",
             [list(search_ids), recipe_id],
         )
@@ -201,7 +194,7 @@ def count_outcomes(
     """Return outcome → number of executions for the pairs of searches."""
     with database.transaction() as tx:
         rows = tx.rows(
-            f"SELECT outcome, count(*) FROM executions {OF_SEARCHES} "  # noqa: S608 - our own words
+            f"SELECT outcome, count(*) FROM executions {OF_SEARCHES} "  # noqa: S608 - literals only
             "WHERE recipe_id = ? GROUP BY outcome ORDER BY outcome",
             [list(search_ids), recipe_id],
         )
@@ -224,11 +217,12 @@ def load_annotations(
 
 
 def _select(
-    tx: Transaction, table: str, recipe_id: RecipeId, without: str
+    tx: Transaction, table: str, recipe_id: RecipeId, order_by: str
 ) -> list[dict[str, object]]:
+    """Return a table's rows of the wanted pairs without the column that orders them."""
     return tx.dicts(
-        f"SELECT {table}.* EXCLUDE ({without}) FROM {table} "  # noqa: S608 - our own names
-        f"SEMI JOIN wanted USING (query_id, code_id) WHERE recipe_id = ? ORDER BY {without}",
+        f"SELECT {table}.* EXCLUDE ({order_by}) FROM {table} "  # noqa: S608 - literals only
+        f"SEMI JOIN wanted USING (query_id, code_id) WHERE recipe_id = ? ORDER BY {order_by}",
         [recipe_id],
     )
 
@@ -242,6 +236,7 @@ def _without_key(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def _nested(row: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields of an `Execution` from a row, which has those of its result beside them."""
     own = ("round", "program", "requirements")
     oracle = json.loads(str(row["oracle"])) if row["oracle"] else None
     result = {name: value for name, value in row.items() if name not in own and name != "oracle"}
@@ -255,5 +250,5 @@ def _append(
     value: Mapping[str, object],
 ) -> None:
     evidence = by_pair[_pair(row)][kind]
-    assert isinstance(evidence, list)  # noqa: S101 - made so above
+    assert isinstance(evidence, list)  # noqa: S101 - a list since `load_annotations`
     evidence.append(value)

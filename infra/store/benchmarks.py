@@ -1,4 +1,4 @@
-"""Tables of the publish and evaluate stages, and the log of what ran."""
+"""Tables of the publish and evaluate stages, and of the stages' runs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from infra.store.database import Database
 
 
 class Published(Record):
-    """An exported benchmark: its identity, where its labels come from and where it lies."""
+    """An exported benchmark: its id, the origin of its labels, and its folder."""
 
     benchmark_id: BenchmarkId
     name: str
@@ -19,7 +19,7 @@ class Published(Record):
 
 
 class StageRun(Record):
-    """A run of a stage that did new work; seconds of wall time."""
+    """A stage's run that did new work: number of items, and seconds of wall time."""
 
     collection: str
     stage: str
@@ -28,14 +28,14 @@ class StageRun(Record):
 
 
 def record_benchmark(database: Database, published: Published) -> None:
-    """Enter an export; the same content published again only moves."""
+    """Store an export; an earlier record of the same content is replaced."""
     with database.transaction() as tx:
         tx.execute("DELETE FROM benchmarks WHERE benchmark_id = ?", [published.benchmark_id])
         tx.insert("benchmarks", [published.model_dump()])
 
 
 def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published | None:
-    """Return an export by its id."""
+    """Return the export with this id, or None."""
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT * EXCLUDE (published_at) FROM benchmarks WHERE benchmark_id = ?",
@@ -45,7 +45,7 @@ def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published |
 
 
 class Evaluation(Record):
-    """A method's run over a benchmark: rankings of ``depth`` codes, made in ``seconds``."""
+    """A method's rankings of a benchmark: their ``depth``, and the ``seconds`` that they took."""
 
     benchmark_id: BenchmarkId
     method: str
@@ -57,7 +57,7 @@ class Evaluation(Record):
 def find_evaluation(
     database: Database, benchmark_id: BenchmarkId, method_key: str
 ) -> Evaluation | None:
-    """Return a method's stored evaluation on a benchmark, None where there is none."""
+    """Return a method's stored evaluation on a benchmark, or None."""
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT * EXCLUDE (evaluated_at) FROM evaluations "
@@ -68,7 +68,7 @@ def find_evaluation(
 
 
 def scored_metrics(database: Database, benchmark_id: BenchmarkId, method_key: str) -> list[str]:
-    """Return the names of the metrics that an evaluation has scores in."""
+    """Return the names of the metrics that an evaluation has scores for."""
     with database.transaction() as tx:
         rows = tx.rows(
             "SELECT DISTINCT metric FROM scores WHERE benchmark_id = ? AND method_key = ?",
@@ -118,7 +118,7 @@ def mean_scores(
 
 
 def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
-    """Return how many queries the means of a benchmark go over: those with a relevant code."""
+    """Return the number of a benchmark's scored queries: those with a relevant code."""
     with database.transaction() as tx:
         return tx.count(
             "SELECT count(DISTINCT query_id) FROM scores WHERE benchmark_id = ?", [benchmark_id]
@@ -126,14 +126,14 @@ def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
 
 
 def record_stage_run(database: Database, run: StageRun) -> None:
-    """Log a stage's run; one that found nothing to do is not kept."""
+    """Store a stage's run, unless it did no work."""
     if run.items:
         with database.transaction() as tx:
             tx.insert("stage_runs", [run.model_dump()])
 
 
 def count_stage_runs(database: Database) -> int:
-    """Return how often a stage did new work."""
+    """Return the number of stored stage runs, each of which did new work."""
     with database.transaction() as tx:
         return tx.count("SELECT count(*) FROM stage_runs")
 

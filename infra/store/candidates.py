@@ -1,4 +1,4 @@
-"""Tables of the search for candidates."""
+"""Tables of searches and of the candidates that they found."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def record_search(
     *,
     pool: bool = False,
 ) -> None:
-    """Enter a search, once; a ``pool`` holds what methods ranked high and nobody had judged."""
+    """Store a search once; a ``pool`` has the unjudged results that methods ranked high."""
     with database.transaction() as tx:
         tx.insert(
             "searches",
@@ -37,7 +37,7 @@ def record_search(
 def queries_without_candidates(
     database: Database, search_id: SearchId, collection: str
 ) -> list[QueryId]:
-    """Return the ids of a collection's queries that this search has not answered, ascending."""
+    """Return the ids of a collection's queries without candidates of a search, ascending."""
     with database.transaction() as tx:
         rows = tx.rows(
             "SELECT query_id FROM collection_queries ANTI JOIN "
@@ -48,8 +48,10 @@ def queries_without_candidates(
     return [QueryId(str(row[0])) for row in rows]
 
 
-def add_candidates(database: Database, search_id: SearchId, found: Sequence[Candidate]) -> None:
-    """Store candidates; those of a query must come together, since their presence says done."""
+def add_candidates(
+    database: Database, search_id: SearchId, new_candidates: Sequence[Candidate]
+) -> None:
+    """Store candidates, all of a query at once: a query with any counts as searched."""
     with database.transaction() as tx:
         tx.insert(
             "candidates",
@@ -59,14 +61,14 @@ def add_candidates(database: Database, search_id: SearchId, found: Sequence[Cand
                     **candidate.model_dump(exclude={"by_encoder"}),
                     "by_encoder": json.dumps(candidate.by_encoder),
                 }
-                for candidate in found
+                for candidate in new_candidates
             ],
             on_conflict="ignore",
         )
 
 
 def pools_of(database: Database, collection: str) -> list[SearchId]:
-    """Return the ids of the searches that deepen a collection's benchmarks, oldest first."""
+    """Return the ids of the searches that add to a collection's pools, oldest first."""
     with database.transaction() as tx:
         rows = tx.rows(
             "SELECT search_id FROM searches WHERE collection = ? AND pool "
@@ -77,7 +79,7 @@ def pools_of(database: Database, collection: str) -> list[SearchId]:
 
 
 def pairs_of(database: Database, search_ids: Sequence[SearchId], collection: str) -> list[PairKey]:
-    """Return the keys of the pairs of several searches that the collection holds, each once."""
+    """Return the keys of several searches' pairs in a collection, each once."""
     with database.transaction() as tx:
         rows = tx.rows(
             "SELECT query_id, code_id FROM candidates "
@@ -97,10 +99,10 @@ def load_candidates(
     """Return a search's candidates for the collection's first ``limit`` queries, best first."""
     with database.transaction() as tx:
         rows = tx.dicts(
-            "WITH chosen AS (SELECT query_id, position FROM collection_queries "
-            "                WHERE collection = ? ORDER BY position LIMIT ?) "
+            "WITH selected AS (SELECT query_id, position FROM collection_queries "
+            "                  WHERE collection = ? ORDER BY position LIMIT ?) "
             "SELECT query_id, code_id, rank, similarity, by_encoder FROM candidates "
-            "JOIN chosen USING (query_id) WHERE search_id = ? ORDER BY position, rank",
+            "JOIN selected USING (query_id) WHERE search_id = ? ORDER BY position, rank",
             [collection, limit if limit is not None else 2**31, search_id],
         )
     return [

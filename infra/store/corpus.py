@@ -1,4 +1,4 @@
-"""Tables of the collect stage: collections with queries, codes and the sources' own labels."""
+"""Tables of the collect stage: collections with their queries, codes and source labels."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,20 +11,20 @@ _OWN_TABLES = (
 
 
 class StoredCollection(Record):
-    """A collection as the store has it; ``for_agents`` tells whether its pairs are to be judged."""
+    """A stored collection; ``is_annotated`` says whether the agents annotate its pairs."""
 
     name: str
     fingerprint: str
     queries: int
     codes: int
-    for_agents: bool
+    is_annotated: bool
 
 
 def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:
-    """Return the collections of a source that had this fingerprint, the one for agents first."""
+    """Return the collections of a source with this fingerprint, the annotated one first."""
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT collection AS name, fingerprint, for_agents, "
+            "SELECT collection AS name, fingerprint, for_agents AS is_annotated, "
             "(SELECT count(*) FROM collection_queries AS q WHERE q.collection = c.collection) "
             "AS queries, "
             "(SELECT count(*) FROM collection_codes AS k WHERE k.collection = c.collection) "
@@ -35,29 +35,29 @@ def collections_of(database: Database, fingerprint: str) -> list[StoredCollectio
 
 
 def replace_collections(
-    database: Database, fingerprint: str, collected: Mapping[str, Collected], for_agents: str
+    database: Database, fingerprint: str, collected: Mapping[str, Collected], annotated: str
 ) -> None:
-    """Store all collections of a source in place of their earlier states, in one transaction.
+    """Store all collections of a source in place of their earlier versions, in one transaction.
 
-    Texts of queries and codes are only ever added, since other collections and annotations may
-    speak of them.
+    Texts of queries and codes are never deleted, since other collections and annotations may refer
+    to them.
 
     Args:
         database: The store.
-        fingerprint: Of everything that the source read.
-        collected: Collection → what it holds.
-        for_agents: The collection whose pairs are to be judged.
+        fingerprint: Digest of everything that the source read.
+        collected: Collection → its content.
+        annotated: The collection whose pairs the agents annotate.
     """
     with database.transaction() as tx:
         for collection, content in collected.items():
             for table in _OWN_TABLES:
                 tx.execute(f"DELETE FROM {table} WHERE collection = ?", [collection])  # noqa: S608
-            _insert_info(tx, collection, fingerprint, content.info, collection == for_agents)
+            _insert_info(tx, collection, fingerprint, content.info, collection == annotated)
             _insert_content(tx, collection, content)
 
 
 def _insert_info(
-    tx: Transaction, collection: str, fingerprint: str, info: SourceInfo, for_agents: bool
+    tx: Transaction, collection: str, fingerprint: str, info: SourceInfo, is_annotated: bool
 ) -> None:
     row = {
         "collection": collection,
@@ -66,7 +66,7 @@ def _insert_info(
         "licence": info.licence,
         "revision": info.revision,
         "location": info.location,
-        "for_agents": for_agents,
+        "for_agents": is_annotated,
     }
     tx.insert("collections", [row])
 
@@ -90,7 +90,7 @@ def _insert_content(tx: Transaction, collection: str, content: Collected) -> Non
 def insert_texts(
     tx: Transaction, queries: Iterable[Query] = (), codes: Iterable[Code] = ()
 ) -> None:
-    """Enter the texts of queries and codes that are not there yet."""
+    """Store the texts of queries and codes that are not stored yet."""
     tx.insert(
         "queries",
         [{"query_id": query.query_id, "text": query.text} for query in queries],
@@ -133,7 +133,7 @@ def _insert_codes(tx: Transaction, collection: str, codes: Sequence[Code]) -> No
 
 
 def load_queries(database: Database, collection: str, limit: int | None = None) -> list[Query]:
-    """Return a collection's queries in the source's order, the first ``limit`` of them."""
+    """Return a collection's queries, at most ``limit``, in the source's order."""
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT query_id, text, origin FROM collection_queries JOIN queries USING (query_id) "
@@ -146,14 +146,14 @@ def load_queries(database: Database, collection: str, limit: int | None = None) 
 def load_codes(
     database: Database, collection: str, only: Sequence[str] | None = None
 ) -> list[Code]:
-    """Return a collection's codes in the source's order; ``only`` names some of them by id."""
-    chosen = None if only is None else list(only)
+    """Return a collection's codes, those with an id in ``only`` if given, in the source's order."""
+    wanted = None if only is None else list(only)
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT code_id, text, name, module, first_line, last_line, documentation, parameters, "
             "origin FROM collection_codes JOIN codes USING (code_id) WHERE collection = ? "
             "AND (?::VARCHAR[] IS NULL OR list_contains(?::VARCHAR[], code_id)) ORDER BY position",
-            [collection, chosen, chosen],
+            [collection, wanted, wanted],
         )
     return [Code.model_validate(row) for row in rows]
 
@@ -180,7 +180,7 @@ def label_origins(database: Database, collection: str) -> list[str]:
 
 
 def load_source(database: Database, collection: str) -> tuple[SourceInfo, dict[str, int]]:
-    """Return where a collection comes from and how many items each rule dropped."""
+    """Return a collection's source, and rule → number of items that it dropped."""
     with database.transaction() as tx:
         info = tx.dicts(
             "SELECT source AS name, licence, revision, location FROM collections "

@@ -1,8 +1,8 @@
-"""The DuckDB file: made, checked and opened for one short transaction at a time.
+"""The DuckDB file and its transactions, each of which opens and closes the file.
 
-A process that holds a DuckDB file open for writing locks out all others, readers too. So nobody
-keeps a connection: each transaction opens the file, does its work and closes it, and waits a while
-when somebody else is doing the same.
+A process that has a DuckDB file open for writing locks out all others, readers too. So connections
+are not kept: each transaction opens the file, does its work and closes it; if another process has
+the file open, it waits for a while.
 """
 
 import random
@@ -37,11 +37,11 @@ class Transaction:
         self.connection.execute(sql, parameters)
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        """Return all rows of a query."""
+        """Return all rows of a SQL query."""
         return self.connection.execute(sql, parameters).fetchall()
 
     def dicts(self, sql: str, parameters: Sequence[object] = ()) -> list[dict[str, object]]:
-        """Return all rows of a query, each as column → value."""
+        """Return all rows of a SQL query, each as column → value."""
         result = self.connection.execute(sql, parameters)
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
@@ -53,20 +53,20 @@ class Transaction:
 
     def count(self, sql: str, parameters: Sequence[object] = ()) -> int:
         """Return the first column of the first row as an integer."""
-        found = self.value(sql, parameters)
-        return int(found) if isinstance(found, int) else 0
+        number = self.value(sql, parameters)
+        return number if isinstance(number, int) else 0
 
     @contextmanager
     def table(self, name: str, columns: Mapping[str, Sequence[object]]) -> Iterator[None]:
-        """Let SQL see ``columns`` as a table of that name, by Arrow, inside the ``with``."""
+        """Make ``columns`` a table of that name, as Arrow data, inside the ``with``."""
         self.connection.register(name, pa.table({key: list(col) for key, col in columns.items()}))
         yield
-        self.connection.unregister(name)  # after an error the closing connection forgets it
+        self.connection.unregister(name)  # after an error, closing the connection drops it
 
     def insert(
         self, table: str, rows: Sequence[Mapping[str, object]], *, on_conflict: str = ""
     ) -> None:
-        """Append rows to a table by Arrow; columns are matched by name.
+        """Append rows to a table; columns are matched by name.
 
         Args:
             table: An existing table.
@@ -85,11 +85,11 @@ class Transaction:
 
 @dataclass(frozen=True)
 class Database:
-    """The store's file, by which transactions are opened.
+    """The store's file, which transactions open.
 
     Attributes:
-        settings: Where the store is.
-        store_id: Names this very store; another one in the same folder has another.
+        settings: The store's folder and time-out.
+        store_id: Random id of this store; a new store in the same folder gets another.
     """
 
     settings: StoreSettings
@@ -97,10 +97,10 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """Open the file, commit on a clean end, roll back on an error, close in either case.
+        """Open the file for a ``with``: commit at its end, roll back on an error, always close.
 
         Raises:
-            StoreLockedError: Another process held the file for longer than ``lock_timeout_s``.
+            StoreLockedError: Another process had the file open for longer than ``lock_timeout_s``.
         """
         with _shared_or_new(self.settings) as connection:
             connection.begin()
@@ -113,9 +113,9 @@ class Database:
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
-        """Let the transactions inside the ``with`` share one connection, each 20 ms sooner.
+        """Share one connection among the transactions inside the ``with``, which saves 20 ms each.
 
-        For many short reads in a row: other processes wait meanwhile.
+        For many short reads in a row; other processes have to wait meanwhile.
         """
         with _shared_or_new(self.settings) as connection:
             token = _shared.set((self.settings.database, connection))
@@ -125,7 +125,7 @@ class Database:
                 _shared.reset(token)
 
 
-# The connection that `Database.kept_open` holds, and its file.
+# The file and connection of `Database.kept_open`.
 _shared: ContextVar[tuple[Path, duckdb.DuckDBPyConnection] | None] = ContextVar(
     "shared", default=None
 )
@@ -142,17 +142,17 @@ def _shared_or_new(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnectio
 
 
 def open_database(settings: StoreSettings) -> Database:
-    """Return the store of that folder, made when there is none, brought up to date if it is older.
+    """Return the store in a folder; create it if there is none, upgrade it if it is older.
 
     Raises:
-        StoreVersionError: The file was made by a schema version that this program cannot read.
-        StoreLockedError: Another process holds the file.
-        StoreError: The folder cannot be made, or the file is no store of ours.
+        StoreVersionError: The file has a schema version that this program cannot read.
+        StoreLockedError: Another process has the file open.
+        StoreError: The folder cannot be created, or the file is no store of this program.
     """
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"cannot make the store's folder {settings.folder}: {error}") from error
+        raise StoreError(f"cannot create the store's folder {settings.folder}: {error}") from error
     with _connected(settings) as connection:
         connection.begin()
         if not _has_tables(connection):
@@ -185,8 +185,8 @@ def _checked_identity(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
     if version != SCHEMA_VERSION:
         raise StoreVersionError(
             f"{file} has schema version {version}, this program reads version {SCHEMA_VERSION}; "
-            "use the release that made it, or choose another folder with --store (replies of "
-            "models in its 'replies' folder can be copied over and are not paid again)"
+            "use the release that made it, or choose another folder with --store (cached replies "
+            "in its 'replies' folder can be copied there and are not paid again)"
         )
     return str(store_id)
 
@@ -206,7 +206,7 @@ def _connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
                     f"{settings.database} has been locked by another process for "
                     f"{settings.lock_timeout_s:g} s; end it or wait for it, then try again: {error}"
                 ) from None
-            time.sleep(random.uniform(0.02, 0.2))  # noqa: S311 - spreads contenders, guards nothing
+            time.sleep(random.uniform(0.02, 0.2))  # noqa: S311 - spreads retries, no security
     try:
         yield connection
     finally:

@@ -1,4 +1,4 @@
-"""Candidates that a recipe has not finished: counted, and read in order with their texts."""
+"""Pending pairs: candidates that a recipe has not finished, counted and loaded in order."""
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Code, Pair, Query, Record
@@ -7,12 +7,12 @@ from infra.store.database import Database
 _ALL = 2**31 - 1
 
 # Candidates of a search for a collection's first queries, without those that a recipe has finished.
-_CHOSEN = (
-    "WITH chosen AS (SELECT query_id, position FROM collection_queries "
-    "                WHERE collection = ? ORDER BY position LIMIT ?), "
-    "found AS (SELECT position, rank, query_id, code_id FROM candidates "
-    "          JOIN chosen USING (query_id) WHERE search_id = ?), "
-    "pending AS (SELECT * FROM found ANTI JOIN (SELECT query_id, code_id FROM annotations "
+_SELECTED_CANDIDATES = (
+    "WITH selected AS (SELECT query_id, position FROM collection_queries "
+    "                  WHERE collection = ? ORDER BY position LIMIT ?), "
+    "hits AS (SELECT position, rank, query_id, code_id FROM candidates "
+    "         JOIN selected USING (query_id) WHERE search_id = ?), "
+    "pending AS (SELECT * FROM hits ANTI JOIN (SELECT query_id, code_id FROM annotations "
     "            WHERE recipe_id = ? AND status <> 'failed') USING (query_id, code_id)), "
     "readable AS (SELECT * FROM pending SEMI JOIN (SELECT code_id FROM collection_codes "
     "             WHERE collection = ?) USING (code_id)) "
@@ -26,7 +26,7 @@ class Selection(Record):
         search_id: The search.
         collection: Whose queries and codes they are.
         recipe_id: The recipe; a pair that it has finished is not pending.
-        limit: Only the collection's first so many queries count; None takes all.
+        limit: Number of the collection's queries, from the first; None takes all.
     """
 
     search_id: SearchId
@@ -36,13 +36,13 @@ class Selection(Record):
 
     @property
     def parameters(self) -> list[object]:
-        """What fills the placeholders of the common part of the SQL."""
+        """Values for the placeholders of `_SELECTED_CANDIDATES`."""
         limit = _ALL if self.limit is None else self.limit
         return [self.collection, limit, self.search_id, self.recipe_id, self.collection]
 
 
 class PairCounts(Record):
-    """How many pairs a search found, how many of them are pending, and how many lack their code."""
+    """Numbers of a search's candidates, of pending ones, and of those without a stored code."""
 
     candidates: int
     pending: int
@@ -50,7 +50,7 @@ class PairCounts(Record):
 
 
 class Position(Record):
-    """The place of a pair in the order of reading: its query's position, its rank, its code."""
+    """A pair's position in the order of loading: its query's position, its rank, its code id."""
 
     query: int = -1
     rank: int = 0
@@ -58,15 +58,14 @@ class Position(Record):
 
 
 def count_pairs(database: Database, selection: Selection) -> PairCounts:
-    """Return how many pairs are selected and pending.
+    """Return how many pairs are selected, pending, and without code.
 
-    A candidate whose code the collection does not hold can be neither read nor judged: it is
-    counted apart.
+    A candidate whose code is missing from the collection cannot be judged and is not pending.
     """
     with database.transaction() as tx:
         row = tx.dicts(
-            _CHOSEN  # noqa: S608 - our own words
-            + "SELECT (SELECT count(*) FROM found) AS candidates, "
+            _SELECTED_CANDIDATES  # noqa: S608 - literals only
+            + "SELECT (SELECT count(*) FROM hits) AS candidates, "
             "(SELECT count(*) FROM readable) AS pending, "
             "(SELECT count(*) FROM pending) - (SELECT count(*) FROM readable) AS without_code",
             selection.parameters,
@@ -79,12 +78,12 @@ def load_pending(
 ) -> tuple[list[Pair], Position]:
     """Return the next pending pairs after a position, best first, and the position of the last.
 
-    The order is that of the queries, then of the ranks. Who goes on from the position that comes
-    back meets no pair twice, also where a pair failed meanwhile.
+    Pairs are ordered by query, then by rank. A caller that continues from the returned position
+    gets no pair twice, even if a pair has failed meanwhile.
     """
     with database.transaction() as tx:
         rows = tx.dicts(
-            _CHOSEN  # noqa: S608 - our own words
+            _SELECTED_CANDIDATES  # noqa: S608 - literals only
             + ", wanted AS (SELECT * FROM readable WHERE (position, rank, code_id) > "
             "(?, ?, ?) ORDER BY position, rank, code_id LIMIT ?) "
             "SELECT wanted.position AS place, rank, query_id, queries.text AS query_text, "
@@ -107,8 +106,8 @@ def load_pending(
 
 
 def _pair(row: dict[str, object]) -> Pair:
-    others = {"place", "rank", "query_id", "query_text"}
+    not_of_code = {"place", "rank", "query_id", "query_text"}
     return Pair(
         query=Query.model_validate({"query_id": row["query_id"], "text": row["query_text"]}),
-        code=Code.model_validate({name: row[name] for name in row.keys() - others}),
+        code=Code.model_validate({name: row[name] for name in row.keys() - not_of_code}),
     )

@@ -1,4 +1,4 @@
-"""Table of the recipes under which pairs are annotated."""
+"""Table of recipes: everything that could change a label of the agents."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from infra.store.database import Database
 
 
 class StoredRecipe(Record):
-    """A recipe under which pairs were annotated."""
+    """A stored recipe: its id, its model, and whether that is the demo model."""
 
     recipe_id: RecipeId
     model: str
@@ -20,7 +20,7 @@ class StoredRecipe(Record):
 def record_recipe(
     database: Database, recipe_id: RecipeId, body: Mapping[str, object], *, demo: bool
 ) -> None:
-    """Enter a recipe, once, and note that it is in use."""
+    """Store a recipe once, and set the time of its last use."""
     row = {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
     with database.transaction() as tx:
         tx.insert("recipes", [row], on_conflict="ignore")
@@ -36,7 +36,7 @@ def load_recipe(database: Database, recipe_id: RecipeId) -> dict[str, object]:
 
 
 def recipe_ids(database: Database) -> list[RecipeId]:
-    """Return the recipes under which anything was annotated, in the order of their making."""
+    """Return the ids of all recipes with annotations, oldest first."""
     with database.transaction() as tx:
         rows = tx.rows(
             "SELECT recipe_id FROM recipes SEMI JOIN annotations USING (recipe_id) "
@@ -46,14 +46,14 @@ def recipe_ids(database: Database) -> list[RecipeId]:
 
 
 def latest_recipe(database: Database, search_ids: Sequence[SearchId]) -> StoredRecipe | None:
-    """Return the recipe last in use of those that annotated candidates of searches, or None.
+    """Return the last used recipe of those that annotated candidates of searches, or None.
 
-    In use is also a recipe that found nothing left to judge: who goes back to former settings wants
-    their labels.
+    A run that finds nothing left to judge uses its recipe too: a user who returns to former
+    settings expects their labels.
     """
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT recipe_id, "  # noqa: S608 - our own words
+            "SELECT recipe_id, "  # noqa: S608 - literals only
             "body->>'$.model.model' AS model, recipes.demo FROM annotations "
             f"JOIN recipes USING (recipe_id) {OF_SEARCHES} "
             "ORDER BY used_at DESC, annotated_at DESC LIMIT 1",

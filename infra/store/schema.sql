@@ -8,7 +8,7 @@ CREATE TABLE meta (
     store_id       VARCHAR NOT NULL
 );
 
--- collect: what went in ---------------------------------------------------------------------------
+-- collect: collections, queries, codes and source labels -------------------------------------------
 
 CREATE TABLE collections (
     collection   VARCHAR PRIMARY KEY,
@@ -17,7 +17,7 @@ CREATE TABLE collections (
     licence      VARCHAR NOT NULL,
     revision     VARCHAR NOT NULL,
     location     VARCHAR NOT NULL,
-    for_agents   BOOLEAN NOT NULL,       -- whether its pairs are to be judged
+    for_agents   BOOLEAN NOT NULL,       -- whether the agents annotate its pairs
     collected_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
@@ -60,7 +60,7 @@ CREATE TABLE collection_codes (
     PRIMARY KEY (collection, code_id)
 );
 
-CREATE TABLE source_labels (             -- labels that came with a source, by people or by its form
+CREATE TABLE source_labels (             -- labels that came with a source
     collection VARCHAR NOT NULL,
     origin     VARCHAR NOT NULL,
     query_id   VARCHAR NOT NULL,
@@ -70,7 +70,7 @@ CREATE TABLE source_labels (             -- labels that came with a source, by p
     PRIMARY KEY (collection, origin, query_id, code_id)
 );
 
--- embed: vectors live in Parquet files; the store knows which file holds what ------------------------
+-- embed: the Parquet file of each item's vector ---------------------------------------------------
 
 CREATE TABLE vectors (
     encoder_key VARCHAR NOT NULL,        -- hash of the encoder's specification
@@ -87,7 +87,7 @@ CREATE TABLE searches (
     collection VARCHAR NOT NULL,
     encoders   VARCHAR[] NOT NULL,
     top_k      INTEGER NOT NULL CHECK (top_k >= 1),
-    pool       BOOLEAN NOT NULL,         -- whether it deepens a benchmark: its pairs join the others
+    pool       BOOLEAN NOT NULL,         -- whether it adds unjudged results to a benchmark's pool
     created_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
@@ -101,14 +101,14 @@ CREATE TABLE candidates (
     PRIMARY KEY (search_id, query_id, code_id)
 );
 
--- annotate: verdicts with their evidence ----------------------------------------------------------
+-- annotate: annotations with their evidence -------------------------------------------------------
 
 CREATE TABLE recipes (
     recipe_id  VARCHAR PRIMARY KEY,      -- hash of everything that could change a label
     body       JSON NOT NULL,
     demo       BOOLEAN NOT NULL,
     created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-    used_at    TIMESTAMPTZ NOT NULL DEFAULT now()  -- when a run last had these agents judge
+    used_at    TIMESTAMPTZ NOT NULL DEFAULT now()  -- when a run last used the recipe
 );
 
 CREATE TABLE annotations (
@@ -118,7 +118,7 @@ CREATE TABLE annotations (
     status       VARCHAR NOT NULL CHECK (status IN ('labelled', 'undecided', 'failed')),
     label        TINYINT CHECK (label IN (0, 1)),
     decided_by   VARCHAR,
-    path         VARCHAR NOT NULL,       -- the way through Algorithm 1
+    path         VARCHAR NOT NULL,       -- the path through Algorithm 1
     reason       VARCHAR NOT NULL,
     demo         BOOLEAN NOT NULL,
     grade        VARCHAR NOT NULL CHECK (
@@ -170,7 +170,7 @@ CREATE TABLE executions (
     tests_run        INTEGER NOT NULL,
     asserts_executed INTEGER NOT NULL,
     target_calls     INTEGER NOT NULL,
-    oracle           JSON,               -- what the gates found; NULL: none inspected it
+    oracle           JSON,               -- the gates' report; NULL: not checked
     PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
 );
 
@@ -205,12 +205,12 @@ CREATE TABLE scores (
     PRIMARY KEY (benchmark_id, method_key, metric, query_id)
 );
 
--- what ran ------------------------------------------------------------------------------------------
+-- runs of stages --------------------------------------------------------------------------------
 
 CREATE TABLE stage_runs (
     collection VARCHAR NOT NULL,
     stage      VARCHAR NOT NULL,
-    items      BIGINT NOT NULL,          -- pieces of new work done; runs without any are not kept
+    items      BIGINT NOT NULL,          -- items newly processed; runs without any are not stored
     seconds    DOUBLE NOT NULL,
     ended_at   TIMESTAMPTZ NOT NULL DEFAULT now()
 );

@@ -1,4 +1,4 @@
-"""Vectors in Parquet: one file a shard, written whole or not at all.
+"""Parquet files of vectors, one for each shard, written atomically.
 
 A file has two columns: ``item_id`` and ``vector``, a fixed-size list of float32 of unit length.
 """
@@ -19,8 +19,8 @@ from infra.store import Database, vectors
 
 Vectors = npt.NDArray[np.float32]
 
-# Vectors hardly repeat a number, so a dictionary would make files larger by half and writing forty
-# times slower. With their bytes sorted by significance, zstd finds what signs and exponents share.
+# Numbers in vectors hardly repeat: a dictionary makes files 1.5 times larger and writing 40 times
+# slower. Byte-stream split groups signs and exponents, which zstd compresses well.
 _ENCODING: dict[str, Any] = {
     "use_dictionary": False,
     "use_byte_stream_split": ["vector.list.element"],
@@ -29,7 +29,7 @@ _ENCODING: dict[str, Any] = {
 
 
 def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
-    """Write (n,) ids and (n, d) vectors; a crash leaves no file under this name."""
+    """Write (n,) ids and (n, d) vectors to a file, atomically."""
     flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
     column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
     table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
@@ -41,14 +41,14 @@ def read_vectors(file: Path) -> tuple[list[str], Vectors]:
     """Return the (n,) ids and (n, d) vectors of a file.
 
     Raises:
-        StoreError: The file is gone or damaged.
+        StoreError: The file is missing or damaged.
     """
     try:
         table = pq.read_table(file)
     except (OSError, pa.ArrowException) as error:
         raise StoreError(
-            f"cannot read the vectors in {file}: {error}; delete the file, if it is there, and run "
-            "`cosqa collect` again: it will be made anew"
+            f"cannot read the vectors in {file}: {error}; delete the file, if it exists, and run "
+            "`cosqa collect` again, which writes it anew"
         ) from error
     column = table["vector"].combine_chunks()
     ids: list[str] = table["item_id"].to_pylist()
@@ -56,12 +56,12 @@ def read_vectors(file: Path) -> tuple[list[str], Vectors]:
 
 
 class StoredVectors:
-    """The vectors of a collection's items by one encoder, read from their files when asked for.
+    """The vectors of a collection's items by one encoder, read from their files on demand.
 
     Args:
-        database: The store that knows the files.
-        collection: Whose items.
-        encoder_key: Identity of the encoder.
+        database: The store.
+        collection: The collection's name.
+        encoder_key: Digest of the encoder's specification.
         kind: Queries or codes.
     """
 
@@ -76,7 +76,7 @@ class StoredVectors:
         """Return the vectors of these items as one (n, d) array, in the order of ``ids``.
 
         Raises:
-            StoreError: A file is gone or damaged, or an item has not been embedded.
+            StoreError: A file is missing or damaged, or an item has not been embedded.
         """
         return load_vectors(self._folder, self._file_of, ids)
 
@@ -85,12 +85,12 @@ def load_vectors(folder: Path, file_of: Mapping[str, str], ids: Sequence[str]) -
     """Return the vectors of items as one (n, d) array, in the order of ``ids``.
 
     Args:
-        folder: Where the files lie.
-        file_of: Item → the file that holds its vector.
-        ids: The items; one may be asked for more than once.
+        folder: The folder of the files.
+        file_of: Item → the file with its vector.
+        ids: The items; ids may repeat.
 
     Raises:
-        StoreError: A file is gone or damaged, or an item is in no file.
+        StoreError: A file is missing or damaged, or an item is in no file.
     """
     wanted: dict[str, list[int]] = defaultdict(list)
     for position, item in enumerate(ids):

@@ -1,4 +1,4 @@
-"""The table of the embed stage: which Parquet file holds which item's vector."""
+"""The table of vectors: which Parquet file has which item's vector."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -20,7 +20,7 @@ _TEXTS = {
 def items_without_vector(
     database: Database, collection: str, encoder_key: str, kind: Kind
 ) -> list[tuple[str, str]]:
-    """Return (id, text) of a collection's items that this encoder has not embedded, by id."""
+    """Return (id, text) of a collection's items without a vector by this encoder, ordered by id."""
     with database.transaction() as tx:
         rows = tx.connection.execute(
             f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - both parts are literals above
@@ -36,7 +36,7 @@ def items_without_vector(
 def record_file(
     database: Database, encoder_key: str, kind: Kind, file: str, items: Sequence[str]
 ) -> None:
-    """Enter a written Parquet file with the items that it holds."""
+    """Store which items a written Parquet file has vectors of."""
     with database.transaction() as tx:
         tx.insert(
             "vectors",
@@ -48,14 +48,14 @@ def record_file(
         )
 
 
-def forget_file(database: Database, file: str) -> None:
-    """Forget a file that is no longer there, so that its items are embedded again."""
+def delete_file(database: Database, file: str) -> None:
+    """Delete the records of a missing file, so that its items are embedded again."""
     with database.transaction() as tx:
         tx.execute("DELETE FROM vectors WHERE file = ?", [file])
 
 
 def file_names(database: Database, collection: str, encoder_key: str, kind: Kind) -> list[str]:
-    """Return the files that hold vectors of a collection's items, ascending."""
+    """Return the names of the files with vectors of a collection's items, ascending."""
     with database.transaction() as tx:
         rows = tx.connection.execute(
             f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - a literal above
@@ -67,7 +67,7 @@ def file_names(database: Database, collection: str, encoder_key: str, kind: Kind
 
 
 def count_vectors(database: Database, collection: str, encoder_key: str, kind: Kind) -> int:
-    """Return how many of a collection's items have a vector."""
+    """Return the number of a collection's items that have a vector by this encoder."""
     with database.transaction() as tx:
         (row,) = tx.connection.execute(
             f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - a literal above
@@ -81,7 +81,7 @@ def count_vectors(database: Database, collection: str, encoder_key: str, kind: K
 def files_of(
     database: Database, collection: str, encoder_key: str, kind: Kind
 ) -> dict[str, list[str]]:
-    """Return file → ids, in ascending order, of the collection's items with a vector."""
+    """Return file → ids of the collection's items whose vector it has, ascending."""
     with database.transaction() as tx:
         rows = tx.connection.execute(
             f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - a literal above
@@ -95,13 +95,13 @@ def files_of(
 def files_holding(
     database: Database, encoder_key: str, kind: Kind, items: Sequence[str]
 ) -> dict[str, list[str]]:
-    """Return file → those of the items whose vector it holds; items without a vector are left out.
+    """Return file → those of the items whose vector it has; items without a vector are left out.
 
     Args:
         database: The store.
-        encoder_key: Identity of the encoder.
+        encoder_key: Digest of the encoder's specification.
         kind: Queries or codes.
-        items: Ids, of whatever collection.
+        items: Ids of items, of any collection.
     """
     with database.transaction() as tx, tx.table("wanted", {"item_id": list(items)}):
         rows = tx.rows(
@@ -110,6 +110,4 @@ def files_holding(
             "GROUP BY file ORDER BY file",
             [encoder_key, kind],
         )
-    return {
-        str(file): [str(item) for item in held] for file, held in rows if isinstance(held, list)
-    }
+    return {str(file): [str(item) for item in ids] for file, ids in rows if isinstance(ids, list)}

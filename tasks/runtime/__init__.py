@@ -1,1 +1,1 @@
-"""How stages run: caching, progress, references, Ray actors, the queue from workers to the flow."""
+"""Support for stages: caching, progress, references, Ray actors, exchange with Ray workers."""

@@ -1,8 +1,8 @@
-"""Caching of stages: Prefect remembers a stage's result, the store decides whether it still holds.
+"""Cached stages: tasks whose results Prefect caches and the store confirms.
 
-A stage's key is the hash of its inputs. Prefect answers from its cache (state "Cached" in the UI)
-only when the store holds what the result refers to; otherwise the stage runs again, and finds by
-itself what is left to do.
+A stage's key is the digest of its inputs. A cached result is used (state "Cached" in the UI) only
+if the store still has the data that it refers to; otherwise the stage runs again and does what is
+missing.
 """
 
 from collections.abc import Callable
@@ -21,14 +21,14 @@ Parameters = SimpleNamespace
 
 
 class Stage(Task[P, R]):
-    """A task whose cached result is used only while ``holds`` is true of its parameters."""
+    """A task whose cached result is used only if ``is_valid`` returns true for its parameters."""
 
-    holds: Callable[[Parameters], bool]
+    is_valid: Callable[[Parameters], bool]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:  # type: ignore[override]
-        """Return the stage's result, from Prefect's cache where the store confirms it."""
-        holds = self.holds(Parameters(**get_call_parameters(self.fn, args, kwargs)))
-        return self.with_options(refresh_cache=not holds)(*args, **kwargs)
+        """Return the stage's result, from Prefect's cache if the store confirms it."""
+        is_valid = self.is_valid(Parameters(**get_call_parameters(self.fn, args, kwargs)))
+        return self.with_options(refresh_cache=not is_valid)(*args, **kwargs)
 
 
 def stage(
@@ -36,22 +36,22 @@ def stage(
     run_name: str,
     *,
     key: Callable[[Parameters], str],
-    holds: Callable[[Parameters], bool],
+    is_valid: Callable[[Parameters], bool],
 ) -> Callable[[Callable[P, R]], Stage[P, R]]:
     """Return a decorator that makes a function a cached stage.
 
     Args:
         name: The stage's name in the Prefect UI.
-        run_name: Template of a run's name, over the function's parameters.
-        key: Identity of the inputs.
-        holds: Whether the store has what a result for these inputs refers to.
+        run_name: Template of a run's name, filled with the function's parameters.
+        key: Returns the digest of the inputs.
+        is_valid: Returns whether the store has the data that a result for these inputs refers to.
     """
 
     def cache_key(_context: TaskRunContext, parameters: dict[str, Any]) -> str:
         return key(Parameters(**parameters))
 
     def decorate(function: Callable[P, R]) -> Stage[P, R]:
-        made: Stage[P, R] = Stage(
+        task: Stage[P, R] = Stage(
             function,
             name=name,
             task_run_name=run_name,
@@ -60,7 +60,7 @@ def stage(
             persist_result=True,
             result_serializer="json",
         )
-        made.holds = holds
-        return made
+        task.is_valid = is_valid
+        return task
 
     return decorate

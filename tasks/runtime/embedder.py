@@ -1,4 +1,4 @@
-"""Ray actors that hold an encoder, and how texts are handed to them."""
+"""Ray actors that embed shards of texts."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,16 +15,16 @@ from tasks.encoders import Kind, encoders
 Vectors = npt.NDArray[np.float32]
 
 _BATCH_ON_CPU, _BATCH_ON_GPU = 8, 64  # on a core, 8 of similar length are 20% faster than 32
-_FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding so many texts
+_FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding this many texts
 
 
 class Embedder:
-    """The actor that holds one encoder and embeds batches of texts with it.
+    """A Ray actor that embeds batches of texts with one encoder.
 
     Args:
-        encoder: A registered encoder.
-        threads: How many cores it may use.
-        batch_size: Texts for one forward pass, 0 for what suits its device.
+        encoder: Name of a registered encoder.
+        threads: Number of cores to use.
+        batch_size: Number of texts in one forward pass; 0 chooses by device.
     """
 
     def __init__(self, encoder: str, threads: int, batch_size: int) -> None:
@@ -46,14 +46,14 @@ def embed_shards(
 ) -> Iterator[tuple[int, Vectors]]:
     """Yield (number of the shard, its vectors) as actors finish them, in no fixed order.
 
-    One actor takes a GPU, where the cluster has any; else each takes an equal part of the cores.
-    Few texts get few actors, since each has to load the encoder first.
-    No more shards are in flight than keep the actors busy, so that memory stays bounded.
+    Each actor takes a GPU if the cluster has any, else an equal part of the cores. Few texts get
+    few actors, since each loads the encoder first. At most two shards an actor are in flight, so
+    that memory stays bounded.
 
     Args:
-        encoder: A registered encoder.
-        shards: What the texts are, and the texts.
-        settings: How many actors and how large batches.
+        encoder: Name of a registered encoder.
+        shards: The texts of each shard, and whether they are queries or codes.
+        settings: Number of actors and size of batches.
 
     Raises:
         EncoderError: The encoder cannot be loaded, or an actor died.
@@ -64,8 +64,8 @@ def embed_shards(
     idle = [actor for actor in actors for _ in range(2)]
     try:
         while True:
-            while idle and (piece := next(waiting, None)) is not None:
-                number, (kind, texts) = piece
+            while idle and (shard := next(waiting, None)) is not None:
+                number, (kind, texts) = shard
                 actor = idle.pop()
                 in_flight[actor.embed.remote(texts, kind)] = (number, actor)
             if not in_flight:
@@ -79,20 +79,20 @@ def embed_shards(
             ray.kill(actor)
 
 
-def number_of_actors(wanted: int, sizes: Sequence[int]) -> int:
-    """Return how many actors are worth loading an encoder.
+def number_of_actors(maximum: int, sizes: Sequence[int]) -> int:
+    """Return the number of actors to start: few texts are not worth loading many encoders.
 
     Args:
-        wanted: How many there may be.
-        sizes: How many texts each shard has; an actor takes whole shards.
+        maximum: The largest number allowed.
+        sizes: Number of texts in each shard; an actor takes whole shards.
     """
     worth = max(1, sum(sizes) // _FEWEST_TEXTS)
-    return min(wanted, worth, max(1, len(sizes)))
+    return min(maximum, worth, max(1, len(sizes)))
 
 
 def _actors(encoder: str, sizes: Sequence[int], settings: EncoderSettings) -> list[Any]:
-    offered = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    gpus, cores = int(offered.get("GPU", 0)), int(offered.get("CPU", 1))
+    resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    gpus, cores = int(resources.get("GPU", 0)), int(resources.get("CPU", 1))
     number = number_of_actors(settings.actors or gpus or min(cores, 8), sizes)
     threads = max(1, cores // number)
     options: dict[str, Any] = {"num_gpus": 1} if gpus else {"num_cpus": threads}

@@ -1,4 +1,4 @@
-"""What the flow's process and its Ray workers exchange: pairs, annotations and ends of shards."""
+"""Exchange between the flow's process and Ray workers: pairs, annotations, results of shards."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from infra.records import Annotation, Pair
 
 
 def cluster_cores() -> int:
-    """Return how many cores the cluster has; Ray must be connected."""
+    """Return the number of cores of the cluster; Ray must be connected."""
     resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
     return max(1, int(resources.get("CPU", 1)))
 
@@ -21,8 +21,8 @@ def cluster_cores() -> int:
 class StoredPairs:
     """Pairs in Ray's object store, sent to a worker by reference.
 
-    Neither a tuple nor a dataclass: Prefect would look into those and put the pairs themselves
-    among a task's parameters.
+    Neither a tuple nor a dataclass: Prefect would traverse those and store the pairs themselves as
+    a task's parameters.
     """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
@@ -37,21 +37,21 @@ class StoredPairs:
 def ended_futures(
     futures: Sequence[PrefectFuture[int]], timeout_s: float
 ) -> list[PrefectFuture[int]]:
-    """Return those of prefect-ray's futures that have ended, waiting for one that long at most.
+    """Return the futures that have ended, after waiting at most ``timeout_s`` for the first.
 
-    Ray is asked and not Prefect's server, of which ``future.state`` is a request each time.
+    It queries Ray: ``future.state`` would send a request to Prefect's server each time.
     """
-    of_reference = {future.wrapped_future: future for future in futures}  # type: ignore[attr-defined]
-    ready, _ = ray.wait(list(of_reference), num_returns=1, timeout=timeout_s)
-    others, _ = ray.wait(list(of_reference), num_returns=len(of_reference), timeout=0)
-    return [of_reference[reference] for reference in dict.fromkeys([*ready, *others])]
+    future_of = {future.wrapped_future: future for future in futures}  # type: ignore[attr-defined]
+    ready, _ = ray.wait(list(future_of), num_returns=1, timeout=timeout_s)
+    others, _ = ray.wait(list(future_of), num_returns=len(future_of), timeout=0)
+    return [future_of[reference] for reference in dict.fromkeys([*ready, *others])]
 
 
 def shard_result(future: PrefectFuture[int]) -> int:
-    """Return what a shard that has ended returned, or raise its error.
+    """Return the result of a shard that has ended, or raise its error.
 
     Raises:
-        WorkerLostError: The worker's process died, and so did the ones that tried again.
+        WorkerLostError: The worker's process died, and so did those of all retries.
     """
     try:
         return future.result()
@@ -59,7 +59,7 @@ def shard_result(future: PrefectFuture[int]) -> int:
         raise
     except RayError as error:
         raise WorkerLostError(
-            f"a Ray worker that judged pairs died: {error}; what was judged is stored: run the "
+            f"a Ray worker that judged pairs died: {error}; finished pairs are stored: run the "
             "same command again (a smaller COSQA_ANNOTATION__CONCURRENCY needs less memory)"
         ) from error
 
@@ -67,37 +67,37 @@ def shard_result(future: PrefectFuture[int]) -> int:
 class RayAnnotationQueue:
     """The queue by which workers send annotations to the flow's process.
 
-    It has an actor of its own instead of ``ray.util.queue.Queue``: one round trip hands an
-    annotation over and says whether more are wanted, and a shard that is tried again learns which
-    of its pairs have arrived; Ray's queue knows neither, and emptying it takes two round trips.
+    It has an actor of its own in place of ``ray.util.queue.Queue``: one round trip sends an
+    annotation and returns whether more are wanted, and a shard that is retried can ask which of its
+    pairs have arrived. Ray's queue offers neither, and draining it takes two round trips.
     """
 
     def __init__(self) -> None:
         self._actor: Any = ray.remote(num_cpus=0)(_QueueActor).remote()
 
     def put(self, annotation: Annotation) -> bool:
-        """Send one annotation; return, when it has arrived, whether more are wanted."""
+        """Send one annotation and wait until it has arrived; return whether more are wanted."""
         return bool(ray.get(self._actor.put.remote(annotation)))
 
     def drain(self) -> list[Annotation]:
-        """Return what has come in since the last call."""
+        """Return the annotations that have arrived since the last call."""
         return list(ray.get(self._actor.drain.remote()))
 
     def wanted(self, keys: Sequence[PairKey]) -> set[PairKey]:
-        """Return those of the keys that have not come in finished; none once it is closed."""
+        """Return the keys whose finished annotations have not arrived; none once it is closed."""
         return set(ray.get(self._actor.wanted.remote(keys)))
 
-    def forget(self, keys: Sequence[PairKey]) -> None:
-        """Forget that pairs have come in; nobody will ask for them again."""
-        self._actor.forget.remote(keys)
+    def discard(self, keys: Sequence[PairKey]) -> None:
+        """Remove the keys of a shard that has ended and is not retried, to bound memory."""
+        self._actor.discard.remote(keys)
 
     def close(self) -> None:
-        """Want no more annotations; those in flight are still taken."""
+        """Stop asking for annotations; those in flight are still accepted."""
         ray.get(self._actor.close.remote())
 
 
 class _QueueActor:
-    """Holds annotations until the flow's process fetches them."""
+    """The Ray actor that keeps annotations until the flow's process drains them."""
 
     def __init__(self) -> None:
         self._waiting: list[Annotation] = []
@@ -117,7 +117,7 @@ class _QueueActor:
     def wanted(self, keys: Iterable[PairKey]) -> set[PairKey]:
         return set(keys) - self._finished if self._open else set()
 
-    def forget(self, keys: Iterable[PairKey]) -> None:
+    def discard(self, keys: Iterable[PairKey]) -> None:
         self._finished.difference_update(keys)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Progress of long work: lines in the log and one artifact in the Prefect UI."""
+"""Progress of long tasks: log lines, and an artifact in the Prefect UI."""
 
 import time
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ _SECONDS_BETWEEN_REPORTS = 10.0
 
 @dataclass
 class Progress:
-    """Counts finished pieces of a known total and reports now and then.
+    """Counter of finished items of a known total, which reports every few seconds.
 
     Attributes:
         what: What is counted, in the plural ("pairs annotated").
-        total: How many there are.
-        artifact: Where the Prefect UI shows it.
-        done: How many are finished.
+        total: Number of items.
+        artifact: Id of the artifact in the Prefect UI.
+        done: Number of finished items.
     """
 
     what: str
@@ -30,14 +30,14 @@ class Progress:
     _started: float = field(default_factory=time.monotonic)
     _reported: float = field(default_factory=time.monotonic)
 
-    def advance(self, pieces: int) -> None:
-        """Count finished pieces; reports when the last report is some seconds old."""
-        self.done += pieces
+    def advance(self, items: int) -> None:
+        """Count finished items; report if the last report is some seconds old."""
+        self.done += items
         if time.monotonic() - self._reported >= _SECONDS_BETWEEN_REPORTS:
             self.report()
 
     def report(self) -> None:
-        """Report now, with the time that is left at the pace so far."""
+        """Log the progress and update the artifact, with the estimated time left."""
         self._reported = time.monotonic()
         elapsed = max(self._reported - self._started, 1e-9)
         pace = self.done / elapsed
@@ -51,12 +51,12 @@ class Progress:
 
 @contextmanager
 def progress(key: str, what: str, total: int) -> Iterator[Progress]:
-    """Give a `Progress` with its artifact; the last state is reported whatever happens.
+    """Yield a `Progress` with its artifact; report the last state at the end, also after an error.
 
     Args:
         key: The artifact's key: lower-case letters, digits and dashes.
         what: What is counted, in the plural.
-        total: How many there are.
+        total: Number of items.
     """
     artifact = create_progress_artifact(progress=0.0, key=key, description=what)
     assert isinstance(artifact, UUID)  # noqa: S101 - a coroutine only where there is an event loop

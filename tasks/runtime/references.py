@@ -1,4 +1,4 @@
-"""References that stages hand to one another: small records; the data itself is in the store."""
+"""References that stages pass to one another: small records of ids; the store has the data."""
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
@@ -6,7 +6,7 @@ from infra.store.corpus import StoredCollection
 
 
 class SearchReference(Record):
-    """A search for candidates in a collection."""
+    """Reference to a search for candidates in a collection."""
 
     search_id: SearchId
     collection: str
@@ -15,25 +15,25 @@ class SearchReference(Record):
 
 
 class CollectedSource(Record):
-    """A source's collections, and the search over the first one, whose pairs the agents judge."""
+    """A source's collections, and the search over the first one, which the agents annotate."""
 
     collections: tuple[StoredCollection, ...]
     search: SearchReference
 
     @property
     def main(self) -> StoredCollection:
-        """The collection whose pairs the agents judge."""
+        """The collection whose pairs the agents annotate."""
         return self.collections[0]
 
 
 class RecipeReference(Record):
-    """Everything that could change a label of the agents.
+    """Reference to a recipe: everything that could change a label of the agents.
 
     Attributes:
-        recipe_id: The digest of all of it.
+        recipe_id: Digest of the recipe.
         model: The language model.
-        demo: Whether its labels are demonstrations only.
-        sandbox: The engine and the image that programs run in; empty where none run.
+        demo: Whether that is the demo model, whose labels are not meaningful.
+        sandbox: The engine and the image that programs run in; empty if none are run.
     """
 
     recipe_id: RecipeId
@@ -43,7 +43,7 @@ class RecipeReference(Record):
 
 
 class AnnotationReference(Record):
-    """The annotation of a search's pairs under a recipe."""
+    """Reference to the annotations of a search's pairs under a recipe."""
 
     recipe_id: RecipeId
     search_id: SearchId

@@ -1,4 +1,4 @@
-"""The logger of the present Prefect run."""
+"""The logger of the current Prefect run."""
 
 import logging
 
@@ -7,9 +7,9 @@ from prefect.logging import get_run_logger
 
 
 def run_logger(name: str) -> logging.Logger | logging.LoggerAdapter[logging.Logger]:
-    """Return the logger of the flow or task run that is going on, else that of a module.
+    """Return the logger of the current flow or task run; outside of runs, a module's logger.
 
-    What it logs on a Ray worker reaches Prefect's server; a module's logger ends in Ray's files.
+    On a Ray worker, a run's logger writes to Prefect's server, a module's to Ray's log files.
     """
     try:
         return get_run_logger()

@@ -1,12 +1,12 @@
-"""The stages: Prefect tasks that read the store, call what is below, and write.
+"""The stages: Prefect tasks that read the store, compute, and write results.
 
-In the order of the data: ``collect``, ``embed`` (``vectors`` reads what it made), ``candidates``,
-``annotate``, ``labels`` (which labels make a benchmark), ``publish``, ``scoring`` (the one way in
-which methods are ranked and scored), ``leaderboard``, ``report``. ``preflight`` checks once, before
-a flow starts, that all of them can work.
+In the order of the data: ``collect``, ``embed`` (``vectors`` loads its vectors), ``candidates``,
+``annotate``, ``labels`` (selects the labels of a benchmark), ``publish``, ``scoring`` (ranks and
+scores methods), ``leaderboard``, ``report``. ``preflight`` checks once, before a flow starts, that
+all of them can run.
 
-Beside them: ``pooling`` makes candidates of unjudged results, ``rerank`` orders results by a
-language model, ``diff`` compares two versions of a benchmark, ``compare_annotators`` scores agents
-and people against known labels, ``replay`` derives stored labels again, and ``sandbox`` serves the
-commands of that name.
+Others: ``pooling`` turns unjudged results into candidates, ``rerank`` orders results by a language
+model, ``diff`` compares two versions of a benchmark, ``compare_annotators`` scores agents and human
+annotators against known labels, ``replay`` derives stored labels again, and ``sandbox`` is the code
+behind the sandbox commands.
 """

@@ -1,4 +1,4 @@
-"""Stage 3: for every query, the codes with the highest mean cosine over the encoders."""
+"""Stage 3, candidates: for each query, the codes with the highest mean cosine over encoders."""
 
 import time
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from tasks.runtime.references import SearchReference
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import code_blocks, stored_vectors
 
-QUERIES_AT_ONCE = 2048
+_QUERY_BATCH = 2048
 
 
 def search_of(
     database: Database, collection: StoredCollection, search: SearchSettings
 ) -> SearchReference:
-    """Return the search that the settings mean over a collection's present codes.
+    """Return the reference of the search over a collection's current codes by these settings.
 
-    Its identity is that of the codes, the encoders and ``top_k``: new queries are answered beside
-    the old ones, new codes make a new search.
+    Its id depends on the codes, the encoders and ``top_k``: new queries are added to the same
+    search, new codes make a new one.
     """
     return SearchReference(
         search_id=search_identity(database, collection.name, search),
@@ -36,18 +36,18 @@ def search_of(
 
 
 def search_identity(database: Database, collection: str, search: SearchSettings) -> SearchId:
-    """Return the id of the search over a collection's present codes."""
+    """Return the id of the search over a collection's current codes."""
     keys = [encoder_key(name) for name in search.encoders]
     codes = digest_of_set(corpus.code_ids(database, collection))
     return SearchId(digest("search", codes, digest_of_set(keys), str(search.top_k)))
 
 
 def judged_searches(database: Database, search: SearchReference) -> list[SearchId]:
-    """Return the ids of a search and of those that add to the pools of its collection."""
+    """Return the ids of a search and of the pools of its collection."""
     return [search.search_id, *candidates.pools_of(database, search.collection)]
 
 
-def _waiting(database: Database, search: SearchReference) -> list[QueryId]:
+def _unsearched_queries(database: Database, search: SearchReference) -> list[QueryId]:
     return candidates.queries_without_candidates(database, search.search_id, search.collection)
 
 
@@ -57,7 +57,7 @@ def _waiting(database: Database, search: SearchReference) -> list[QueryId]:
     key=lambda p: digest(
         "candidates", p.database.store_id, p.collection.fingerprint, p.search.search_id
     ),
-    holds=lambda p: not _waiting(p.database, p.search),
+    is_valid=lambda p: not _unsearched_queries(p.database, p.search),
 )
 def find_candidates(
     database: Database,
@@ -65,27 +65,27 @@ def find_candidates(
     search: SearchReference,
     settings: SearchSettings,
 ) -> SearchReference:
-    """Search a collection's codes for every query that the search has not answered.
+    """Search a collection's codes for every query without candidates; return the search.
 
     Raises:
         StoreError: An encoder has not embedded the collection.
     """
     started = time.monotonic()
-    waiting = _waiting(database, search)
+    queries = _unsearched_queries(database, search)
     candidates.record_search(
         database, search.search_id, collection.name, settings.encoders, settings.top_k
     )
-    for queries in batched(waiting, QUERIES_AT_ONCE):
-        _search(database, search, queries, settings.encoders, settings.top_k)
+    for batch in batched(queries, _QUERY_BATCH):
+        _search(database, search, batch, settings.encoders, settings.top_k)
     get_run_logger().info(
-        "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(waiting):,}"
+        "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(queries):,}"
     )
     benchmarks.record_stage_run(
         database,
         benchmarks.StageRun(
             collection=collection.name,
             stage="find candidates",
-            items=len(waiting),
+            items=len(queries),
             seconds=time.monotonic() - started,
         ),
     )
@@ -99,7 +99,7 @@ def _search(
     encoders: Sequence[str],
     top_k: int,
 ) -> None:
-    # FAISS takes a second to import, and a run that finds every candidate in place needs none.
+    # FAISS takes a second to import, and a run without new queries does not need it.
     from tasks.ranking.dense import top_candidates  # noqa: PLC0415
 
     collection = search.collection
@@ -107,5 +107,5 @@ def _search(
         name: stored_vectors(database, collection, name, "query").load(queries) for name in encoders
     }
     blocks = code_blocks(database, collection, encoders)
-    found = top_candidates(query_vectors, blocks, queries, top_k)
-    candidates.add_candidates(database, search.search_id, found)
+    hits = top_candidates(query_vectors, blocks, queries, top_k)
+    candidates.add_candidates(database, search.search_id, hits)

@@ -1,4 +1,4 @@
-"""Stage 1: a source is read into collections of queries and codes."""
+"""Stage 1, collect: a source's queries and codes, read into collections of the store."""
 
 import time
 
@@ -20,21 +20,22 @@ def _is_collected(p: Parameters) -> bool:
 @stage(
     "collect",
     "collect-{source.name}",
-    key=lambda p: digest("collect", p.database.store_id, p.fingerprint),
-    holds=_is_collected,
+    # "annotated": results that Prefect cached before have a field of another name.
+    key=lambda p: digest("collect", "annotated", p.database.store_id, p.fingerprint),
+    is_valid=_is_collected,
 )
 def collect_source(
     database: Database, source: SourceSettings, fingerprint: str
 ) -> list[StoredCollection]:
-    """Store what a source gives, unless it is stored already; return its collections.
+    """Read a source into the store, unless it is there already; return its collections.
 
     Args:
         database: The store.
-        source: Which source, and what it reads.
-        fingerprint: Of what it reads now.
+        source: The source's name and options.
+        fingerprint: Digest of the source's current content.
 
     Raises:
-        SourceError: An input file is missing or malformed; the store stays as it was.
+        SourceError: An input file is missing or malformed; the store is unchanged.
     """
     logger = get_run_logger()
     if stored := corpus.collections_of(database, fingerprint):
@@ -43,7 +44,7 @@ def collect_source(
     started = time.monotonic()
     collected = open_source(source).read()
     main = next(iter(collected))
-    corpus.replace_collections(database, fingerprint, collected, for_agents=main)
+    corpus.replace_collections(database, fingerprint, collected, annotated=main)
     for name, content in collected.items():
         logger.info(
             "%s: %s queries, %s codes; dropped: %s", name, f"{len(content.queries):,}",
@@ -64,12 +65,12 @@ def collect_source(
 def stored_collections(
     database: Database, source: SourceSettings, fingerprint: str
 ) -> list[StoredCollection]:
-    """Return the collections of a source, the one whose pairs are judged first.
+    """Return the stored collections of a source, the annotated one first.
 
     Args:
         database: The store.
-        source: Which source.
-        fingerprint: Of what it reads now.
+        source: The source's name and options.
+        fingerprint: Digest of the source's current content.
 
     Raises:
         StoreError: The source has not been collected, or has changed since.
@@ -77,7 +78,7 @@ def stored_collections(
     stored = corpus.collections_of(database, fingerprint)
     if not stored:
         raise StoreError(
-            f"{database.settings.folder} holds nothing of source {source.name} as it is now; run "
-            "`cosqa collect` with the same options first"
+            f"{database.settings.folder} has no collection of the current content of "
+            f"source {source.name}; run `cosqa collect` with the same options first"
         )
     return stored

@@ -1,7 +1,7 @@
-"""Annotators against a truth: every configuration of the agents, every model, and people.
+"""Scores of annotators against known labels: agents by configuration and model, and humans.
 
-What the paper's Tables IV and VI show, from one run: pairs that an annotator has judged before, in
-this store, are not judged again.
+These are the figures of the paper's Tables IV and VI. Pairs that this store has annotations of are
+not judged again.
 """
 
 import asyncio
@@ -28,20 +28,20 @@ from tasks.statistics.annotator_scores import Agreement, agreement
 
 
 class AnnotatorScore(Record):
-    """How one annotator did; None is undefined or unknown.
+    """An annotator's score; None is undefined or unknown.
 
     Attributes:
-        name: Configuration and model, who the people were, or what is said without looking.
-        model: The model; empty for the others.
-        agreement: Figures against the truth; pairs that failed are left out of them.
-        failed: Pairs for which the model or the box was out of reach.
+        name: Configuration and model, name of the human annotators, or the baseline's name.
+        model: The model; empty for human annotators and the baseline.
+        agreement: Agreement with the known labels, without failed pairs.
+        failed: Number of pairs for which the model or the sandbox was unavailable.
         executable: Share of the pairs with a test program whose last program ran to its end.
-        valid_oracles: Share of the pairs that met the gates whose oracle is valid.
-        mutation_score: Mean over the programs that met mutants.
-        tokens: Mean for a pair, asked and answered together.
-        usd: Mean cost of a pair, as if nothing had come from the store of replies.
-        seconds: Mean time of a pair in models and boxes.
-        demo: Whether a demonstration model judged.
+        valid_oracles: Share of the pairs that reached the gates whose oracle is valid.
+        mutation_score: Mean over the programs that were run on mutants.
+        tokens: Mean number of prompt and completion tokens of a pair.
+        usd: Mean cost of a pair, as if no reply had been cached.
+        seconds: Mean time of a pair in models and the sandbox.
+        demo: Whether the demo model judged.
     """
 
     name: str
@@ -58,7 +58,7 @@ class AnnotatorScore(Record):
 
 
 class JudgedTruth(Record):
-    """A configuration and a model whose annotations of the truth are in the store."""
+    """Reference to the annotations of the truth by one configuration and model."""
 
     name: str
     model: str
@@ -68,7 +68,7 @@ class JudgedTruth(Record):
 def settings_of_annotators(
     settings: Settings, models: Iterable[str], configurations: Sequence[Configuration]
 ) -> Iterator[Settings]:
-    """Yield the settings of each model in each configuration, everything else as it is."""
+    """Yield the settings with each model and each configuration in turn."""
     for model in models:
         llm = settings.llm.model_copy(update={"model": model})
         for configuration in configurations:
@@ -80,16 +80,16 @@ def settings_of_annotators(
 def judge_truth(
     truth: Path, limit: int | None, recipe: RecipeReference, settings: Settings
 ) -> JudgedTruth:
-    """Have the agents judge the pairs of a file that the store has no annotation of.
+    """Judge the pairs of a file that the store has no annotation of.
 
     Args:
         truth: The file, see `read_truth`.
-        limit: Only its first so many pairs count.
-        recipe: The recipe that the settings mean.
-        settings: Whose agents judge, and the store.
+        limit: Number of pairs to judge, from the first; None takes all.
+        recipe: The recipe of these settings.
+        settings: The model, the configuration and the store.
 
     Raises:
-        LanguageModelError: The model is out of reach; what was judged before is stored.
+        LanguageModelError: The model is unavailable; pairs judged before are stored.
     """
     pairs = [item.pair for item in read_truth(truth, limit)]
     judged = annotate_in_process(pairs, recipe, settings)
@@ -99,74 +99,78 @@ def judge_truth(
 
 
 def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings: Settings) -> int:
-    """Judge pairs that the recipe has not finished, and store them; return how many those were."""
+    """Judge the pairs that a recipe has not finished, in this process; return their number."""
     database = open_database(settings.store)
     record_recipe(database, recipe, settings)
     annotations.record_pairs(database, pairs)
     done = annotations.finished_pairs(database, recipe.recipe_id)
-    waiting = [pair for pair in pairs if pair.key not in done]
-    if waiting:
+    pending = [pair for pair in pairs if pair.key not in done]
+    if pending:
         with served_model(settings.llm) as endpoint:
-            asyncio.run(judge_all(waiting, settings, recipe, StoreSink(database), endpoint))
-    return len(waiting)
+            asyncio.run(judge_all(pending, settings, recipe, StoreSink(database), endpoint))
+    return len(pending)
 
 
 def annotator_scores(
     truth: Sequence[TruePair], judged: Iterable[JudgedTruth], store: StoreSettings
 ) -> Iterator[AnnotatorScore]:
-    """Yield the score of the majority label, then people's, then that of each model's agents."""
-    yield score_of_chance(truth)
-    yield from scores_of_people(truth)
+    """Yield the baseline's score, those of human annotators, then those of the agents."""
+    yield score_majority(truth)
+    yield from score_humans(truth)
     database = open_database(store)
     keys = [item.key for item in truth]
     for annotator in judged:
-        made = annotations.load_annotations(database, annotator.recipe_id, keys)
-        yield score_of(annotator.name, truth, made).model_copy(update={"model": annotator.model})
+        annotated = annotations.load_annotations(database, annotator.recipe_id, keys)
+        score = score_agents(annotator.name, truth, annotated)
+        yield score.model_copy(update={"model": annotator.model})
 
 
-def score_of_chance(truth: Sequence[TruePair]) -> AnnotatorScore:
-    """Return the score of always giving the commoner label: the baseline."""
+def score_majority(truth: Sequence[TruePair]) -> AnnotatorScore:
+    """Return the score of the baseline that predicts the majority label for every pair."""
     labels = [item.label for item in truth]
-    commoner = int(2 * sum(labels) >= len(labels))
+    majority = int(2 * sum(labels) >= len(labels))
     return AnnotatorScore(
-        name=f"always {commoner}", agreement=agreement([commoner] * len(labels), labels)
+        name=f"always {majority}", agreement=agreement([majority] * len(labels), labels)
     )
 
 
-def scores_of_people(truth: Sequence[TruePair]) -> Iterator[AnnotatorScore]:
-    """Yield the score of each person, or group, over the pairs that they were asked about."""
+def score_humans(truth: Sequence[TruePair]) -> Iterator[AnnotatorScore]:
+    """Yield the score of each human annotator, or group, over the pairs that they labelled."""
     for name in sorted({name for item in truth for name in item.by_people}):
-        asked = [item for item in truth if name in item.by_people]
-        given = [item.by_people[name] for item in asked]
-        yield AnnotatorScore(name=name, agreement=agreement(given, [item.label for item in asked]))
+        pairs = [item for item in truth if name in item.by_people]
+        predicted = [item.by_people[name] for item in pairs]
+        truth_labels = [item.label for item in pairs]
+        yield AnnotatorScore(name=name, agreement=agreement(predicted, truth_labels))
 
 
-def score_of(name: str, truth: Sequence[TruePair], made: Sequence[Annotation]) -> AnnotatorScore:
-    """Return the score of an annotator from its annotations of the pairs."""
+def score_agents(
+    name: str, truth: Sequence[TruePair], annotated: Sequence[Annotation]
+) -> AnnotatorScore:
+    """Return the score of a model's agents from their annotations of the pairs."""
     label_of = {item.key: item.label for item in truth}
-    ended = [item for item in made if item.status != "failed"]
-    true_labels = [label_of[item.key] for item in ended]
-    calls = [call for item in ended for call in item.calls]
-    runs = [run for item in ended for run in item.executions]
+    finished = [item for item in annotated if item.status != "failed"]
+    true_labels = [label_of[item.key] for item in finished]
+    calls = [call for item in finished for call in item.calls]
+    runs = [run for item in finished for run in item.executions]
     return AnnotatorScore(
         name=name,
-        agreement=agreement([item.label for item in ended], true_labels),
-        failed=len(made) - len(ended),
-        executable=_mean(_ran(item.executions[-1]) for item in ended if item.executions),
+        agreement=agreement([item.label for item in finished], true_labels),
+        failed=len(annotated) - len(finished),
+        executable=_mean(_ran(item.executions[-1]) for item in finished if item.executions),
         valid_oracles=_mean(
-            item.support == "valid_oracle" for item in ended if item.support.endswith("_oracle")
+            item.support == "valid_oracle" for item in finished if item.support.endswith("_oracle")
         ),
         mutation_score=_mean(
             run.oracle.mutation_score
             for run in runs
             if run.oracle and run.oracle.mutation_score is not None
         ),
-        tokens=_per_pair(ended, calls, _tokens),
-        usd=_per_pair(ended, calls, lambda call: call.cost_usd),
+        tokens=_per_pair(finished, calls, _tokens),
+        usd=_per_pair(finished, calls, lambda call: call.cost_usd),
         seconds=_per_pair(
-            ended, [*calls, *(run.result for run in runs)], lambda effort: effort.seconds
+            finished, [*calls, *(run.result for run in runs)], lambda effort: effort.seconds
         ),
-        demo=any(item.demo for item in made),
+        demo=any(item.demo for item in annotated),
     )
 
 
@@ -181,14 +185,14 @@ def _tokens(call: LanguageModelCall) -> float | None:
 
 
 def _mean(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return fmean(found) if found else None
+    numbers = list(values)
+    return fmean(numbers) if numbers else None
 
 
 def _per_pair(
     pairs: Sequence[Annotation], efforts: Sequence[Any], value: Callable[[Any], float | None]
 ) -> float | None:
-    """Return the sum of a value over all efforts for each pair, None if one is unknown."""
+    """Return the mean over pairs of a value of calls or runs, None if one is unknown."""
     values = [value(effort) for effort in efforts]
-    known = [number for number in values if number is not None]
-    return sum(known) / len(pairs) if pairs and len(known) == len(values) else None
+    numbers = [number for number in values if number is not None]
+    return sum(numbers) / len(pairs) if pairs and len(numbers) == len(values) else None

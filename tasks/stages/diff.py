@@ -1,4 +1,4 @@
-"""Two versions of a benchmark compared: what changed, and how the methods' scores follow."""
+"""Comparison of two versions of a benchmark: its changes, and those of methods' scores."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,19 +21,19 @@ from tasks.reports.leaderboard import Leaderboard, MethodScores
 from tasks.stages.leaderboard import compared_methods, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 
-_CHANGE = "difference.json"
+_DIFFERENCE_FILE = "difference.json"
 
 
 class WrittenDifference(Record):
-    """How the methods' scores changed, and where all that changed was written."""
+    """A written comparison: its folder, and the changes of the methods' scores."""
 
     folder: Path
-    effect: ScoreChanges
+    score_changes: ScoreChanges
 
     @property
     def change(self) -> Difference:
-        """All that changed, as it was written."""
-        return Difference.model_validate_json((self.folder / _CHANGE).read_bytes())
+        """The changes of queries, codes and labels, read from the folder."""
+        return Difference.model_validate_json((self.folder / _DIFFERENCE_FILE).read_bytes())
 
 
 @task(
@@ -48,32 +48,32 @@ def compare_versions(
     new: Sequence[Run],
     settings: Settings,
 ) -> WrittenDifference:
-    """Write what changed as Markdown, as JSON, and the changed labels line by line.
+    """Write the changes as Markdown and as JSON, and the changed labels as JSON Lines.
 
     Args:
         before: The first version.
         after: The second version.
-        old: The methods' runs over the first.
-        new: And over the second.
-        settings: The metrics, and where the comparison goes.
+        old: The methods' runs on the first version.
+        new: The methods' runs on the second version.
+        settings: The metrics, and the output folder.
     """
     change = difference(before.content, after.content)
-    first, old_scores = _compared(before, old, settings)
-    second, new_scores = _compared(after, new, settings)
-    result = score_changes(first, second, _values(old_scores), _values(new_scores))
+    first, old_scores = _leaderboard(before, old, settings)
+    second, new_scores = _leaderboard(after, new, settings)
+    changes = score_changes(first, second, _values(old_scores), _values(new_scores))
     folder = settings.publish.folder.resolve() / "differences"
     folder /= f"{before.name}-{before.benchmark_id}-{after.benchmark_id}"
     folder.mkdir(parents=True, exist_ok=True)
-    page = difference_markdown(change, result)
+    page = difference_markdown(change, changes)
     (folder / "difference.md").write_text(page, encoding="utf-8")
-    (folder / _CHANGE).write_text(change.model_dump_json(indent=2), encoding="utf-8")
+    (folder / _DIFFERENCE_FILE).write_text(change.model_dump_json(indent=2), encoding="utf-8")
     flips = "".join(f"{flip.model_dump_json()}\n" for flip in change.flips)
     (folder / "flips.jsonl").write_text(flips, encoding="utf-8")
     create_markdown_artifact(page, key="difference", description=f"{before.name} → {after.name}")
-    return WrittenDifference(folder=folder, effect=result)
+    return WrittenDifference(folder=folder, score_changes=changes)
 
 
-def _compared(
+def _leaderboard(
     benchmark: OpenBenchmark, runs: Sequence[Run], settings: Settings
 ) -> tuple[Leaderboard, list[MethodScores]]:
     qrels = qrels_of(benchmark.content.labels)

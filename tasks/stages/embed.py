@@ -1,4 +1,4 @@
-"""Stage 2: every query and code of a collection gets a vector from every encoder."""
+"""Stage 2, embed: a vector of every query and code of a collection by every encoder."""
 
 import time
 from collections.abc import Sequence
@@ -29,14 +29,14 @@ class Part(Record):
 
 
 class Shard(Record):
-    """Texts that go to a worker together and end up in one file; ``items`` are (id, text)."""
+    """Texts that one worker embeds into one file; ``items`` are (id, text)."""
 
     part: Part
     items: tuple[tuple[str, str], ...]
 
 
 def encoder_key(encoder: str) -> str:
-    """Return the identity of an encoder: vectors of another key are not its own."""
+    """Return the digest of an encoder's specification, under which its vectors are stored."""
     return encoders.get(encoder).spec.key
 
 
@@ -57,7 +57,7 @@ def _embedding_key(p: Parameters) -> str:
     return digest("embed", p.database.store_id, fingerprints, encoder_key(p.encoder))
 
 
-@stage("embed", "embed-{encoder}", key=_embedding_key, holds=_is_embedded)
+@stage("embed", "embed-{encoder}", key=_embedding_key, is_valid=_is_embedded)
 def embed(
     database: Database,
     collections: Sequence[StoredCollection],
@@ -65,7 +65,7 @@ def embed(
     settings: EncoderSettings,
     ray: RaySettings,
 ) -> int:
-    """Give every query and code of the collections its vector; return how many were missing.
+    """Embed all queries and codes without a vector; return how many there were.
 
     Raises:
         UnknownNameError: There is no such encoder.
@@ -73,21 +73,21 @@ def embed(
     """
     logger = get_run_logger()
     shards: list[Shard] = []
-    taken: set[str] = set()  # collections may share items
+    seen: set[str] = set()  # collections may share items
     for part in _parts(collections):
         for file in _lost_files(database, part, encoder):
-            logger.warning("%s is gone: its items are embedded again", file)
-            vectors.forget_file(database, file)
-        items = [item for item in _missing(database, part, encoder) if item[0] not in taken]
-        taken.update(item for item, _ in items)
+            logger.warning("%s is missing: its items are embedded again", file)
+            vectors.delete_file(database, file)
+        items = [item for item in _missing(database, part, encoder) if item[0] not in seen]
+        seen.update(item for item, _ in items)
         logger.info("%s %s of %s to embed", f"{len(items):,}", PLURAL[part.kind], part.collection)
-        shards += _cut_up(part, items, settings)
+        shards += _split(part, items, settings)
     _embed_shards(database, shards, encoder, settings, ray)
-    return len(taken)
+    return len(seen)
 
 
-def _cut_up(part: Part, items: Sequence[tuple[str, str]], settings: EncoderSettings) -> list[Shard]:
-    return [Shard(part=part, items=tuple(piece)) for piece in batched(items, settings.shard_size)]
+def _split(part: Part, items: Sequence[tuple[str, str]], settings: EncoderSettings) -> list[Shard]:
+    return [Shard(part=part, items=tuple(batch)) for batch in batched(items, settings.shard_size)]
 
 
 def embed_items(
@@ -98,17 +98,17 @@ def embed_items(
     settings: EncoderSettings,
     ray: RaySettings,
 ) -> None:
-    """Embed texts that no collection needs to hold, and keep their vectors with the others.
+    """Embed and store vectors of texts, which need not be in a collection.
 
     Args:
         database: The store.
-        part: Under which name the work is logged, and whether these are queries or codes.
+        part: The collection that the work is logged under, and queries or codes.
         items: (id, text)
-        encoder: A registered encoder.
-        settings: How many actors, and how large batches.
-        ray: Where the actors run.
+        encoder: Name of a registered encoder.
+        settings: Number of actors and size of batches.
+        ray: The cluster of the actors.
     """
-    _embed_shards(database, _cut_up(part, items, settings), encoder, settings, ray)
+    _embed_shards(database, _split(part, items, settings), encoder, settings, ray)
 
 
 def _embed_shards(
@@ -121,7 +121,7 @@ def _embed_shards(
     if not shards:
         return
     ensure_ray(ray)
-    # Ray takes seconds to import, and a run that finds every vector in place needs none of it.
+    # Ray takes seconds to import, and a run without new texts does not need it.
     from tasks.runtime.embedder import embed_shards  # noqa: PLC0415
 
     total = sum(len(shard.items) for shard in shards)
@@ -129,7 +129,7 @@ def _embed_shards(
     started = time.monotonic()
     with progress("embedding", f"texts embedded by {encoder}", total) as bar:
         for number, rows in embed_shards(encoder, texts, settings):
-            _keep(database, shards[number], encoder, rows)
+            _store_vectors(database, shards[number], encoder, rows)
             bar.advance(len(rows))
     run = benchmarks.StageRun(
         collection=shards[0].part.collection,
@@ -140,7 +140,7 @@ def _embed_shards(
     benchmarks.record_stage_run(database, run)
 
 
-def _keep(database: Database, shard: Shard, encoder: str, rows: Vectors) -> None:
+def _store_vectors(database: Database, shard: Shard, encoder: str, rows: Vectors) -> None:
     key, kind = encoder_key(encoder), shard.part.kind
     ids = [item for item, _ in shard.items]
     file = f"{encoder}-{key}/{kind}-{digest_of_set(ids)}.parquet"
@@ -153,6 +153,6 @@ def _missing(database: Database, part: Part, encoder: str) -> list[tuple[str, st
 
 
 def _lost_files(database: Database, part: Part, encoder: str) -> list[str]:
-    """Return the Parquet files of a part's vectors that are no longer in the store's folder."""
+    """Return the Parquet files of a part's vectors that are missing from the store's folder."""
     files = vectors.file_names(database, part.collection, encoder_key(encoder), part.kind)
     return [file for file in files if not (database.settings.vectors / file).exists()]

@@ -1,4 +1,4 @@
-"""Labels of the store that make benchmarks: whose they are, and the benchmark of each origin."""
+"""Label sets: the stored labels of one origin, and the benchmark made of them."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -13,16 +13,14 @@ from tasks.benchmarks import Benchmark, Undecided
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.candidates import judged_searches
 
-AGENTS = "agents:"
-
 
 class LabelSet(Record):
-    """The labels that one origin gives to a collection's pairs, by reference.
+    """Reference to the labels of a collection's pairs by one origin.
 
     Attributes:
-        name: Name of the benchmark that they make.
+        name: Name of the benchmark made of them.
         recipe_id: The agents' recipe; empty for labels that came with the source.
-        searches: The searches whose candidates the agents judged.
+        searches: The searches whose candidates the agents annotate.
     """
 
     collection: StoredCollection
@@ -35,23 +33,23 @@ class LabelSet(Record):
 def label_sets(
     database: Database, source: CollectedSource, recipe: StoredRecipe | None
 ) -> list[LabelSet]:
-    """Return whose labels of a source's collections may be exported.
+    """Return the label sets of a source's collections that may be exported.
 
     Args:
         database: The store.
         source: The collections.
-        recipe: The agents whose labels are wanted; None for none of them.
+        recipe: The recipe whose labels to include; None leaves out all labels by agents.
     """
-    found = []
+    sets = []
     for collection in source.collections:
         origins = corpus.label_origins(database, collection.name)
         for origin in origins:
             suffix = "" if len(origins) == 1 else "-" + origin.replace(":", "-")
             name = f"{collection.name}{suffix}"
-            found.append(LabelSet(collection=collection, origin=origin, name=name))
+            sets.append(LabelSet(collection=collection, origin=origin, name=name))
         if recipe and collection == source.main:
-            found.append(_labels_of_agents(database, source, recipe))
-    return found
+            sets.append(_labels_of_agents(database, source, recipe))
+    return sets
 
 
 def _labels_of_agents(
@@ -59,7 +57,7 @@ def _labels_of_agents(
 ) -> LabelSet:
     return LabelSet(
         collection=source.main,
-        origin=f"{AGENTS}{recipe.recipe_id}",
+        origin=annotations.label_origin(recipe.recipe_id),
         name=f"{source.main.name}-agents",
         recipe_id=recipe.recipe_id,
         searches=tuple(judged_searches(database, source.search)),
@@ -69,16 +67,16 @@ def _labels_of_agents(
 def exported_recipe(
     database: Database, search: SearchReference, settings: PublishSettings
 ) -> StoredRecipe | None:
-    """Return the recipe whose labels may be exported; the demo model's only where allowed."""
+    """Return the recipe whose labels may be exported; that of the demo model only if allowed."""
     recipe = judging_recipe(database, search)
     return None if recipe and recipe.demo and not settings.allow_demo else recipe
 
 
 def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe | None:
-    """Return the recipe last in use on a search's candidates, None where nobody judged any.
+    """Return the recipe last used on a search's candidates, or None without annotations.
 
-    The judges of a benchmark's pool count only where nobody judged the candidates themselves: a
-    benchmark must not shrink to the few pairs of its pool when another model judged those.
+    Recipes of pools count only if the search itself has no annotations: a benchmark must not shrink
+    to the few pairs of its pool when another model judged those.
     """
     own, *pools = judged_searches(database, search)
     return recipes.latest_recipe(database, [own]) or recipes.latest_recipe(database, pools)
@@ -87,21 +85,21 @@ def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe 
 def labelled_benchmark(
     database: Database, labels: LabelSet, support: Sequence[Support]
 ) -> Benchmark:
-    """Return what the store holds of a collection as labelled by one origin.
+    """Return the benchmark of a collection with the labels of one origin.
 
     Args:
         database: The store.
         labels: The collection and the origin.
-        support: What labels of the agents may rest on.
+        support: Kinds of evidence that labels of the agents must have.
     """
     if labels.recipe_id:
         return _labelled_by_agents(database, labels, support)
-    chosen = [
+    selected = [
         label
         for label in corpus.load_source_labels(database, labels.collection.name)
         if label.origin == labels.origin
     ]
-    return _benchmark(database, labels, chosen, {label.query_id for label in chosen})
+    return _benchmark(database, labels, selected, {label.query_id for label in selected})
 
 
 def _labelled_by_agents(
@@ -127,7 +125,7 @@ def _labelled_by_agents(
 
 
 def _benchmark(
-    database: Database, labels: LabelSet, chosen: Sequence[Label], queries: AbstractSet[str]
+    database: Database, labels: LabelSet, selected: Sequence[Label], queries: AbstractSet[str]
 ) -> Benchmark:
     collection = labels.collection.name
     info, dropped = corpus.load_source(database, collection)
@@ -140,7 +138,7 @@ def _benchmark(
             if query.query_id in queries
         ),
         codes=tuple(corpus.load_codes(database, collection)),
-        labels=tuple(chosen),
+        labels=tuple(selected),
         sources=(info,),
         dropped=dropped,
     )

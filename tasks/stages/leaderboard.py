@@ -1,7 +1,6 @@
-"""A leaderboard: methods compared on one benchmark, as table, page and every query's values.
+"""A leaderboard: methods compared on one benchmark, as table, page and scores for each query.
 
-The benchmark is a folder: an export of ours, or BEIR's. Runs that were made elsewhere take part as
-files.
+The benchmark is a folder, either an export or a BEIR folder. Runs of other systems are TREC files.
 """
 
 import json
@@ -41,13 +40,13 @@ UNJUDGED = "unjudged.jsonl"
 
 
 class WrittenLeaderboard(Record):
-    """A leaderboard and where it was written.
+    """A leaderboard and its folder.
 
     Attributes:
-        folder: With the page, the runs' table and the list of unjudged results.
+        folder: The folder of the page, the tables and the list of unjudged results.
         before: The methods' scores.
-        unjudged: How many results among the methods' first 10 were never judged.
-        after: The scores after the agents judged such results, if that was asked for.
+        unjudged: Number of unjudged results among the methods' first 10.
+        after: The scores after the agents annotated such results, if requested.
     """
 
     folder: Path
@@ -64,14 +63,14 @@ def write_leaderboard(
     settings: Settings,
     judged: AnnotationReference | None = None,
 ) -> WrittenLeaderboard:
-    """Write the table, the page, every query's values and the unjudged results.
+    """Write the table, the page, the scores for each query, and the unjudged results.
 
     Args:
         database: The store.
-        benchmark: On which the methods are compared.
+        benchmark: The benchmark.
         runs: Each method's rankings.
         settings: The metrics and the length of rankings.
-        judged: Where the agents judged unjudged results since, for a table after them.
+        judged: New annotations of unjudged results, for a second table that includes them.
 
     Raises:
         SourceError: A run is malformed, or belongs to another benchmark.
@@ -82,7 +81,7 @@ def write_leaderboard(
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged:
-        merged = _merged(_judgements(database, judged), qrels)
+        merged = _merged(_annotated_qrels(database, judged), qrels)
         after, _ = compared_methods(benchmark, rankings, merged, settings)
     folder = leaderboard_folder(benchmark.published, settings.publish)
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,12 +116,12 @@ def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Ra
 def compared_methods(
     benchmark: OpenBenchmark, rankings: Mapping[str, Rankings], qrels: Qrels, settings: Settings
 ) -> tuple[Leaderboard, list[MethodScores]]:
-    """Return the table of methods and every query's values.
+    """Return the table of methods, and each method's scores for each query.
 
     Args:
-        benchmark: On which the methods are compared.
-        rankings: Method → what it returned.
-        qrels: The benchmark's, or those with what was judged since.
+        benchmark: The benchmark.
+        rankings: Method → its rankings.
+        qrels: The benchmark's qrels, or those with new annotations.
         settings: The metrics and the length of rankings.
     """
     metrics = settings.evaluation.metrics or METRICS
@@ -142,11 +141,11 @@ def compared_methods(
     ), scores
 
 
-def _judgements(database: Database, reference: AnnotationReference) -> Qrels:
-    """Return query → code → relevance as the agents judged the pairs of a search."""
+def _annotated_qrels(database: Database, reference: AnnotationReference) -> Qrels:
+    """Return the qrels of a search's pairs by the agents."""
     pairs = candidates.pairs_of(database, [reference.search_id], reference.collection)
     return qrels_of(annotations.agent_labels(database, reference.recipe_id, pairs))
 
 
 def _merged(new: Qrels, old: Qrels) -> Qrels:
-    return {query: {**new.get(query, {}), **of_query} for query, of_query in old.items()}
+    return {query: {**new.get(query, {}), **judged} for query, judged in old.items()}

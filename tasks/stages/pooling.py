@@ -1,4 +1,4 @@
-"""Pooling: results that rank high and were never judged become candidates for the agents."""
+"""Pooling: unjudged results that methods rank high, turned into candidates for the agents."""
 
 from itertools import islice
 
@@ -11,17 +11,16 @@ from infra.identity import digest, digest_of_set
 from infra.ids import SearchId
 from infra.records import Candidate
 from infra.settings import PublishSettings
-from infra.store import Database, candidates
+from infra.store import Database, annotations, candidates
 from tasks.reports.leaderboard import Unjudged
 from tasks.reports.leaderboard.pooling import DEPTH
 from tasks.runtime.references import AnnotationReference, SearchReference
-from tasks.stages.labels import AGENTS
 from tasks.stages.leaderboard import UNJUDGED
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
 
 
 def check_pooling(database: Database, benchmark: OpenBenchmark) -> None:
-    """Refuse, before methods rank for hours, a benchmark to which no pairs can be added.
+    """Raise, before any ranking, if pairs cannot be added to a benchmark.
 
     Raises:
         PublishError: The benchmark was not published from this store, which lacks its texts.
@@ -30,28 +29,28 @@ def check_pooling(database: Database, benchmark: OpenBenchmark) -> None:
         raise PublishError(
             f"{benchmark.published.folder} was not published from the store in "
             f"{database.settings.folder}: its unjudged results can only be listed; give the store "
-            "that it comes from with --store"
+            "that it was published from with --store"
         )
 
 
 @task(name="add-to-pool", cache_policy=NO_CACHE)
 def add_to_pool(
-    database: Database, benchmark: OpenBenchmark, at_most: int, settings: PublishSettings
+    database: Database, benchmark: OpenBenchmark, limit: int, settings: PublishSettings
 ) -> SearchReference:
-    """Enter a leaderboard's unjudged results as the candidates of a search of their own.
+    """Store a leaderboard's unjudged results as the candidates of a search of their own.
 
     Their similarity is the reciprocal of their best rank, since methods' scores have no common
     scale.
 
     Args:
         database: The store that the benchmark was published from.
-        benchmark: Whose leaderboard was written.
-        at_most: How many results, the highest ranked first.
-        settings: Where leaderboards are.
+        benchmark: The benchmark, with a written leaderboard.
+        limit: Number of results, best-ranked first.
+        settings: The folder of leaderboards.
     """
     file = leaderboard_folder(benchmark.published, settings) / UNJUDGED
     with file.open(encoding="utf-8") as lines:
-        unjudged = [Unjudged.model_validate_json(line) for line in islice(lines, at_most)]
+        unjudged = [Unjudged.model_validate_json(line) for line in islice(lines, limit)]
     collection = benchmark.published.collection
     pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in unjudged)
     search_id = SearchId(digest("pool", benchmark.benchmark_id, pairs))
@@ -80,13 +79,13 @@ def add_to_pool(
 
 
 def log_next_version(benchmark: OpenBenchmark, reference: AnnotationReference) -> None:
-    """Log whether the benchmark's next version will hold what the agents have judged."""
-    logger, origin = get_run_logger(), f"{AGENTS}{reference.recipe_id}"
+    """Log whether the benchmark's next version will include the new annotations."""
+    logger, origin = get_run_logger(), annotations.label_origin(reference.recipe_id)
     if benchmark.published.label_origin == origin:
-        logger.info("`cosqa publish` exports the new judgements with those of %s", benchmark.name)
+        logger.info("`cosqa publish` exports the new labels with those of %s", benchmark.name)
     else:
         logger.warning(
-            "the labels of %s are by %s and the new judgements by %s: `cosqa publish` keeps them "
-            "apart, since a benchmark's labels have one origin",
+            "the labels of %s are by %s and the new ones by %s: `cosqa publish` does not merge "
+            "them, since a benchmark's labels have one origin",
             benchmark.name, benchmark.published.label_origin, origin,
         )  # fmt: skip

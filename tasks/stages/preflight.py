@@ -25,12 +25,12 @@ from tasks.stages.scoring import check_folder
 
 @dataclass(frozen=True)
 class Ready:
-    """What a flow starts with, once it has been checked.
+    """The checked inputs of a flow.
 
     Attributes:
-        settings: With the model's key, where a Prefect block holds it.
+        settings: The settings, with the model's key if that is in a Prefect block.
         database: The store.
-        fingerprint: Of what the source reads now; empty for a flow that reads none.
+        fingerprint: Digest of the source's current content; empty for a flow without a source.
     """
 
     settings: Settings
@@ -39,10 +39,10 @@ class Ready:
 
 
 def check_ready(settings: Settings | None) -> Ready:
-    """Return what a flow over a source starts with.
+    """Check and return the inputs of a flow over a source.
 
     Args:
-        settings: What the flow was given; read from file and environment when None.
+        settings: The flow's settings; None reads them from file and environment.
 
     Raises:
         UnknownNameError: There is no such source, encoder or retrieval method.
@@ -58,7 +58,7 @@ def check_ready(settings: Settings | None) -> Ready:
 
 
 def collected_source(ready: Ready) -> CollectedSource:
-    """Return what an earlier run collected of the source, with the search that is meant.
+    """Return the stored collections of the source, with the search over them.
 
     Raises:
         StoreError: The source has not been collected, or has changed since.
@@ -70,12 +70,12 @@ def collected_source(ready: Ready) -> CollectedSource:
 
 
 def check_agents(settings: Settings) -> RecipeReference:
-    """Return the recipe of the agents, once model and engine have been checked.
+    """Check the model and the engine; return the recipe of the agents.
 
     Raises:
-        SettingsError: The language model's name or key cannot be right.
+        SettingsError: The language model's name or key is invalid.
         EngineUnavailableError: No Docker engine answers.
-        ImageMissingError: The sandbox image is not there.
+        ImageMissingError: The sandbox image is missing.
     """
     check_model(settings.llm)
     return current_recipe(settings)
@@ -84,18 +84,18 @@ def check_agents(settings: Settings) -> RecipeReference:
 def check_comparison(
     settings: Settings | None, benchmarks: Sequence[Path], runs: Sequence[Path] = ()
 ) -> Ready:
-    """Return what a comparison of methods on benchmarks that are folders starts with.
+    """Check and return the inputs of a flow that compares methods on benchmarks.
 
     Args:
-        settings: What the flow was given; read from file and environment when None.
-        benchmarks: The folders.
-        runs: Rankings that were made elsewhere.
+        settings: The flow's settings; None reads them from file and environment.
+        benchmarks: The folders of the benchmarks.
+        runs: TREC runs of other methods.
 
     Raises:
         UnknownNameError: There is no such method or metric.
-        SourceError: A folder is no benchmark, or a run is not there.
+        SourceError: A folder is no benchmark, or a run is missing.
         SettingsError: Two methods or runs have one name; or a method needs a language model whose
-            name or key cannot be right.
+            name or key is invalid.
     """
     settings = _loaded(settings)
     methods = chosen_methods(settings.evaluation, settings.search)
@@ -112,7 +112,7 @@ def check_comparison(
 
 
 def _loaded(settings: Settings | None) -> Settings:
-    """Return the settings with the model's key, if a Prefect Secret block holds it."""
+    """Return the settings with the model's key, if that is in a Prefect Secret block."""
     settings = settings or load_settings()
     block = settings.llm.api_key_block
     if not block or settings.llm.api_key:
@@ -121,8 +121,8 @@ def _loaded(settings: Settings | None) -> Settings:
         secret = cast("Secret[str]", Secret.load(block))
     except ValueError as error:
         raise SettingsError(
-            f"llm.api_key_block: there is no Secret block {block!r} on the Prefect server; make "
-            "one, or set COSQA_LLM__API_KEY"
+            f"llm.api_key_block: there is no Secret block {block!r} on the Prefect server; "
+            "create it, or set COSQA_LLM__API_KEY"
         ) from error
     llm = settings.llm.model_copy(update={"api_key": SecretStr(secret.get())})
     return settings.model_copy(update={"llm": llm})
@@ -133,8 +133,8 @@ def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:
     repeated = sorted(name for name in set(names) if names.count(name) > 1)
     if repeated:
         raise SettingsError(
-            f"two runs are named {repeated[0]!r}: give each method once, and rename files whose "
-            "names stand for the same"
+            f"two runs are named {repeated[0]!r}: give each method once, and rename files "
+            "with the same name"
         )
     for run in runs:
         if not run.is_file():

@@ -1,4 +1,4 @@
-"""Stage 5: the labels of one origin become an exported benchmark."""
+"""Stage 5, publish: exports of benchmarks, one for each origin of labels."""
 
 import time
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ from tasks.stages.labels import LabelSet, labelled_benchmark
 def publish_benchmark(
     database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Published | None:
-    """Export the labels of one origin.
+    """Export the benchmark of a label set.
 
     Returns:
-        The export, or None where there is nothing to export.
+        The export, or None without labels.
 
     Raises:
-        PublishError: The labels contradict one another or the folder holds something else.
+        PublishError: The labels contradict one another or the folder has other content.
     """
     logger, started = get_run_logger(), time.monotonic()
     benchmark = labelled_benchmark(database, labels, settings.support)
@@ -42,11 +42,11 @@ def publish_benchmark(
         include_undecided=settings.include_undecided,
     )
     published = _reference(labels, manifest, settings)
-    known = benchmarks.find_benchmark(database, published.benchmark_id) == published
+    unchanged = benchmarks.find_benchmark(database, published.benchmark_id) == published
     logger.info(
-        "%s: %s (%s)", published.folder, "unchanged" if known else "written", manifest.counts
+        "%s: %s (%s)", published.folder, "unchanged" if unchanged else "written", manifest.counts
     )
-    if not known:
+    if not unchanged:
         benchmarks.record_benchmark(database, published)
         run = benchmarks.StageRun(
             collection=labels.collection.name,
@@ -59,18 +59,18 @@ def publish_benchmark(
 
 
 def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:
-    """Return the exports of these labels that lie in the folder of benchmarks."""
-    found = []
+    """Return the exports of these label sets that are in the folder of benchmarks."""
+    exports = []
     for item in labels:
         folder = _folder(item, settings)
         if is_export(folder) and (manifest := read_manifest(folder)).label_origin == item.origin:
-            found.append(_reference(item, manifest, settings))
+            exports.append(_reference(item, manifest, settings))
         else:
             get_run_logger().warning(
                 "the labels by %s of %s are not exported yet: run `cosqa publish` to score methods "
                 "on them", item.origin, item.collection.name,
             )  # fmt: skip
-    return found
+    return exports
 
 
 def _folder(labels: LabelSet, settings: PublishSettings) -> Path:

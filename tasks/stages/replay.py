@@ -1,7 +1,7 @@
-"""Replay of all labels from the stored calls and executions, compared with the stored labels.
+"""Replay: all labels derived again from stored calls and executions, and compared.
 
-No model, no engine and no network take part, whatever the settings say: the store holds the recipe
-of each label, and every reply and run behind it.
+It uses no model, no engine and no network: the store has the recipe, the replies and the executions
+of each label.
 """
 
 import asyncio
@@ -18,21 +18,21 @@ from infra.settings import Settings
 from infra.store import Database, annotations, recipes
 
 _BATCH = 1_000
-_SHOWN = 5
+_DIFFERENCES_SHOWN = 5
 
-Row = tuple[str, str, str, int | None, str]
+LabelRow = tuple[str, str, str, int | None, str]
 
 
 class Replay(Record):
-    """The outcome for a recipe's labels.
+    """The result of a replay of a recipe's labels.
 
     Attributes:
         recipe_id: The recipe.
         model: The model that gave the replies.
-        pairs: How many were derived again.
-        digest: Of query, code, status, label and support of all of them, in the order of their ids.
-        without_text: How many were not, since the store lacks the text of their query or code.
-        made_by: The algorithm that made them, where it is another one, which alone can derive them.
+        pairs: Number of labels derived again.
+        digest: Digest of their query, code, status, label and evidence, in the order of ids.
+        without_text: Number of labels not derived: the text of their query or code is missing.
+        made_by: The algorithm that made the labels, if this version cannot derive them.
     """
 
     recipe_id: str
@@ -44,31 +44,35 @@ class Replay(Record):
 
 
 def replay(database: Database, settings: Settings) -> Iterator[Replay]:
-    """Derive the labels of every recipe in the store again, a recipe at a time.
+    """Derive the labels of every recipe in the store again; yield one result for each recipe.
 
     Args:
         database: The store.
-        settings: What is no part of a recipe, such as paths.
+        settings: Settings that are not part of a recipe, such as paths.
 
     Raises:
         ReplayError: A derived label differs from the stored one.
     """
     for recipe_id in recipes.recipe_ids(database):
         recipe = recipes.load_recipe(database, recipe_id)
-        chosen = _settings_of(recipe, settings)
-        if recipe["algorithm"] != CONFIGURATIONS[chosen.annotation.configuration].algorithm:
+        recipe_settings = _settings_of(recipe, settings)
+        if (
+            recipe["algorithm"]
+            != CONFIGURATIONS[recipe_settings.annotation.configuration].algorithm
+        ):
             made_by = str(recipe["algorithm"])
-            yield Replay(recipe_id=recipe_id, model=chosen.llm.model, made_by=made_by)
+            yield Replay(recipe_id=recipe_id, model=recipe_settings.llm.model, made_by=made_by)
             continue
-        stored, derived = [], []
-        for pairs, made in _batches(database, recipe_id):
-            again = asyncio.run(_derive(pairs, made, chosen))
-            stored += [_row(item) for item in made]
-            derived += [_row(item) for item in again]
+        stored: list[LabelRow] = []
+        derived: list[LabelRow] = []
+        for pairs, annotated in _batches(database, recipe_id):
+            replays = asyncio.run(_derive(pairs, annotated, recipe_settings))
+            stored += [_label_row(item) for item in annotated]
+            derived += [_label_row(item) for item in replays]
         _compare(recipe_id, stored, derived)
         yield Replay(
             recipe_id=recipe_id,
-            model=chosen.llm.model,
+            model=recipe_settings.llm.model,
             pairs=len(derived),
             digest=digest_of(derived),
             without_text=len(annotations.finished_pairs(database, recipe_id)) - len(derived),
@@ -76,10 +80,10 @@ def replay(database: Database, settings: Settings) -> Iterator[Replay]:
 
 
 def _settings_of(recipe: dict[str, object], settings: Settings) -> Settings:
-    """Return the settings under which a recipe judged, as far as they matter without a box."""
+    """Return the settings with those of a recipe, except for the sandbox, which replay ignores."""
     llm = settings.llm.model_validate(recipe["model"])
-    given = {"configuration": recipe["configuration"], "max_try_time": recipe["max_try_time"]}
-    judging = {name: value for name, value in given.items() if value is not None}
+    values = {"configuration": recipe["configuration"], "max_try_time": recipe["max_try_time"]}
+    judging = {name: value for name, value in values.items() if value is not None}
     return settings.model_copy(
         update={
             "llm": llm,
@@ -95,32 +99,32 @@ def _batches(
     keys = sorted(annotations.finished_pairs(database, recipe_id))
     for start in range(0, len(keys), _BATCH):
         pairs = annotations.load_pairs(database, keys[start : start + _BATCH])
-        stored = [pair.key for pair in pairs]
-        yield pairs, annotations.load_annotations(database, recipe_id, stored)
+        stored_keys = [pair.key for pair in pairs]
+        yield pairs, annotations.load_annotations(database, recipe_id, stored_keys)
 
 
 async def _derive(
-    pairs: Sequence[Pair], made: Sequence[Annotation], settings: Settings
+    pairs: Sequence[Pair], annotated: Sequence[Annotation], settings: Settings
 ) -> list[Annotation]:
     return [
         await replayed(pair, annotation, settings)
-        for pair, annotation in zip(pairs, made, strict=True)
+        for pair, annotation in zip(pairs, annotated, strict=True)
     ]
 
 
-def _row(item: Annotation) -> Row:
+def _label_row(item: Annotation) -> LabelRow:
     return item.query_id, item.code_id, item.status, item.label, item.support
 
 
-def _compare(recipe_id: str, stored: Sequence[Row], derived: Sequence[Row]) -> None:
+def _compare(recipe_id: str, stored: Sequence[LabelRow], derived: Sequence[LabelRow]) -> None:
     differing = [(old, new) for old, new in zip(stored, derived, strict=True) if old != new]
     if differing:
         shown = "\n".join(
             f"  query {old[0]}, code {old[1]}: stored {old[2:]}, derived {new[2:]}"
-            for old, new in differing[:_SHOWN]
+            for old, new in differing[:_DIFFERENCES_SHOWN]
         )
         raise ReplayError(
             f"{len(differing):,} of {len(stored):,} labels of recipe {recipe_id} differ from the "
-            f"stored ones when derived again:\n{shown}\nThe store or the algorithm was changed "
-            "since they were made: annotate again, or replay with the version that made them"
+            f"stored ones when derived again:\n{shown}\nThe store or the algorithm has "
+            "changed since: annotate again, or replay with the version that made them"
         )

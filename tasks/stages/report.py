@@ -1,4 +1,4 @@
-"""The report of a run: what the stages did, gathered from the store into one page."""
+"""The report of a run: one page of figures and examples from the store."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -31,9 +31,7 @@ from tasks.reports.run import (
     PAIRS_SHOWN,
     AgentsPart,
     BenchmarkScores,
-    Canaries,
     CollectionCounts,
-    Effort,
     Histogram,
     MethodMeans,
     PairEvidence,
@@ -43,7 +41,7 @@ from tasks.reports.run import (
     render_markdown,
 )
 from tasks.runtime.references import CollectedSource
-from tasks.stages.annotate.canaries import counted_so_far
+from tasks.stages.annotate.canaries import load_canary_counts
 from tasks.stages.candidates import judged_searches
 from tasks.stages.embed import KINDS, encoder_key
 from tasks.stages.labels import judging_recipe
@@ -51,7 +49,7 @@ from tasks.stages.scoring import method_key
 
 
 class WrittenReport(Record):
-    """A written report, and what a command prints of it.
+    """A written report: its file, and the figures that commands print.
 
     Attributes:
         file: The page.
@@ -64,8 +62,8 @@ class WrittenReport(Record):
     links: dict[str, str]
 
 
-def pieces_of_work(store: StoreSettings) -> int:
-    """Return how often any stage did new work, to be compared before and after a run."""
+def count_stage_runs(store: StoreSettings) -> int:
+    """Return the number of stage runs that did new work, to compare before and after a flow."""
     return benchmarks.count_stage_runs(open_database(store))
 
 
@@ -73,7 +71,7 @@ def pieces_of_work(store: StoreSettings) -> int:
 def write_report(
     database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> WrittenReport:
-    """Write the report beside the benchmarks and as an artifact."""
+    """Write the report into the folder of benchmarks, and as an artifact."""
     with database.kept_open():
         data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
@@ -87,21 +85,21 @@ def write_report(
 def gather_report(
     database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> ReportData:
-    """Return everything that the report shows of a source's collections and their exports."""
+    """Return the data of the report on a source's collections and their exports."""
     main, search = source.main, source.search
     recipe = judging_recipe(database, search)
-    found = candidates.load_candidates(database, search.search_id, main.name)
+    hits = candidates.load_candidates(database, search.search_id, main.name)
     return ReportData(
         title=f"{main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         benchmarks=tuple(_scores(database, item, source, settings) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
         vectors=_vectors(database, source.collections, settings),
-        candidates=len(found),
-        similarities=_histograms(found, settings.search.encoders),
+        candidates=len(hits),
+        similarities=_histograms(hits, settings.search.encoders),
         agents=_agents(database, judged_searches(database, search), recipe) if recipe else None,
         stages=_stages(database, source.collections),
-        pairs=_pairs(database, main, found, recipe) if recipe else (),
+        pairs=_pairs(database, main, hits, recipe) if recipe else (),
         links={item.name: item.folder for item in published},
     )
 
@@ -149,18 +147,18 @@ def _vectors(
     }
 
 
-def _histograms(found: Sequence[Candidate], encoders: Sequence[str]) -> tuple[Histogram, ...]:
-    if not found:
+def _histograms(hits: Sequence[Candidate], encoders: Sequence[str]) -> tuple[Histogram, ...]:
+    if not hits:
         return ()
-    average = [item.similarity for item in found]
+    average = [item.similarity for item in hits]
     if len(encoders) == 1:
         return (Histogram.of(encoders[0], average),)
-    low = min(min(item.by_encoder.values()) for item in found)
-    high = max(max(item.by_encoder.values()) for item in found)
+    low = min(min(item.by_encoder.values()) for item in hits)
+    high = max(max(item.by_encoder.values()) for item in hits)
     return (
         Histogram.of("average", average, low=low, high=high),
         *(
-            Histogram.of(name, [item.by_encoder[name] for item in found], low=low, high=high)
+            Histogram.of(name, [item.by_encoder[name] for item in hits], low=low, high=high)
             for name in encoders
         ),
     )
@@ -168,7 +166,7 @@ def _histograms(found: Sequence[Candidate], encoders: Sequence[str]) -> tuple[Hi
 
 def _agents(database: Database, searches: Sequence[SearchId], recipe: StoredRecipe) -> AgentsPart:
     statuses = annotations.count_by(database, recipe.recipe_id, searches, "status")
-    took = annotations.effort(database, recipe.recipe_id, searches)
+    canaries = load_canary_counts(database, recipe.recipe_id)
     return AgentsPart(
         model=recipe.model,
         recipe_id=recipe.recipe_id,
@@ -179,21 +177,9 @@ def _agents(database: Database, searches: Sequence[SearchId], recipe: StoredReci
         labels=annotations.count_by(database, recipe.recipe_id, searches, "label"),
         paths=annotations.count_by(database, recipe.recipe_id, searches, "path"),
         outcomes=annotations.count_outcomes(database, recipe.recipe_id, searches),
-        effort=Effort.model_validate(took.model_dump()),
+        effort=annotations.effort(database, recipe.recipe_id, searches),
         support=annotations.count_by(database, recipe.recipe_id, searches, "grade"),
-        canaries=_canaries(database, recipe),
-    )
-
-
-def _canaries(database: Database, recipe: StoredRecipe) -> Canaries | None:
-    counts = counted_so_far(database, recipe.recipe_id)
-    if not counts.judged:
-        return None
-    return Canaries(
-        right_codes=counts.right_codes,
-        wrong_codes=counts.wrong_codes,
-        false_fails=counts.false_fails,
-        false_passes=counts.false_passes,
+        canaries=canaries if canaries.judged else None,
     )
 
 
@@ -208,26 +194,26 @@ def _stages(database: Database, collections: Sequence[StoredCollection]) -> tupl
 def _pairs(
     database: Database,
     collection: StoredCollection,
-    found: Sequence[Candidate],
+    hits: Sequence[Candidate],
     recipe: StoredRecipe,
 ) -> tuple[PairEvidence, ...]:
-    """Return up to twenty pairs with their evidence: those that were tested before the others."""
-    judged = annotations.load_annotations(database, recipe.recipe_id, [item.key for item in found])
+    """Return the pairs that the report shows, with their evidence; tested pairs come first."""
+    judged = annotations.load_annotations(database, recipe.recipe_id, [item.key for item in hits])
     judged = sorted(judged, key=lambda item: (not item.executions, item.status, item.path))
     judged = judged[:PAIRS_SHOWN]
     text_of = {item.query_id: item.text for item in corpus.load_queries(database, collection.name)}
     codes = corpus.load_codes(database, collection.name, [item.code_id for item in judged])
     code_of = {item.code_id: item for item in codes}
-    place_of = {(item.query_id, item.code_id): item for item in found}
+    candidate_of = {(item.query_id, item.code_id): item for item in hits}
     return tuple(
         PairEvidence(
             query=text_of[item.query_id],
             code=code_of[item.code_id].text,
             code_name=code_of[item.code_id].name,
             annotation=item,
-            rank=place_of[item.query_id, item.code_id].rank,
-            similarity=place_of[item.query_id, item.code_id].similarity,
-            by_encoder=place_of[item.query_id, item.code_id].by_encoder,
+            rank=candidate_of[item.query_id, item.code_id].rank,
+            similarity=candidate_of[item.query_id, item.code_id].similarity,
+            by_encoder=candidate_of[item.query_id, item.code_id].by_encoder,
         )
         for item in judged
     )

@@ -1,8 +1,8 @@
-"""The language model as a second stage of retrieval: it re-orders what another method found first.
+"""Re-ranking: the language model re-orders the first results of another retrieval method.
 
-A reply that cannot be read, or a prompt that the provider declines, leaves that query's order as it
-was; how many there were is logged. A model that is out of reach or refuses the request ends the
-run: its scores would be the first method's.
+An unreadable reply, or a prompt that the provider declines, leaves that query's order unchanged;
+their number is logged. A model that is unavailable or refuses requests ends the run, since the
+scores would be those of the first method.
 """
 
 import asyncio
@@ -22,18 +22,18 @@ from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank
 from tasks.stages.annotate.model_server import served_model
 
-WINDOW = 10  # results that the model sees at once
+WINDOW = 10  # results in one prompt
 
 
 def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
-    """Return what puts the first results of rankings of a benchmark in the model's order."""
+    """Return a function that re-orders the first results of a benchmark's rankings by the model."""
     queries: dict[str, Query] = {query.query_id: query for query in benchmark.queries}
     codes = {code.code_id: code for code in benchmark.codes}
 
     def rerank(rankings: Rankings) -> Rankings:
         if settings.llm.is_demo:
             get_logger("rerank").warning(
-                "%s only demonstrates re-ranking: its order says nothing about the codes",
+                "%s is the demo model: its re-ranking is not meaningful",
                 settings.llm.model,
             )
         lists = [
@@ -44,8 +44,10 @@ def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
         ]
         with served_model(settings.llm) as endpoint, asyncio.Runner() as runner:
             orders = runner.run(_orders(lists, settings, endpoint))
-        kept = sum(order is None for order in orders)
-        get_logger("rerank").info("%s lists re-ranked, %s left as they were", len(orders), kept)
+        unchanged = sum(order is None for order in orders)
+        get_logger("rerank").info(
+            "%s lists re-ranked, %s of them unchanged", len(orders), unchanged
+        )
         return Rankings(
             rankings.query_ids, rankings.code_ids, _reordered(rankings.codes, orders),
             rankings.scores,
@@ -57,16 +59,16 @@ def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
 async def _orders(
     lists: Sequence[tuple[Query, Sequence[Code]]], settings: Settings, endpoint: Endpoint | None
 ) -> list[list[int] | None]:
-    """Return for each list positions in it, None where the model could not say."""
+    """Return for each list its order as positions, or None without a readable reply."""
     model = build_model(settings, endpoint)
     agent = Reranker(model)
-    found: list[list[int] | None] = [None] * len(lists)
-    waiting = iter(enumerate(lists))
+    orders: list[list[int] | None] = [None] * len(lists)
+    numbered = iter(enumerate(lists))
 
     async def work() -> None:
-        for number, (query, codes) in waiting:
+        for number, (query, codes) in numbered:
             with suppress(UnreadableReplyError, PromptDeclinedError):
-                found[number] = await agent.order(query, codes)
+                orders[number] = await agent.order(query, codes)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -76,7 +78,7 @@ async def _orders(
         raise errors.exceptions[0] from None
     finally:
         await model.close()
-    return found
+    return orders
 
 
 def _reordered(

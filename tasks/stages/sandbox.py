@@ -1,4 +1,4 @@
-"""The sandbox for the command line: its checks, the run of one program, and the clean-up."""
+"""The sandbox commands' work: checks, the run of one program, and the clean-up."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -21,16 +21,16 @@ async def _opened(settings: SandboxSettings) -> AsyncIterator[Sandbox]:
 
 
 async def description(settings: SandboxSettings) -> str:
-    """Return the engine and the image that run code; errors as in ``Sandbox.check``."""
+    """Return a description of the engine and the image; errors as in ``Sandbox.check``."""
     async with _opened(settings) as sandbox:
         return await sandbox.check()
 
 
 async def check_behaviours(settings: SandboxSettings) -> AsyncIterator[CheckResult]:
-    """Yield whether the sandbox has each behaviour that it must have.
+    """Check each behaviour that a sandbox must have; yield the findings.
 
     Raises:
-        SandboxError: The sandbox failed, which says nothing about its behaviours.
+        SandboxError: The sandbox failed, so that a behaviour could not be checked.
     """
     async with _opened(settings) as sandbox:
         async for finding in self_check(sandbox):
@@ -45,9 +45,9 @@ async def run_program(
     hash_seed: int,
     clock: float | None,
 ) -> ExecutionResult:
-    """Return the result of a program that may ``import target``, the code.
+    """Run a program that may ``import target``, the code under test; return its result.
 
-    Without a ``clock`` (seconds since the epoch) it begins at the time that all programs do.
+    ``clock`` is the time that the program starts at, in seconds since the epoch.
 
     Raises:
         SandboxError: The sandbox failed, or the requirements cannot be installed.
@@ -63,14 +63,14 @@ async def run_program(
 
 
 async def clean(settings: SandboxSettings, *, everything: bool) -> int:
-    """Remove containers and volumes of boxes; return how many.
+    """Remove containers and volumes of the sandbox; return how many.
 
     Args:
-        settings: Which backend.
-        everything: Also what belongs to processes that live, here or elsewhere, and the cache of
-            wheels; else only what dead processes of this host left.
+        settings: The sandbox's settings.
+        everything: Remove those of running processes too, on any host, and the cache of wheels;
+            else only those of ended processes of this host.
     """
     async with _opened(settings) as sandbox:
         if not isinstance(sandbox, Cleanable):
-            raise SandboxError(f"the backend {settings.backend} cannot be cleaned from here.")
+            raise SandboxError(f"the backend {settings.backend} has nothing to clean up.")
         return await sandbox.clean(everything=everything)

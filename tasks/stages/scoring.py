@@ -1,9 +1,8 @@
-"""Scoring: a method ranks a published benchmark's codes, and the store keeps run and scores.
+"""Scoring: runs and scores of retrieval methods on a published benchmark, computed once.
 
-Rankings are TREC runs: beside an export that this store has published, else in the leaderboard's
-folder. A run's tag names the method with its weights, its model and its depth, so that no run is
-taken for another's. Scores are stored under the benchmark's checksum. What is there is not made
-again.
+Runs are TREC files, in the folder of an export that this store has published, else in the
+leaderboard's folder. A run's tag has a digest of the method, its weights, its model and its depth,
+so that a run of other settings is not reused. Scores are stored under the benchmark's checksum.
 """
 
 import time
@@ -42,9 +41,9 @@ _METRICS = (*STANDARD, *METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS)
 
 
 class OpenBenchmark:
-    """A published benchmark, whose content is read from its folder once, when it is first needed.
+    """A published benchmark, whose content is read from its folder once, on demand.
 
-    Only the reference is pickled, so that tasks take it as they take any other reference.
+    Only the reference is pickled, so that it can be a parameter of tasks.
 
     Args:
         published: The reference.
@@ -86,16 +85,16 @@ class Run(Record):
 
 
 def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
-    """Return the benchmark in a folder after entering it in the store.
+    """Return the benchmark in a folder, and store its reference.
 
     Raises:
         SourceError: The folder is neither an export nor a BEIR folder.
-        PublishError: It is an export without a manifest that can be read.
+        PublishError: It is an export whose manifest cannot be read.
     """
     check_folder(folder)
     folder = folder.resolve()
     content = None if is_export(folder) else read_beir(folder)
-    published = _described(folder) if content is None else _measured(folder, content)
+    published = _export_reference(folder) if content is None else _beir_reference(folder, content)
     stored = benchmarks.find_benchmark(database, published.benchmark_id)
     if stored is None:
         benchmarks.record_benchmark(database, published)
@@ -108,7 +107,7 @@ def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that is no benchmark.
+    """Raise if a folder is no benchmark.
 
     Raises:
         SourceError: It is neither an export nor a BEIR folder.
@@ -120,7 +119,7 @@ def check_folder(folder: Path) -> None:
         )
 
 
-def _described(folder: Path) -> Published:
+def _export_reference(folder: Path) -> Published:
     manifest = read_manifest(folder)
     return Published(
         benchmark_id=manifest.fingerprint,
@@ -132,7 +131,7 @@ def _described(folder: Path) -> Published:
     )
 
 
-def _measured(folder: Path, content: Benchmark) -> Published:
+def _beir_reference(folder: Path, content: Benchmark) -> Published:
     return Published(
         benchmark_id=benchmark_fingerprint(content),
         name=content.name,
@@ -144,16 +143,15 @@ def _measured(folder: Path, content: Benchmark) -> Published:
 
 
 def leaderboard_folder(published: Published, settings: PublishSettings) -> Path:
-    """Return where a benchmark's leaderboard goes."""
+    """Return the folder of a benchmark's leaderboard."""
     name = f"{published.name}-{published.benchmark_id}"
     return settings.folder.resolve() / "leaderboards" / name
 
 
 def method_key(method: str, settings: Settings) -> str:
-    """Return the identity of a method's rankings: the method, its weights, its model, its depth.
+    """Return the digest of a method with its weights, its model and its depth.
 
-    The standard metrics are part of it since they were once all that was computed: scores stored
-    at that time keep their key.
+    The standard metrics are part of it for compatibility with scores that earlier releases stored.
     """
     depth = str(settings.evaluation.depth)
     return digest("scores", identity(method, settings.llm), depth, digest_of_set(STANDARD))
@@ -171,7 +169,7 @@ def _tag(method: str, key: str) -> str:
 def _stored_evaluation(
     database: Database, published: Published, method: str, settings: Settings
 ) -> Evaluation | None:
-    """Return a method's evaluation if the store has it and its run is in place."""
+    """Return a method's stored evaluation if its run exists, else None."""
     key = method_key(method, settings)
     file = run_file(_run_folder(published, settings.publish), method)
     if run_tag(file) != _tag(method, key):
@@ -184,7 +182,7 @@ def _computed_metrics(settings: Settings) -> list[str]:
 
 
 def _missing_metrics(database: Database, evaluation: Evaluation, settings: Settings) -> list[str]:
-    """Return the metrics that a stored evaluation lacks; none where no query can be scored."""
+    """Return the metrics that a stored evaluation lacks; none if no query has a relevant code."""
     stored = benchmarks.scored_metrics(database, evaluation.benchmark_id, evaluation.method_key)
     return [name for name in _computed_metrics(settings) if stored and name not in stored]
 
@@ -202,16 +200,16 @@ def _scoring_key(p: Parameters) -> str:
     return digest("evaluate", p.database.store_id, run, metrics)
 
 
-@stage("evaluate", "evaluate-{benchmark.name}-{method}", key=_scoring_key, holds=_is_scored)
+@stage("evaluate", "evaluate-{benchmark.name}-{method}", key=_scoring_key, is_valid=_is_scored)
 def score_method(
     database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
 ) -> Run:
-    """Rank a benchmark's codes by a method and store run and scores, unless they are there.
+    """Rank a benchmark's codes by a method and store run and scores, unless they exist.
 
     Raises:
         UnknownNameError: There is no such method or metric.
         EncoderError: An encoder cannot be loaded.
-        LanguageModelError: The model that re-ranks is out of reach or refuses.
+        LanguageModelError: The model that re-ranks is unavailable or refuses requests.
     """
     published = benchmark.published
     file = run_file(_run_folder(published, settings.publish), method)
@@ -230,7 +228,7 @@ def score_method(
 def _rank(
     database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
 ) -> Evaluation:
-    """Write a method's run; the evaluation is stored with its scores."""
+    """Write a method's run; return its evaluation, which is to be stored with the scores."""
     started = time.monotonic()
     published, content, key = benchmark.published, benchmark.content, method_key(method, settings)
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)

@@ -1,7 +1,7 @@
 """Vectors by an encoder: of a collection's items, and of any benchmark's texts.
 
-A vector belongs to a text, whatever benchmark holds it, so a benchmark's texts are looked up by
-their content; those that the store lacks are embedded and kept there.
+A benchmark's texts are looked up in the store by their content, not by the
+benchmark's ids; texts without a vector are embedded and stored.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,17 +16,17 @@ from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind
 from tasks.stages.embed import Part, embed_items, encoder_key
 
-CODES_AT_ONCE = 65_536
+CODE_BATCH = 65_536
 
 
 class BenchmarkVectors:
     """The vectors of a benchmark's queries and codes by any encoder.
 
     Args:
-        benchmark: Whose texts.
-        database: Where vectors are kept.
-        settings: How missing ones are made.
-        ray: Where they are made.
+        benchmark: The benchmark.
+        database: The store.
+        settings: Number of actors and size of batches, for missing vectors.
+        ray: The cluster that computes missing vectors.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class BenchmarkVectors:
         self._codes: dict[str, str] = {code.code_id: code.text for code in benchmark.codes}
 
     def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
-        """Return (n, d) vectors of these queries; missing ones are made."""
+        """Return (n, d) vectors of these queries; missing ones are computed."""
         texts = [self._queries[query] for query in ids]
         return self._load(encoder, "query", [_query_identity(text) for text in texts], texts)
 
     def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
-        """Yield (m ids, (m, d) vectors) over all codes; missing ones are made."""
-        for ids in batched(sorted(self._codes), CODES_AT_ONCE):
+        """Yield (m ids, (m, d) vectors) over all codes; missing ones are computed."""
+        for ids in batched(sorted(self._codes), CODE_BATCH):
             texts = [self._codes[code] for code in ids]
             identities = [_code_identity(text) for text in texts]
             yield ids, self._load(encoder, "code", identities, texts)
@@ -54,28 +54,28 @@ class BenchmarkVectors:
     def _load(
         self, encoder: str, kind: Kind, identities: Sequence[str], texts: Sequence[str]
     ) -> Vectors:
-        held = self._files(encoder, kind, identities)
+        file_of = self._files(encoder, kind, identities)
         missing = {
             identity: text
             for identity, text in zip(identities, texts, strict=True)
-            if identity not in held
+            if identity not in file_of
         }
         if missing:
             part = Part(collection=self._name, kind=kind)
             items = sorted(missing.items())
             embed_items(self._database, part, items, encoder, self._settings, self._ray)
-            held = self._files(encoder, kind, identities)
-        return load_vectors(self._database.settings.vectors, held, identities)
+            file_of = self._files(encoder, kind, identities)
+        return load_vectors(self._database.settings.vectors, file_of, identities)
 
     def _files(self, encoder: str, kind: Kind, identities: Sequence[str]) -> dict[str, str]:
-        """Return identity → file; files that are gone are forgotten first."""
+        """Return identity → file with its vector; records of missing files are deleted first."""
         key = encoder_key(encoder)
-        found = vectors.files_holding(self._database, key, kind, sorted(set(identities)))
-        for file in list(found):
+        items_in = vectors.files_holding(self._database, key, kind, sorted(set(identities)))
+        for file in list(items_in):
             if not (self._database.settings.vectors / file).exists():
-                vectors.forget_file(self._database, file)
-                del found[file]
-        return {item: file for file, items in found.items() for item in items}
+                vectors.delete_file(self._database, file)
+                del items_in[file]
+        return {item: file for file, items in items_in.items() for item in items}
 
 
 def _query_identity(text: str) -> str:
@@ -89,14 +89,14 @@ def _code_identity(text: str) -> str:
 def stored_vectors(
     database: Database, collection: str, encoder: str, kind: vectors.Kind
 ) -> StoredVectors:
-    """Return access to the vectors of a collection's items by an encoder."""
+    """Return the vectors of a collection's items by an encoder, read on demand."""
     return StoredVectors(database, collection, encoder_key(encoder), kind)
 
 
 def code_blocks(
     database: Database, collection: str, encoders: Sequence[str]
 ) -> Iterator[tuple[Sequence[str], dict[str, Vectors]]]:
-    """Yield (ids, encoder → (n, d) vectors) over a collection's codes, a bounded number at once."""
+    """Yield (ids, encoder → (n, d) vectors) over a collection's codes, in batches."""
     stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
-    for ids in batched(corpus.code_ids(database, collection), CODES_AT_ONCE):
-        yield ids, {name: access.load(ids) for name, access in stored.items()}
+    for ids in batched(corpus.code_ids(database, collection), CODE_BATCH):
+        yield ids, {name: by_encoder.load(ids) for name, by_encoder in stored.items()}

@@ -15,7 +15,7 @@ import numpy as np
 from infra.records import Candidate
 from tasks.encoders import Vectors
 from tasks.ranking.dense import top_candidates
-from tasks.stages.vectors import CODES_AT_ONCE
+from tasks.stages.vectors import CODE_BATCH
 from tests.bench.measure import medians, print_table
 
 TOP, DIMENSION = 20, 384
@@ -30,8 +30,8 @@ def unit_vectors(number: int, seed: int) -> Vectors:
 def by_blocks(queries: Vectors, codes: Vectors, ids: list[str]) -> list[Candidate]:
     """Search as the candidates stage does."""
     blocks = (
-        (ids[start : start + CODES_AT_ONCE], {"minilm": codes[start : start + CODES_AT_ONCE]})
-        for start in range(0, len(ids), CODES_AT_ONCE)
+        (ids[start : start + CODE_BATCH], {"minilm": codes[start : start + CODE_BATCH]})
+        for start in range(0, len(ids), CODE_BATCH)
     )
     names = [f"q{number}" for number in range(len(queries))]
     return top_candidates({"minilm": queries}, blocks, names, TOP)

@@ -7,12 +7,11 @@ from infra.records import (
     LanguageModelCall,
     SourceInfo,
 )
+from infra.summaries import CanaryCounts, Effort
 from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
-    Canaries,
     CollectionCounts,
-    Effort,
     Histogram,
     MethodMeans,
     PairEvidence,
@@ -220,7 +219,7 @@ def _agents() -> AgentsPart:
         },
         outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
         support={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
-        canaries=Canaries(right_codes=4, wrong_codes=8, false_fails=1, false_passes=2),
+        canaries=CanaryCounts(judged=12, wrong_codes=8, false_fails=1, false_passes=2),
         effort=Effort(
             calls=318,
             cached_calls=12,

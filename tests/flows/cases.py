@@ -1,4 +1,4 @@
-"""One pair for every way through Algorithm 1."""
+"""One pair for each path through Algorithm 1."""
 
 from tests.flows.world import Case, fixed, judged, rule, screened, written
 
@@ -81,4 +81,4 @@ CASES: dict[str, Case] = {
 
 def script(cases: dict[str, Case] = CASES) -> list[dict[str, object]]:
     """Return the scripted model's rules for these cases."""
-    return [each | {"query": case.query} for case in cases.values() for each in case.rules]
+    return [item | {"query": case.query} for case in cases.values() for item in case.rules]

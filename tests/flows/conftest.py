@@ -1,4 +1,4 @@
-"""One Prefect server for all whole runs, and the engine that their boxes need."""
+"""Fixtures of whole runs: one Prefect server for all, and the Docker engine."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def engine() -> None:
-    """Skip without a Docker engine, or fail where one is demanded."""
+    """Skip without a Docker engine, or fail if one is required."""
 
     async def check() -> None:
         async with real_sandbox(SandboxSettings()):

@@ -1,4 +1,4 @@
-"""A command line whose flows and tasks note how large their parameters and results are.
+"""A command line that logs the sizes of parameters and results of its flows and tasks.
 
     python -m tests.flows.recording LOG COMMAND [ARGUMENT ...] [-- COMMAND ...]
 
@@ -69,7 +69,7 @@ def recorded(
 
 
 def main() -> None:
-    """Run the commands one after the other."""
+    """Run the commands in turn."""
     log = Path(sys.argv[1])
     for item in flows_and_tasks():
         size = bytes_as_json if isinstance(item, Flow) else bytes_pickled

@@ -26,9 +26,9 @@ def model() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def world(folder: Path, model: ScriptedServer, prefect_server: str) -> World:
-    made = World(folder, environment(model.base_url, PREFECT_API_URL=prefect_server))
-    made.write(list(CASES.values()))
-    return made
+    world = World(folder, environment(model.base_url, PREFECT_API_URL=prefect_server))
+    world.write(list(CASES.values()))
+    return world
 
 
 def paths_of(world: World) -> dict[str, tuple[object, ...]]:
@@ -42,14 +42,14 @@ def paths_of(world: World) -> dict[str, tuple[object, ...]]:
     return {name_of[str(text)]: tuple(rest) for text, *rest in rows}
 
 
-def test_every_way_through_algorithm_1_lands_in_the_store_and_a_second_run_does_nothing(
+def test_every_path_through_algorithm_1_is_stored_and_a_second_run_repeats_only_failed_pairs(
     world: World, model: ScriptedServer
 ) -> None:
     first = world.run("benchmark")
     assert first.returncode == 0, first.stdout
-    found = paths_of(world)
-    assert {name: row[0] for name, row in found.items()} == {name: name for name in CASES}
-    assert {name: row[1:4] for name, row in found.items()} == {
+    rows = paths_of(world)
+    assert {name: row[0] for name, row in rows.items()} == {name: name for name in CASES}
+    assert {name: row[1:4] for name, row in rows.items()} == {
         "clear_match": ("labelled", 1, "screener"),
         "clear_non_match": ("labelled", 0, "screener"),
         "unclear_passed": ("labelled", 1, "arbiter"),
@@ -59,7 +59,7 @@ def test_every_way_through_algorithm_1_lands_in_the_store_and_a_second_run_does_
         "unreadable_reply": ("undecided", None, None),
         "model_unavailable": ("failed", None, None),
     }
-    assert {name: row[5] for name, row in found.items()} == {
+    assert {name: row[5] for name, row in rows.items()} == {
         "clear_match": None,
         "clear_non_match": None,
         "unclear_passed": ["passed"],
@@ -69,15 +69,15 @@ def test_every_way_through_algorithm_1_lands_in_the_store_and_a_second_run_does_
         "unreadable_reply": None,
         "model_unavailable": None,
     }
-    assert all(int(str(row[4])) >= 1 for row in found.values()), "every pair keeps its calls"
+    assert all(int(str(row[4])) >= 1 for row in rows.values()), "every pair keeps its calls"
     assert (world.output / "report.html").read_text().count("<details") >= len(CASES)
     exported_scores_are_those_of_an_independent_library(world)
 
-    asked = len(model.calls)
+    calls_before = len(model.calls)
     second = world.run("benchmark")
     assert second.returncode == 0, second.stdout
-    again = [call["query"] for call in model.calls[asked:]]
-    assert set(again) == {CASES["model_unavailable"].query}, "only the failed pair is asked again"
+    again = [call["query"] for call in model.calls[calls_before:]]
+    assert set(again) == {CASES["model_unavailable"].query}, "only the failed pair is judged again"
 
 
 def exported_scores_are_those_of_an_independent_library(world: World) -> None:
@@ -122,7 +122,7 @@ def test_new_queries_cost_only_their_own_pairs(world: World, model: ScriptedServ
     assert world.run("annotate").returncode == 1, "nothing is collected yet"
     assert world.run("collect").returncode == 0
     assert world.run("annotate").returncode == 0
-    asked = len(model.calls)
+    calls_before = len(model.calls)
     added = Case("turn a string around", CASES["clear_match"].code + "\n", ())
     model.follow([*script(), screened("clear_match") | {"query": added.query}])
     world._lines(
@@ -134,7 +134,7 @@ def test_new_queries_cost_only_their_own_pairs(world: World, model: ScriptedServ
     )
     assert world.run("collect").returncode == 0
     assert world.run("annotate").returncode == 0
-    assert [call["query"] for call in model.calls[asked:]] == [added.query]
+    assert [call["query"] for call in model.calls[calls_before:]] == [added.query]
     nothing = world.run("annotate")
     assert "Nothing was left to do" in nothing.stdout
-    assert len(model.calls) == asked + 1
+    assert len(model.calls) == calls_before + 1

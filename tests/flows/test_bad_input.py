@@ -1,4 +1,4 @@
-"""Laws of runs on bad input: a message that shows the way out, and a store that stays as it was.
+"""Laws of runs on bad input: a message that names the remedy, and an unchanged store.
 
 Covers `infra.errors`, `tasks.stages.preflight`.
 """
@@ -48,18 +48,18 @@ def failing(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Command:
-    """Return a call that runs a command which must fail by a message, and gives the message."""
+    """Return a function that runs a command, which must fail, and returns its error message."""
 
     def run(name: str, *options: str) -> str:
         own = {"--path": str(source), "--store": str(tmp_path / "store")}
-        words = [word for pair in own.items() for word in pair]
-        arguments = ["cosqa", name, "--source", "jsonl", *words, *options]
+        own_options = [word for pair in own.items() for word in pair]
+        arguments = ["cosqa", name, "--source", "jsonl", *own_options, *options]
         monkeypatch.setattr(sys, "argv", arguments)
         with pytest.raises(SystemExit) as end:
             cli.main()
         assert end.value.code == 1
-        said = capsys.readouterr().err
-        message = said[said.index("error: ") :]
+        output = capsys.readouterr().err
+        message = output[output.index("error: ") :]
         assert "Traceback" not in message
         return message
 
@@ -73,7 +73,7 @@ def rows_in(folder: Path) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "words"),
     [
         pytest.param(
             lambda folder: (folder / "codes.jsonl").unlink(), ["codes.jsonl"], id="missing file"
@@ -115,13 +115,13 @@ def rows_in(folder: Path) -> dict[str, int]:
     ],
 )
 def test_a_bad_file_is_named_with_its_line_and_the_store_stays_untouched(
-    failing: Command, source: Path, tmp_path: Path, spoil: Spoil, told: list[str]
+    failing: Command, source: Path, tmp_path: Path, spoil: Spoil, words: list[str]
 ) -> None:
     open_database(StoreSettings(folder=tmp_path / "store"))
     before = rows_in(tmp_path / "store")
     spoil(source)
     message = failing("collect")
-    assert [word for word in told if word not in message] == [], message
+    assert [word for word in words if word not in message] == [], message
     assert rows_in(tmp_path / "store") == before
 
 
@@ -143,7 +143,7 @@ def test_a_function_that_does_not_parse_is_dropped_and_counted(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "words"),
     [
         (("--encoder", "word2vec"), ["word2vec", "minilm", "codet5p"]),
         (("--source", "stackoverflow"), ["stackoverflow", "python-source", "jsonl"]),
@@ -155,11 +155,11 @@ def test_a_function_that_does_not_parse_is_dropped_and_counted(
         (("--source-option", "filters"), ["filters=VALUE"]),
     ],
 )
-def test_an_unknown_name_is_answered_with_the_known_ones_before_any_work(
-    failing: Command, tmp_path: Path, options: tuple[str, ...], told: list[str]
+def test_an_unknown_name_is_refused_with_the_known_ones_before_any_work(
+    failing: Command, tmp_path: Path, options: tuple[str, ...], words: list[str]
 ) -> None:
     message = failing("benchmark", *options)
-    assert [word for word in told if word not in message] == [], message
+    assert [word for word in words if word not in message] == [], message
     assert not (tmp_path / "store").exists() or not any(
         count for table, count in rows_in(tmp_path / "store").items() if table != "meta"
     )
@@ -168,8 +168,8 @@ def test_an_unknown_name_is_answered_with_the_known_ones_before_any_work(
 def test_an_unknown_model_is_refused_before_any_pair_is_sent(
     failing: Command, tmp_path: Path
 ) -> None:
-    message = failing("benchmark", "--model", "nobody/nothing")
-    assert "nobody/nothing" in message
+    message = failing("benchmark", "--model", "unknown/model")
+    assert "unknown/model" in message
     assert rows_in(tmp_path / "store")["annotations"] == 0
 
 
@@ -186,7 +186,7 @@ def test_a_store_of_another_schema_is_refused_and_left_alone(
     assert settings.database.read_bytes() == before
 
 
-def test_a_locked_store_is_named_and_waited_for_no_longer_than_set(
+def test_a_locked_store_is_named_after_the_time_out_that_is_set(
     failing: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = StoreSettings(folder=tmp_path / "store")
@@ -207,7 +207,7 @@ def test_a_locked_store_is_named_and_waited_for_no_longer_than_set(
     assert "locked by another process for 0.5 s" in message
 
 
-def test_no_docker_engine_is_told_with_the_way_to_one_and_nothing_is_judged(
+def test_without_a_docker_engine_the_message_names_the_remedy_and_nothing_is_judged(
     failing: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-engine.sock")

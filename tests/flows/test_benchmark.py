@@ -58,7 +58,7 @@ def profiled(world: World, command: list[str]) -> tuple[str, Profile]:
     return ended.stdout, Profile(file)
 
 
-def test_one_run_derives_checks_and_scores_once_and_its_successors_rank_nothing_again(
+def test_a_run_derives_checks_and_scores_once_and_later_runs_rank_nothing_again(
     folder: Path, prefect_server: str
 ) -> None:
     cases = {name: CASES[name] for name in ("clear_match", "clear_non_match")}
@@ -83,7 +83,7 @@ def test_one_run_derives_checks_and_scores_once_and_its_successors_rank_nothing_
         assert sorted(world.output.glob("**/*.trec")) == sorted(runs), "one run file a method"
         assert world.rows("SELECT count(*) FROM evaluations") == [(2 * 4,)]
 
-        said, second = profiled(world, world.command("benchmark"))
-        assert "Nothing was left to do" in said
+        output, second = profiled(world, world.command("benchmark"))
+        assert "Nothing was left to do" in output
         assert second.calls(score_method.fn) == 0, "Prefect's cache answers"
         assert second.calls(READ_CONTENT) == 0

@@ -1,4 +1,4 @@
-"""Laws of cached stages: Prefect's result counts while the store confirms it, and only then.
+"""Laws of cached stages: Prefect's result is used only while the store confirms it.
 
 Covers `tasks.runtime.caching`.
 """
@@ -13,10 +13,9 @@ from tasks.runtime.caching import stage
 RUN = uuid4().hex
 STORE: set[str] = set()
 DONE: list[str] = []
-RUN = uuid4().hex
 
 
-@stage("fill", "fill-{item}", key=lambda p: f"{RUN}-{p.item}", holds=lambda p: p.item in STORE)
+@stage("fill", "fill-{item}", key=lambda p: f"{RUN}-{p.item}", is_valid=lambda p: p.item in STORE)
 def fill(item: str, note: str = "") -> str:
     """Put an item into the store."""
     STORE.add(item)

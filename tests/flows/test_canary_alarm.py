@@ -15,7 +15,7 @@ CASES = [
 ]
 
 
-def test_a_model_that_passes_everything_is_stopped_and_what_it_said_is_kept(
+def test_a_model_that_accepts_every_pair_is_stopped_and_its_annotations_are_kept(
     folder: Path, prefect_server: str
 ) -> None:
     with ScriptedServer([screened("clear_match")]) as model:

@@ -1,4 +1,4 @@
-"""Laws of runs without a key: labels by the embedded model are a demonstration, and say so.
+"""Laws of runs without a key: labels by the embedded model are marked as a demo.
 
 Covers `tasks.stages.annotate.model_server`.
 """
@@ -40,13 +40,13 @@ def test_labels_of_the_embedded_model_are_marked_and_exported_on_demand_only(
     assert world.rows("SELECT count(*) FROM annotations") == [(2,)]
 
 
-def test_a_dry_run_tells_how_many_pairs_there_are_and_does_nothing(
+def test_a_dry_run_prints_the_number_of_pairs_and_does_nothing(
     folder: Path, prefect_server: str
 ) -> None:
     world = World(folder, environment("", PREFECT_API_URL=prefect_server))
     world.write(list(CASES.values()))
-    told = world.run("benchmark", "--dry-run", "--limit", "3", "--model", "openai/gpt-4o-mini")
-    assert told.returncode == 0, told.stdout
-    assert "3 queries, top 1: 3 pairs, 0 judged already, 3 left to judge" in told.stdout
-    assert "Expected cost: $0.00" in told.stdout
+    estimate = world.run("benchmark", "--dry-run", "--limit", "3", "--model", "openai/gpt-4o-mini")
+    assert estimate.returncode == 0, estimate.stdout
+    assert "3 queries, top 1: 3 pairs, 0 judged already, 3 left to judge" in estimate.stdout
+    assert "Expected cost: $0.00" in estimate.stdout
     assert world.rows("SELECT count(*) FROM queries") == [(0,)]

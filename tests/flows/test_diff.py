@@ -27,12 +27,12 @@ def test_two_exports_are_compared_with_their_effect_on_the_methods(tmp_path: Pat
     written = compare_folders(tmp_path / "before", tmp_path / "after", settings)
     read = [read_benchmark(tmp_path / name) for name in ("before", "after")]
     assert written.change == difference(*read)
-    assert {(each.method, each.metric) for each in written.effect.methods} == {
+    assert {(row.method, row.metric) for row in written.score_changes.methods} == {
         (method, metric) for method in ("bm25", "bag-of-words") for metric in ("MAP", "MRR")
     }
-    for each in written.effect.methods:
-        assert each.shared == pytest.approx(each.after - each.before), "all queries are shared"
-        assert each.shared != 0 or each.p_value == 1.0
+    for row in written.score_changes.methods:
+        assert row.shared == pytest.approx(row.after - row.before), "all queries are shared"
+        assert row.shared != 0 or row.p_value == 1.0
     flips = (written.folder / "flips.jsonl").read_text().splitlines()
     assert [json.loads(line)["code_id"] for line in flips] == [
         flip.code_id for flip in written.change.flips

@@ -55,7 +55,7 @@ def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
     foreign.write_text(next(iter(files)).read_text())
     second = leaderboard(export, runs=[foreign], settings=settings)
     assert {file: file.stat().st_mtime_ns for file in files} == files, "no method ranks twice"
-    rows = {each.method: each.cells for each in second.before.rows}
+    rows = {row.method: row.cells for row in second.before.rows}
     assert set(rows) == {*METHODS, "foreign"}
     assert rows["foreign"] in [rows[method] for method in METHODS]
     table = pq.read_table(second.folder / "per_query.parquet")
@@ -71,7 +71,7 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
     settings = settings_in(tmp_path, "bm25")
     whole = leaderboard(export, settings=settings).before
     beir = leaderboard(export / "beir", settings=settings).before
-    assert [each.cells for each in beir.rows] == [each.cells for each in whole.rows]
+    assert [row.cells for row in beir.rows] == [row.cells for row in whole.rows]
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -84,18 +84,18 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
         ({"runs": ["a/x.trec", "b/x.trec"]}, SettingsError, "two runs are named 'x'"),
         ({"runs": ["bm25.trec"]}, SettingsError, "two runs are named 'bm25'"),
         ({"runs": ["absent.trec"]}, SourceError, "absent.trec cannot be read"),
-        ({"runs": ["stranger.trec"]}, SourceError, "'stranger' ranks none of the queries of toy"),
+        ({"runs": ["other.trec"]}, SourceError, "'other' ranks none of the queries of toy"),
         ({"unjudged_to_annotate": 9}, PublishError, "was not published from the store"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_a_request_that_cannot_be_met_is_refused_with_the_reason(
     tmp_path: Path,
     export: Path,
     change: dict[str, object],
     error: type[Exception],
     message: str,
 ) -> None:
-    (tmp_path / "stranger.trec").write_text("q Q0 c 1 1.0 t\n")
+    (tmp_path / "other.trec").write_text("q Q0 c 1 1.0 t\n")
     settings = settings_in(tmp_path, str(change.get("method", "bm25")))
     metrics = (str(change["metric"]),) if "metric" in change else ()
     evaluation = settings.evaluation.model_copy(update={"metrics": metrics})
@@ -108,4 +108,4 @@ def test_what_cannot_be_done_is_said(
             unjudged_to_annotate=int(str(change.get("unjudged_to_annotate", 0))),
         )
     ranked = list((tmp_path / "out").rglob("*.trec"))
-    assert bool(ranked) == ("stranger" in message), "all else is seen before anything is ranked"
+    assert bool(ranked) == ("other" in message), "all other faults are found before any ranking"

@@ -1,4 +1,4 @@
-"""Laws of flows' parameters: no key in a form, in what Prefect stores, or in its database.
+"""Laws of flows' parameters: no key in forms, in stored parameters, or in Prefect's database.
 
 Covers `flows.runtime.parameters`, `flows.runtime.run_names`.
 """
@@ -39,9 +39,9 @@ KEY = "sk-never-to-be-stored"
 
 
 def all_flows() -> dict[str, Flow[..., Any]]:
-    modules = [import_module(f"flows.{found.name}") for found in iter_modules(flows.__path__)]
-    every = [value for module in modules for value in vars(module).values()]
-    return {flow.name: flow for flow in every if isinstance(flow, Flow)}
+    modules = [import_module(f"flows.{module.name}") for module in iter_modules(flows.__path__)]
+    values = [value for module in modules for value in vars(module).values()]
+    return {flow.name: flow for flow in values if isinstance(flow, Flow)}
 
 
 def settings_in(folder: Path, **llm: Any) -> Settings:
@@ -110,14 +110,14 @@ def block(prefect_server: str) -> Iterator[str]:
     Secret.delete("cosqa-key")
 
 
-def test_the_key_is_taken_from_a_prefect_block_where_the_flow_starts(
+def test_the_key_is_read_from_a_prefect_block_unless_the_settings_have_one(
     tmp_path: Path, block: str
 ) -> None:
     write_benchmark(toy(), tmp_path / "benchmark")
     ready = check_comparison(settings_in(tmp_path, api_key_block=block), [tmp_path / "benchmark"])
     assert ready.settings.llm.api_key == SecretStr(KEY)
-    nearer = settings_in(tmp_path, api_key_block=block, api_key=SecretStr("nearer"))
-    assert check_comparison(nearer, []).settings.llm.api_key == SecretStr("nearer")
+    given = settings_in(tmp_path, api_key_block=block, api_key=SecretStr("given"))
+    assert check_comparison(given, []).settings.llm.api_key == SecretStr("given")
 
 
 @pytest.mark.usefixtures("prefect_server")

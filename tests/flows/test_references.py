@@ -1,4 +1,4 @@
-"""What flows and tasks hand to one another is small: references, never data.
+"""Laws of parameters and results of flows and tasks: small references, never data.
 
 Covers `tasks.runtime.references`.
 """
@@ -52,11 +52,11 @@ def sizes(folder: Path, prefect_server: str) -> dict[str, tuple[int, int]]:
         words = [word for command in commands for word in ("--", *command)][1:]
         done = world.finish_alone([sys.executable, "-m", "tests.flows.recording", str(log), *words])
         assert done.returncode == 0, done.stdout[-5000:]
-    found: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    sizes: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for row in map(json.loads, log.read_text().splitlines()):
-        before = found[row["name"]]
-        found[row["name"]] = (max(before[0], row["parameters"]), max(before[1], row["result"]))
-    return dict(found)
+        before = sizes[row["name"]]
+        sizes[row["name"]] = (max(before[0], row["parameters"]), max(before[1], row["result"]))
+    return dict(sizes)
 
 
 def _commands(world: World) -> list[list[str]]:
@@ -64,10 +64,10 @@ def _commands(world: World) -> list[list[str]]:
     exported = str(world.output / "jsonl-agents")
     store = ["--store", str(world.store)]
     places = [*store, "--output", str(world.output)]
-    contest = ["leaderboard", "--benchmark", exported, "--method", "bm25", *places]
+    leaderboard = ["leaderboard", "--benchmark", exported, "--method", "bm25", *places]
     return [
         world.command("benchmark", "--top-k", "3")[1:],
-        [*contest, "--annotate-unjudged"],
+        [*leaderboard, "--annotate-unjudged"],
         ["diff", exported, exported, "--method", "bm25", *places],
         ["annotators", "compare", "--truth", str(world.source / "truth.jsonl"),
          "--configuration", "single", *store],

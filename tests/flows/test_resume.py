@@ -1,4 +1,4 @@
-"""The law of resumption: killed in any stage, the same command goes on where it was.
+"""The law of resumption: after a kill in any stage, the same command continues the run.
 
 Covers `flows.runtime.prefect_server`, `tasks.runtime.progress`, `tasks.runtime.run_logger`.
 """
@@ -58,7 +58,7 @@ def slowly(rule: dict[str, object]) -> dict[str, object]:
     return rule | {"steps": [step | {"delay_s": 0.4} for step in steps]}
 
 
-def asked(model: ScriptedServer) -> Counter[tuple[str, str]]:
+def request_counts(model: ScriptedServer) -> Counter[tuple[str, str]]:
     return Counter((call["role"], json.dumps(call["messages"])) for call in model.calls)
 
 
@@ -69,7 +69,7 @@ def asked(model: ScriptedServer) -> Counter[tuple[str, str]]:
         pytest.param(EVERY_STAGE, id="in every stage", marks=pytest.mark.exhaustive),
     ],
 )
-def test_a_killed_run_goes_on_without_losing_doubling_or_asking_again(
+def test_a_killed_run_continues_without_losing_or_repeating_work(
     folder: Path, prefect_server: str, stages: Mapping[str, Callable[[World], bool]]
 ) -> None:
     with ScriptedServer([slowly(rule) for rule in script(SETTLED)]) as model:
@@ -91,13 +91,13 @@ def test_a_killed_run_goes_on_without_losing_doubling_or_asking_again(
                 finished = world.rows("SELECT query_id, code_id, seconds FROM annotations")
         last = world.run("benchmark")
         assert last.returncode == 0, last.stdout
-        calls = asked(model)
+        calls = request_counts(model)
 
     assert set(finished) <= set(world.rows("SELECT query_id, code_id, seconds FROM annotations")), (
         "what was judged before the kill is not judged again"
     )
-    in_the_air = sum(count - 1 for count in calls.values())
-    assert in_the_air <= 2, "beyond what two workers had in the air, nothing is asked twice"
+    repeated = sum(count - 1 for count in calls.values())
+    assert repeated <= 2, "only requests in flight, one for each of two workers, are sent twice"
     counts = {}
     for table, key in KEYS.items():
         ((total, distinct),) = world.rows(f"SELECT count(*), count(DISTINCT ({key})) FROM {table}")

@@ -24,7 +24,7 @@ _TIMEOUT_S = 300
 
 @dataclass(frozen=True)
 class Case:
-    """A query, the function that is its only candidate, and what the agents are to say."""
+    """A query, its only candidate, and the scripted replies of the agents."""
 
     query: str
     code: str
@@ -98,7 +98,7 @@ class World:
         return open_database(StoreSettings(folder=self.store, lock_timeout_s=60))
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
-        """Ask the store."""
+        """Return the rows of a SQL query on the store."""
         with self.database().transaction() as tx:
             return tx.rows(sql)
 
@@ -148,8 +148,8 @@ class World:
         )  # fmt: skip
         return Finished(done.returncode, done.stdout)
 
-    def kill_when(self, name: str, seen: Callable[[], bool]) -> None:
-        """Start a command in a process of its own and end it by SIGKILL as soon as ``seen``."""
+    def kill_when(self, name: str, is_reached: Callable[[], bool]) -> None:
+        """Start a command in a process of its own and end it by SIGKILL once ``is_reached``."""
         log = self.folder / "killed.log"
         with (
             log.open("w") as out,
@@ -159,16 +159,16 @@ class World:
         ):
             try:
                 deadline = time.monotonic() + _TIMEOUT_S
-                while not seen():
+                while not is_reached():
                     assert process.poll() is None, log.read_text()
-                    assert time.monotonic() < deadline, f"not seen: {log.read_text()}"
+                    assert time.monotonic() < deadline, f"not reached: {log.read_text()}"
                     time.sleep(0.05)
                 self._started += psutil.Process(process.pid).children(recursive=True)
             finally:
                 process.kill()
 
     def all_have_ended(self) -> bool:
-        """Return whether all that killed commands had started ends; Ray's agents take a minute."""
+        """Return whether all children of killed commands end; Ray's agents take a minute."""
         _, alive = psutil.wait_procs(self._started, timeout=120)
         return not alive
 

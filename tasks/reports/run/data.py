@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from infra.records import Annotation, Record, SourceInfo
+from infra.summaries import CanaryCounts, Effort
 
 PAIRS_SHOWN = 20
 _EDGE_STEP = 0.05  # edges of histograms are round numbers
@@ -105,40 +106,12 @@ class Histogram(Record):
         return cls(name=name, edges=tuple(edges.tolist()), counts=tuple(counts.tolist()))
 
 
-class Effort(Record):
-    """Calls, tokens, cost and time of the agents; None is unknown, which is not 0."""
-
-    calls: int
-    cached_calls: int
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost_usd: float | None
-    model_seconds: float
-    pair_seconds: float
-
-
 class StageTime(Record):
     """The last run of a stage that did new work: number of items and seconds of wall time."""
 
     stage: str
     items: int
     seconds: float
-
-
-class Canaries(Record):
-    """How canaries, pairs with known labels mixed into the runs, were judged.
-
-    Attributes:
-        right_codes: Judged pairs whose code answers the query.
-        wrong_codes: Judged pairs whose code does not.
-        false_fails: Of the former, those labelled 0.
-        false_passes: Of the latter, those labelled 1.
-    """
-
-    right_codes: int
-    wrong_codes: int
-    false_fails: int
-    false_passes: int
 
 
 class AgentsPart(Record):
@@ -150,7 +123,7 @@ class AgentsPart(Record):
         paths: Path through Algorithm 1 → pairs.
         outcomes: How a run of a test program ended → runs.
         support: What the labels rest on → pairs.
-        canaries: None where there were none.
+        canaries: How canaries were judged; None without canaries.
     """
 
     model: str
@@ -164,7 +137,7 @@ class AgentsPart(Record):
     outcomes: dict[str, int]
     effort: Effort
     support: dict[str, int] = Field(default_factory=dict)
-    canaries: Canaries | None = None
+    canaries: CanaryCounts | None = None
 
     @property
     def named_labels(self) -> dict[str, int]:

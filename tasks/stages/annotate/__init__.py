@@ -1,7 +1,6 @@
-"""The annotation stage.
+"""The annotation stage: agents judge pending pairs on Ray's workers.
 
-``plan`` counts what is pending and chooses ``canaries``; ``gather`` reads pending pairs, hands them
-in ``shard``s to Ray's workers and stores what comes back through ``sinks``; ``model_server`` serves
-the embedded model meanwhile; ``forecast`` says beforehand how many pairs there are and what they
-may cost.
+``plan`` counts pending pairs and chooses ``canaries``; ``gather`` submits the pairs in ``shard``s
+to Ray's workers and stores the annotations through ``sinks``; ``model_server`` serves the embedded
+model during a run; ``forecast`` estimates the number and cost of pairs before one.
 """

@@ -1,9 +1,9 @@
 """Canaries: pairs with known labels among those to be judged, to measure the agents' error rate.
 
-Each known answer makes three: the function that is right, the same function broken by a mutant, and
-the function under another's query. They are judged like any pair and stored beside the others;
-nothing joins them, since they are no search's candidates. A later run gets canaries whose functions
-bear another name, so that no stored reply can answer for a model that has changed meanwhile.
+Each known answer gives three: the right function, the same function broken by a mutation operator,
+and the right function with the query of another. They are judged and stored like any pair, but are
+candidates of no search, so that no benchmark includes them. Canaries of a later run have functions
+of another name, so that cached replies do not hide a change of the model.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,11 +19,12 @@ from infra.markdown import markdown_table
 from infra.records import Annotation, Code, Pair, Query, Record
 from infra.settings import AnnotationSettings
 from infra.store import Database, annotations
+from infra.summaries import CanaryCounts
 from tasks.stages.annotate.canary_cases import KNOWN_ANSWERS, KnownAnswer
 
-_FEWEST = 3  # one of each kind
-_LEAST_JUDGED = 6  # before that, a share of wrong ones says nothing
-_LONGEST_STRIDE = 10
+_MIN_CANARIES = 3  # one of each kind
+_MIN_JUDGED = 6  # with fewer, the share of wrong ones is not meaningful
+_MAX_STRIDE = 10
 _ALL_MUTANTS = 100
 
 
@@ -39,52 +40,26 @@ class Canary(Record):
         return self.pair.key
 
 
-class CanaryCounts(Record):
-    """How canaries were judged.
-
-    Attributes:
-        judged: Those that got a label.
-        wrong_codes: Those of them whose code does not answer.
-        false_passes: Of these, how many were labelled as answers.
-        false_fails: Of the others, how many were labelled as none.
-    """
-
-    judged: int = 0
-    wrong_codes: int = 0
-    false_passes: int = 0
-    false_fails: int = 0
-
-    @property
-    def right_codes(self) -> int:
-        """Those whose code answers."""
-        return self.judged - self.wrong_codes
-
-    @property
-    def wrong(self) -> int:
-        """Those that were judged wrongly."""
-        return self.false_passes + self.false_fails
-
-
 @cache
 def canaries_of(generation: int) -> tuple[Canary, ...]:
-    """Return all canaries of a generation; those of two generations differ in a name only."""
+    """Return all canaries of a generation; generations differ in the functions' names only."""
     return tuple(
         canary
-        for place, known in enumerate(KNOWN_ANSWERS)
-        for canary in _three(known, KNOWN_ANSWERS[place - 1].query, generation)
+        for place, answer in enumerate(KNOWN_ANSWERS)
+        for canary in _canaries_from(answer, KNOWN_ANSWERS[place - 1].query, generation)
     )
 
 
-def _three(known: KnownAnswer, other_query: str, generation: int) -> Iterator[Canary]:
+def _canaries_from(answer: KnownAnswer, other_query: str, generation: int) -> Iterator[Canary]:
     broken = next(
         mutant.code
-        for mutant in mutants_of(known.code, _ALL_MUTANTS)
-        if mutant.change == known.change
+        for mutant in mutants_of(answer.code, _ALL_MUTANTS)
+        if mutant.change == answer.change
     )
     for query, code, label in (
-        (known.query, known.code, 1),
-        (known.query, broken, 0),
-        (other_query, known.code, 0),
+        (answer.query, answer.code, 1),
+        (answer.query, broken, 0),
+        (other_query, answer.code, 0),
     ):
         text = _renamed(code, generation)
         yield Canary(pair=Pair(query=Query.of(query), code=Code.of(text)), label=label)
@@ -98,16 +73,16 @@ def _renamed(code: str, generation: int) -> str:
 def next_canaries(
     done: set[PairKey], pairs: int, annotation: AnnotationSettings, *, demo: bool = False
 ) -> tuple[Canary, ...]:
-    """Return the canaries of a run: a tenth of its pairs at most, none that was judged before.
+    """Return the canaries of a run: at most a tenth of its pairs, none judged before.
 
     Args:
-        done: Canaries that the recipe has finished.
-        pairs: How many pairs are left to judge.
-        annotation: How many canaries at most.
-        demo: Whether a demonstration model judges, which gets the fewest.
+        done: Keys of canaries that the recipe has finished.
+        pairs: Number of pairs left to judge.
+        annotation: The largest number of canaries.
+        demo: Whether the demo model judges, which gets the smallest number.
     """
-    most = min(annotation.canaries, max(_FEWEST, pairs // 10))
-    wanted = min(most, _FEWEST) if demo else most
+    most = min(annotation.canaries, max(_MIN_CANARIES, pairs // 10))
+    wanted = min(most, _MIN_CANARIES) if demo else most
     if not pairs or not wanted:
         return ()
     generations = (canaries_of(generation) for generation in count())
@@ -115,15 +90,15 @@ def next_canaries(
     return tuple(next(filter(None, fresh))[:wanted])
 
 
-def mixed_in(pairs: Iterable[Pair], canaries: Sequence[Pair], expected: int) -> Iterator[Pair]:
+def mix_canaries(pairs: Iterable[Pair], canaries: Sequence[Pair], expected: int) -> Iterator[Pair]:
     """Yield the pairs with the canaries spread among them, the first ones early.
 
     Args:
         pairs: The pairs.
-        canaries: The canaries; those that find no place come last.
-        expected: How many pairs there are, as far as is known.
+        canaries: The canaries; those left at the end come last.
+        expected: Expected number of pairs.
     """
-    stride = max(1, min(_LONGEST_STRIDE, expected // max(len(canaries), 1)))
+    stride = max(1, min(_MAX_STRIDE, expected // max(len(canaries), 1)))
     waiting = iter(canaries)
     for place, pair in enumerate(pairs):
         if place % stride == 0 and (canary := next(waiting, None)):
@@ -132,58 +107,58 @@ def mixed_in(pairs: Iterable[Pair], canaries: Sequence[Pair], expected: int) -> 
     yield from waiting
 
 
-def counted(made: Iterable[Annotation], answers: Mapping[PairKey, int]) -> CanaryCounts:
+def count_canaries(annotated: Iterable[Annotation], answers: Mapping[PairKey, int]) -> CanaryCounts:
     """Return how the canaries among annotations were judged.
 
     Args:
-        made: Annotations of canaries and of other pairs.
+        annotated: Annotations of canaries and of other pairs.
         answers: Key of a canary → its known label.
     """
     judged = [
         (item.label, answers[item.key])
-        for item in made
+        for item in annotated
         if item.label is not None and item.key in answers
     ]
     return CanaryCounts(
         judged=len(judged),
-        wrong_codes=sum(known == 0 for _, known in judged),
-        false_passes=sum(label > known for label, known in judged),
-        false_fails=sum(label < known for label, known in judged),
+        wrong_codes=sum(answer == 0 for _, answer in judged),
+        false_passes=sum(label > answer for label, answer in judged),
+        false_fails=sum(label < answer for label, answer in judged),
     )
 
 
-def counted_so_far(database: Database, recipe_id: RecipeId) -> CanaryCounts:
+def load_canary_counts(database: Database, recipe_id: RecipeId) -> CanaryCounts:
     """Return how all canaries of a recipe's runs were judged."""
-    return counted(*judged_so_far(database, recipe_id))
+    return count_canaries(*load_judged_canaries(database, recipe_id))
 
 
-def judged_so_far(
+def load_judged_canaries(
     database: Database, recipe_id: RecipeId
 ) -> tuple[list[Annotation], dict[PairKey, int]]:
-    """Return the annotations of a recipe's canaries, the earliest first, and the known labels."""
-    made: list[Annotation] = []
+    """Return the annotations of a recipe's canaries, earliest first, and key → known label."""
+    judged: list[Annotation] = []
     answers: dict[PairKey, int] = {}
     for generation in count():
         answers |= {canary.key: canary.label for canary in canaries_of(generation)}
         keys = [canary.key for canary in canaries_of(generation)]
-        found = annotations.load_annotations(database, recipe_id, keys)
-        made += found
-        if len(found) < len(keys):
+        of_generation = annotations.load_annotations(database, recipe_id, keys)
+        judged += of_generation
+        if len(of_generation) < len(keys):
             break
-    return made, answers
+    return judged, answers
 
 
 class CanaryWatch:
-    """Watches the canaries of a run.
+    """Counter of a run's canaries, with an alarm when too many were judged wrongly.
 
-    Small runs have too few for an alarm. So the last ones of the recipe's earlier runs count too,
-    but only where the run's own give cause: a model that is awake again is not blamed for them.
+    Small runs have too few canaries for an alarm, so the last ones of the recipe's earlier runs
+    count too, but only if the run's own exceed the limit: a model that works again is not stopped.
 
     Args:
         answers: Key of a canary → its known label.
-        limit: Share of them that may be judged wrongly.
-        model: Who judges, for the message.
-        earlier: How the recipe's canaries were judged before, the earliest first.
+        limit: Largest share that may be judged wrongly.
+        model: The model, for the message.
+        earlier: Annotations of the recipe's canaries by earlier runs, earliest first.
     """
 
     def __init__(
@@ -197,38 +172,38 @@ class CanaryWatch:
         self._limit = limit
         self._model = model
         self._earlier = [item for item in earlier if item.label is not None]
-        self._seen: list[Annotation] = []
+        self._judged: list[Annotation] = []
 
-    def see(self, made: Iterable[Annotation]) -> None:
-        """Take note of what has been judged."""
-        self._seen += (item for item in made if item.key in self._answers)
+    def add(self, annotated: Iterable[Annotation]) -> None:
+        """Add the canaries among new annotations."""
+        self._judged += (item for item in annotated if item.key in self._answers)
 
     @property
     def counts(self) -> CanaryCounts:
-        """How they were judged so far."""
-        return counted(self._seen, self._answers)
+        """How the run's canaries were judged so far."""
+        return count_canaries(self._judged, self._answers)
 
     @property
     def alarm(self) -> CanaryError | None:
-        """Why the run must stop, None while it need not."""
+        """The error that ends the run, or None."""
         own = self.counts
-        lacking = max(0, _LEAST_JUDGED - own.judged)
+        lacking = max(0, _MIN_JUDGED - own.judged)
         before = self._earlier[-lacking:] if lacking else []
-        found = counted([*before, *self._seen], self._answers)
-        if found.judged < _LEAST_JUDGED or not (self._exceeds(own) and self._exceeds(found)):
+        counts = count_canaries([*before, *self._judged], self._answers)
+        if counts.judged < _MIN_JUDGED or not (self._exceeds(own) and self._exceeds(counts)):
             return None
         return CanaryError(
-            f"{self._model} judged {found.wrong} of {found.judged} pairs with known answers "
-            f"wrongly ({found.false_passes} false passes, {found.false_fails} false fails), more "
+            f"{self._model} judged {counts.wrong} of {counts.judged} pairs with known answers "
+            f"wrongly ({counts.false_passes} false passes, {counts.false_fails} false fails), more "
             f"than COSQA_ANNOTATION__CANARY_LIMIT={self._limit:g} allows: its labels are "
             "unreliable. Use another model, or look at its replies in the store"
         )
 
-    def _exceeds(self, found: CanaryCounts) -> bool:
-        return found.wrong > self._limit * found.judged
+    def _exceeds(self, counts: CanaryCounts) -> bool:
+        return counts.wrong > self._limit * counts.judged
 
     def report(self) -> None:
-        """Show the counts in the Prefect UI."""
+        """Create an artifact with the counts."""
         if self._answers:
             markdown = f"# Canaries\n\n{canary_table(self.counts)}\n"
             create_markdown_artifact(

@@ -1,7 +1,7 @@
-"""Questions with known answers: a function that is right, and how it is broken.
+"""Known answers for canaries: queries with a right function, and a mutation that breaks it.
 
-To add one, add an entry; a test runs its example on the function, which must hold, and on the
-broken one, which must not.
+To add one, add an entry. A test checks that its example is true of the function and false of the
+mutant.
 """
 
 from typing import NamedTuple
@@ -11,9 +11,9 @@ class KnownAnswer(NamedTuple):
     """A query and the function that answers it.
 
     Attributes:
-        query: What somebody might type.
-        code: A function that answers it beyond doubt.
-        change: The mutant of `infra.languages.python.mutation` that answers it no more.
+        query: The query.
+        code: A function that clearly answers it.
+        change: The change of the mutant (`infra.languages.python.mutation`) that does not.
         example: An expression that is true of the function and false of the mutant.
     """
 

@@ -1,4 +1,4 @@
-"""A forecast of an annotation run: how many pairs are left, and what they may cost."""
+"""The forecast of an annotation run: number of pairs left to judge, and their expected cost."""
 
 from infra.errors import SandboxError
 from infra.records import Record
@@ -15,14 +15,14 @@ PAPER_COST_PER_PAIR_USD = 257 / 412_080
 
 
 class Estimate(Record):
-    """Pairs of a run and their expected cost; None is unknown.
+    """Number of pairs of a run, and their expected cost; None is unknown.
 
     Attributes:
-        queries: Queries whose candidates are judged.
-        pairs: Pairs of these queries.
-        finished: Pairs that need no work.
+        queries: Number of queries whose candidates are judged.
+        pairs: Number of pairs of these queries.
+        finished: Number of pairs that are judged already.
         cost_per_pair_usd: Mean over the pairs that this recipe judged before, else the paper's.
-        basis: Where the cost comes from, in words.
+        basis: How the cost was estimated, in words.
     """
 
     queries: int
@@ -33,7 +33,7 @@ class Estimate(Record):
 
     @property
     def pending(self) -> int:
-        """Pairs that are left to judge."""
+        """Number of pairs left to judge."""
         return self.pairs - self.finished
 
     @property
@@ -43,7 +43,7 @@ class Estimate(Record):
 
 
 def estimate(settings: Settings) -> Estimate:
-    """Return how many pairs the settings mean, how many are left, and what they may cost.
+    """Return the number of pairs to judge by these settings, and their expected cost.
 
     Raises:
         SourceError: An input file is missing or malformed.
@@ -58,7 +58,7 @@ def estimate(settings: Settings) -> Estimate:
     try:
         recipe = current_recipe(settings)
     except SandboxError:
-        recipe = None  # without an engine nothing can have been finished under this recipe
+        recipe = None  # without an engine the recipe is unknown
     if collection and recipe:
         finished, cost = _history(database, collection, recipe, settings)
         basis = "mean over the pairs judged so far by this recipe"
@@ -72,10 +72,11 @@ def estimate(settings: Settings) -> Estimate:
 
 
 def _size(database: Database, settings: Settings) -> tuple[str, int, int]:
+    """Return the annotated collection's name, empty if not collected, queries and codes."""
     source = open_source(settings.source)
-    for held in corpus.collections_of(database, source.fingerprint()):
-        if held.for_agents:
-            return held.name, held.queries, held.codes
+    for collection in corpus.collections_of(database, source.fingerprint()):
+        if collection.is_annotated:
+            return collection.name, collection.queries, collection.codes
     content = next(iter(source.read().values()))
     return "", len(content.queries), len(content.codes)
 
@@ -83,7 +84,7 @@ def _size(database: Database, settings: Settings) -> tuple[str, int, int]:
 def _history(
     database: Database, collection: str, recipe: RecipeReference, settings: Settings
 ) -> tuple[int, float | None]:
-    """Return how many of the pairs are finished, and the mean cost of those judged so far."""
+    """Return the number of finished pairs, and the mean cost of all pairs judged so far."""
     search_id = search_identity(database, collection, settings.search)
     selection = Selection(
         search_id=search_id,

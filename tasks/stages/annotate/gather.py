@@ -1,6 +1,6 @@
-"""The flow's side of an annotation run: submits shards and stores what workers send.
+"""The flow's side of an annotation run: submits shards, and stores annotations as they arrive.
 
-It imports Ray, which takes a second: the flow imports this module when there is work.
+It imports Ray, which takes a second: the flow imports this module only if there are pending pairs.
 """
 
 import time
@@ -25,24 +25,24 @@ from tasks.runtime.mailbox import (
     shard_result,
 )
 from tasks.runtime.progress import Progress, progress
-from tasks.stages.annotate.canaries import CanaryWatch, judged_so_far, mixed_in
+from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
 from tasks.stages.annotate.plan import AnnotationPlan
 from tasks.stages.annotate.shard import annotate_shard
 from tasks.stages.annotate.sinks import store_annotations
 
 _POLL_S = 0.5
-_PAIRS_READ_AT_ONCE = 1_000
+_PAIR_BATCH = 1_000
 
 
 def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoint | None) -> int:
-    """Have workers judge what a plan leaves to judge, and store it; return how many pairs failed.
+    """Judge a plan's pairs on workers and store their annotations; return how many pairs failed.
 
-    Pairs are read from the store while the run goes on, and no more shards are submitted than keep
-    the cluster busy: neither memory nor the cost of a shard grows with the number of pairs.
+    Pairs are read during the run, and only as many shards are in flight as keep the cluster busy:
+    neither memory nor the cost of a shard grows with the number of pairs.
 
     Raises:
-        CanaryError: Too many pairs with known answers were judged wrongly.
-        CosqaError: A shard ended with that error; what the others sent is stored.
+        CanaryError: Too many canaries were judged wrongly.
+        CosqaError: The first error of a shard; annotations of the others are stored.
     """
     database = open_database(settings.store)
     window = settings.annotation.shards_per_core * cluster_cores()
@@ -60,7 +60,7 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
 
 @contextmanager
 def _logged_run(plan: AnnotationPlan, store: StoreSettings) -> Iterator[Progress]:
-    """Report the progress of a run and log, when it ends in whatever way, what it did."""
+    """Yield the progress bar of a run; store the stage's run at its end, also after an error."""
     database = open_database(store)
     started = time.monotonic()
     with progress("annotation", "pairs judged", plan.pairs) as bar:
@@ -77,11 +77,11 @@ def _logged_run(plan: AnnotationPlan, store: StoreSettings) -> Iterator[Progress
 
 
 def shards_of(database: Database, plan: AnnotationPlan, shard_size: int) -> Iterator[list[Pair]]:
-    """Yield the plan's pairs in shards, canaries among them, reading as they are asked for."""
+    """Yield the plan's pairs and canaries in shards, read from the store on demand."""
     keys = [canary.key for canary in plan.canaries]
     canaries = annotations.load_pairs(database, keys)
     pending = islice(_pending_pairs(database, plan), plan.pending)
-    pairs = mixed_in(pending, canaries, plan.pending)
+    pairs = mix_canaries(pending, canaries, plan.pending)
     while shard := list(islice(pairs, shard_size)):
         yield shard
 
@@ -89,33 +89,32 @@ def shards_of(database: Database, plan: AnnotationPlan, shard_size: int) -> Iter
 def _pending_pairs(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
     position = Position()
     while True:
-        pairs, position = load_pending(database, plan.selection, position, _PAIRS_READ_AT_ONCE)
+        pairs, position = load_pending(database, plan.selection, position, _PAIR_BATCH)
         yield from pairs
-        if len(pairs) < _PAIRS_READ_AT_ONCE:
+        if len(pairs) < _PAIR_BATCH:
             return
 
 
 def canary_watch(plan: AnnotationPlan, settings: Settings, database: Database) -> CanaryWatch:
-    """Return what watches a run's canaries, knowing how the recipe's earlier ones were judged."""
+    """Return the watch over a run's canaries, with the recipe's earlier canaries."""
     own = {canary.key: canary.label for canary in plan.canaries}
     limit = 1.0 if plan.recipe.demo else settings.annotation.canary_limit
     if not own:
         return CanaryWatch(own, limit, plan.recipe.model)
-    earlier, answers = judged_so_far(database, plan.recipe.recipe_id)
+    earlier, answers = load_judged_canaries(database, plan.recipe.recipe_id)
     return CanaryWatch({**answers, **own}, limit, plan.recipe.model, earlier)
 
 
 class Gathering:
-    """Stores annotations as they come in, and follows the shards that were submitted.
+    """The shards in flight, whose annotations it stores as they arrive.
 
-    An error that every shard would meet (of the model, or too many canaries judged wrongly) ends
-    the run: pairs in flight are still stored, no others are begun. Any other error of a shard is
-    raised when all others have ended.
+    An error of the model, or too many canaries judged wrongly, ends the run: pairs in flight are
+    still stored, no more are started. Any other error of a shard is raised after all shards ended.
 
     Args:
         database: The store; only the flow's process writes to it.
-        bar: Counts what has come in.
-        watch: Watches the canaries.
+        bar: The progress bar.
+        watch: The watch over the canaries.
     """
 
     def __init__(self, database: Database, bar: Progress, watch: CanaryWatch) -> None:
@@ -129,16 +128,16 @@ class Gathering:
         self._open = True
 
     def add(self, future: PrefectFuture[int], keys: list[PairKey]) -> None:
-        """Follow a shard of these pairs."""
+        """Add a submitted shard of these pairs."""
         self._running[future] = keys
 
     def wait_until_below(self, window: int) -> bool:
-        """Wait until fewer shards are running; return whether more are wanted."""
+        """Wait until fewer than ``window`` shards run; return whether to submit more."""
         while len(self._running) >= window:
             ended = ended_futures(list(self._running), _POLL_S)
             self._store_arrived()
             for future in ended:
-                self.queue.forget(self._running.pop(future))
+                self.queue.discard(self._running.pop(future))
                 self._take_result(future)
         return self._open
 
@@ -146,8 +145,8 @@ class Gathering:
         """Wait for all shards; return how many pairs failed.
 
         Raises:
-            CanaryError: Too many pairs with known answers were judged wrongly.
-            CosqaError: A shard ended with that error.
+            CanaryError: Too many canaries were judged wrongly.
+            CosqaError: The first error of a shard.
         """
         self.wait_until_below(1)
         self._watch.report()
@@ -159,14 +158,14 @@ class Gathering:
         if arrived := self.queue.drain():
             store_annotations(self._database, arrived)
             self._bar.advance(len(arrived))
-            self._watch.see(arrived)
+            self._watch.add(arrived)
             if self._watch.alarm:
                 self._close()
 
     def _take_result(self, future: PrefectFuture[int]) -> None:
         try:
             self._failed += shard_result(future)
-        except Exception as error:  # noqa: BLE001 - raised when the others have ended
+        except Exception as error:  # noqa: BLE001 - raised by `end`
             self._error = self._error or error
             if isinstance(error, LanguageModelError):
                 self._close()

@@ -1,4 +1,4 @@
-"""The embedded model, served for the length of a run."""
+"""The server of the embedded model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from infra.settings import LanguageModelSettings
 
 @contextmanager
 def served_model(settings: LanguageModelSettings) -> Iterator[Endpoint | None]:
-    """Serve the embedded model for the length of a ``with``; any other is served elsewhere."""
+    """Serve the embedded model during a ``with``; yield None for any other model."""
     if not settings.is_demo:
         yield None
         return

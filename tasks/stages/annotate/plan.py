@@ -1,4 +1,4 @@
-"""The plan of an annotation run: the recipe, how many pairs are pending, and the canaries."""
+"""The plan of an annotation run: the recipe, the number of pending pairs, and the canaries."""
 
 import asyncio
 
@@ -15,25 +15,25 @@ from infra.store import Database, annotations, open_database, pending, recipes
 from infra.store.pending import PairCounts, Selection
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
-from tasks.stages.annotate.canaries import Canary, judged_so_far, next_canaries
+from tasks.stages.annotate.canaries import Canary, load_judged_canaries, next_canaries
 
 
 class KnownLabel(Record):
-    """A canary of a run by its key, and its known label."""
+    """The key of a canary, and its known label."""
 
     key: PairKey
     label: int
 
 
 class AnnotationPlan(Record):
-    """What is left to judge of a search under a recipe: counts and keys, never texts.
+    """The pairs to judge of a search under a recipe, as counts and keys.
 
     Attributes:
-        reference: The search whose pairs they are, and the recipe's id.
+        reference: The search and the recipe's id.
         recipe: The recipe.
-        limit: Only the collection's first so many queries are meant; None takes all.
-        pending: How many candidates are left to judge.
-        canaries: Pairs with known labels that are judged among them.
+        limit: Number of the collection's queries, from the first; None takes all.
+        pending: Number of candidates to judge.
+        canaries: Pairs with known labels to judge among them.
     """
 
     reference: AnnotationReference
@@ -44,17 +44,17 @@ class AnnotationPlan(Record):
 
     @property
     def pairs(self) -> int:
-        """How many pairs are left, canaries among them."""
+        """Number of pairs to judge, with canaries."""
         return self.pending + len(self.canaries)
 
     @property
     def selection(self) -> Selection:
-        """The candidates as the store selects them."""
+        """The store's selection of the candidates."""
         return selection_of(self.reference, self.limit)
 
 
 def selection_of(reference: AnnotationReference, limit: int | None) -> Selection:
-    """Return the candidates of a search under a recipe as the store selects them."""
+    """Return the store's selection of a search's candidates under a recipe."""
     return Selection(
         search_id=reference.search_id,
         collection=reference.collection,
@@ -64,16 +64,16 @@ def selection_of(reference: AnnotationReference, limit: int | None) -> Selection
 
 
 def current_recipe(settings: Settings) -> RecipeReference:
-    """Return the recipe that the settings mean: everything that could change a label.
+    """Return the recipe of the settings: everything that could change a label.
 
-    It asks the sandbox's engine for its image, unless the configuration runs nothing.
+    It queries the sandbox's engine for its image if the configuration runs programs.
 
     Raises:
         EngineUnavailableError: No Docker engine answers.
-        ImageMissingError: The sandbox image is not there.
+        ImageMissingError: The sandbox image is missing.
     """
     runs = CONFIGURATIONS[settings.annotation.configuration].executor == "box"
-    sandbox = asyncio.run(_described(settings.sandbox)) if runs else ""
+    sandbox = asyncio.run(_sandbox_description(settings.sandbox)) if runs else ""
     return RecipeReference(
         recipe_id=RecipeId(digest_of(recipe_of(settings, sandbox))),
         model=settings.llm.model,
@@ -82,7 +82,7 @@ def current_recipe(settings: Settings) -> RecipeReference:
     )
 
 
-async def _described(settings: SandboxSettings) -> str:
+async def _sandbox_description(settings: SandboxSettings) -> str:
     sandbox = make_sandbox(settings)
     try:
         return await sandbox.check()
@@ -91,7 +91,7 @@ async def _described(settings: SandboxSettings) -> str:
 
 
 def record_recipe(database: Database, recipe: RecipeReference, settings: Settings) -> None:
-    """Enter the recipe that `current_recipe` returned for the same settings, and note its use."""
+    """Store the recipe that `current_recipe` returned for these settings, and the time of use."""
     body = recipe_of(settings, recipe.sandbox)
     recipes.record_recipe(database, recipe.recipe_id, body, demo=recipe.demo)
 
@@ -100,7 +100,7 @@ def record_recipe(database: Database, recipe: RecipeReference, settings: Setting
 def plan_annotation(
     search: SearchReference, recipe: RecipeReference, settings: Settings
 ) -> AnnotationPlan:
-    """Count the pairs of a search that a recipe has not finished, and choose the run's canaries."""
+    """Count the pending pairs of a search under a recipe, and choose the run's canaries."""
     database = open_database(settings.store)
     record_recipe(database, recipe, settings)
     reference = AnnotationReference(
@@ -119,13 +119,13 @@ def plan_annotation(
     )  # fmt: skip
     if counts.without_code:
         logger.warning(
-            "%s more pairs are skipped: collection %s does not hold their code",
+            "%s more pairs are skipped: their code is not in collection %s",
             f"{counts.without_code:,}", search.collection,
         )  # fmt: skip
     to_judge = pairs_to_judge(counts, settings.annotation, demo=recipe.demo)
     if to_judge < counts.pending:
         logger.info(
-            "%s labels at chance and only shows how pairs are judged: it gets %s of them",
+            "%s is the demo model, whose labels are not meaningful: it judges %s of them",
             recipe.model, to_judge,
         )  # fmt: skip
     canaries = _recorded_canaries(database, recipe, to_judge, settings)
@@ -139,7 +139,7 @@ def plan_annotation(
 
 
 def pairs_to_judge(counts: PairCounts, annotation: AnnotationSettings, *, demo: bool) -> int:
-    """Return how many of the pending pairs a run judges; a demo model gets a few in all runs."""
+    """Return how many pending pairs a run judges; all runs of the demo model share a limit."""
     if not demo:
         return counts.pending
     finished = counts.candidates - counts.pending - counts.without_code
@@ -149,9 +149,9 @@ def pairs_to_judge(counts: PairCounts, annotation: AnnotationSettings, *, demo: 
 def _recorded_canaries(
     database: Database, recipe: RecipeReference, pairs: int, settings: Settings
 ) -> tuple[Canary, ...]:
-    """Return the canaries for so many pairs, none of which was judged before, as the store has."""
-    made, _ = judged_so_far(database, recipe.recipe_id)
-    done = {item.key for item in made if item.status != "failed"}
+    """Choose and store the canaries of a run over this number of pairs."""
+    judged, _ = load_judged_canaries(database, recipe.recipe_id)
+    done = {item.key for item in judged if item.status != "failed"}
     canaries = next_canaries(done, pairs, settings.annotation, demo=recipe.demo)
     annotations.record_pairs(database, [canary.pair for canary in canaries])
     return canaries

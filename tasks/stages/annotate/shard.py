@@ -1,4 +1,4 @@
-"""One shard of pairs, judged on a Ray worker."""
+"""The task that judges one shard of pairs on a Ray worker."""
 
 import asyncio
 import traceback
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _REASON_CHARACTERS = 500
 
-_worker_loop = asyncio.Runner()  # one loop for the life of a worker's process
+_worker_loop = asyncio.Runner()  # one loop for all shards of a worker's process
 
 
 @task(
@@ -31,7 +31,7 @@ _worker_loop = asyncio.Runner()  # one loop for the life of a worker's process
     tags=["annotate"],
     retries=1,
     retry_delay_seconds=5,
-    retry_condition_fn=lambda _task, _run, state: _may_pass_by_itself(state),
+    retry_condition_fn=lambda _task, _run, state: _is_retryable(state),
 )
 def annotate_shard(
     number: int,
@@ -41,12 +41,12 @@ def annotate_shard(
     queue: "RayAnnotationQueue",
     endpoint: Endpoint | None,
 ) -> int:
-    """Judge the pairs of a shard on a worker, several at once; return how many failed.
+    """Judge the pairs of a shard on a worker, concurrently; return how many failed.
 
     Raises:
         ModelRefusedError: The key, the model's name or the request is wrong.
-        BudgetExhaustedError: What may be spent on the model is spent.
-        ModelUnavailableError: So many pairs failed in a row that the rest would only fail too.
+        BudgetExhaustedError: The budget for the model is spent.
+        ModelUnavailableError: Too many pairs failed in a row.
     """
     pairs = stored.load()
     wanted = queue.wanted([pair.key for pair in pairs])
@@ -63,16 +63,16 @@ def judge_on_worker(
     sink: AnnotationSink,
     endpoint: Endpoint | None,
 ) -> int:
-    """Judge pairs on the worker's own event loop, see `judge_all`.
+    """Judge pairs on the worker's event loop, see `judge_all`.
 
-    The task's own body is sent to workers as code, with copies of the globals that it names; this
-    function is imported there, so that its loop is the same for all shards of a process.
+    Ray pickles the task's function by value, with copies of its globals. This function is imported
+    on the worker, so that all shards of a process share one event loop.
     """
     return _worker_loop.run(judge_all(pairs, settings, recipe, sink, endpoint))
 
 
-def _may_pass_by_itself(state: object) -> bool:
-    """Return whether another try could help: a lost worker yes, a wrong key or a dead model no."""
+def _is_retryable(state: object) -> bool:
+    """Return whether a failed shard is to be retried: after any error but those of the model."""
     error = getattr(getattr(state, "data", None), "exception", None)
     return not isinstance(error, LanguageModelError)
 
@@ -84,25 +84,25 @@ async def judge_all(
     sink: AnnotationSink,
     endpoint: Endpoint | None,
 ) -> int:
-    """Judge pairs, several at once, and send each annotation off; return how many failed.
+    """Judge pairs concurrently and put their annotations into a sink; return how many failed.
 
     Raises:
         ModelRefusedError: The key, the model's name or the request is wrong.
-        ModelUnavailableError: So many pairs failed in a row that the rest would only fail too.
-        BudgetExhaustedError: What may be spent on the model is spent.
+        ModelUnavailableError: Too many pairs failed in a row.
+        BudgetExhaustedError: The budget for the model is spent.
     """
     sandbox = make_sandbox(settings.sandbox)
     committee = build_committee(settings, recipe.recipe_id, sandbox, endpoint)
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     queue = iter(pairs)
-    spent: list[BudgetExhaustedError] = []
+    budget_errors: list[BudgetExhaustedError] = []
 
     async def work() -> None:
         for pair in queue:
             try:
                 annotation = await _annotation_of(pair, committee, recipe)
-            except BudgetExhaustedError as error:  # lets requests that are paid come to their end
-                spent.append(error)
+            except BudgetExhaustedError as error:  # requests in flight are paid: let them finish
+                budget_errors.append(error)
                 return
             wanted = await asyncio.to_thread(sink.put, annotation)
             counter.count(annotation)
@@ -118,22 +118,22 @@ async def judge_all(
     finally:
         await committee.close()
         await sandbox.close()
-    if spent:
-        raise spent[0]
+    if budget_errors:
+        raise budget_errors[0]
     return counter.failed
 
 
 async def _annotation_of(pair: Pair, committee: Committee, recipe: RecipeReference) -> Annotation:
-    """Return the committee's annotation; an error that nobody expected makes the pair failed.
+    """Return the committee's annotation; after an unexpected error, one with status failed.
 
     Raises:
-        LanguageModelError: The model refuses every request, or what may be spent is spent.
+        LanguageModelError: The model refuses every request, or the budget is spent.
     """
     try:
         return await committee.judge(pair)
     except LanguageModelError:
         raise
-    except Exception as error:  # noqa: BLE001 - one pair must not cost the others
+    except Exception as error:  # noqa: BLE001 - one pair must not fail the others
         run_logger(__name__).exception("query %s, code %s could not be judged", *pair.key)
         return Annotation(
             query_id=pair.query.query_id,
@@ -142,18 +142,18 @@ async def _annotation_of(pair: Pair, committee: Committee, recipe: RecipeReferen
             demo=recipe.demo,
             status="failed",
             path=AnnotationPath.INTERNAL_ERROR,
-            reason=_described(error),
+            reason=_error_text(error),
         )
 
 
-def _described(error: Exception) -> str:
-    """Return type and message of an exception as text that any file and database takes."""
+def _error_text(error: Exception) -> str:
+    """Return an exception's type and message, shortened, as text that can be stored."""
     text = traceback.format_exception_only(error)[-1].strip()
     return text[:_REASON_CHARACTERS].encode(errors="backslashreplace").decode()
 
 
 class _FailureCounter:
-    """Counts failed pairs and stops the shard when too many fail in a row."""
+    """Counter of failed pairs, which stops the shard if too many fail in a row."""
 
     def __init__(self, allowed_in_a_row: int) -> None:
         self.failed = 0
@@ -161,10 +161,10 @@ class _FailureCounter:
         self._allowed = allowed_in_a_row
 
     def count(self, annotation: Annotation) -> None:
-        """Take note of an annotation.
+        """Count an annotation.
 
         Raises:
-            ModelUnavailableError: One failure too many in a row.
+            ModelUnavailableError: Too many pairs failed in a row.
         """
         if annotation.status != "failed":
             self._in_a_row = 0
@@ -174,5 +174,5 @@ class _FailureCounter:
         if self._in_a_row >= self._allowed:
             raise ModelUnavailableError(
                 f"{self._in_a_row} pairs failed in a row, the last one with: {annotation.reason}; "
-                "what was judged is stored: run the same command again when the cause is gone"
+                "finished pairs are stored: remove the cause and run the same command again"
             )

@@ -1,4 +1,4 @@
-"""Where annotations go when they are made: the protocol, and the sink that is the store."""
+"""Annotation sinks: the protocol, and the sink that writes to the store."""
 
 import json
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from tasks.runtime.run_logger import run_logger
 
 
 class AnnotationSink(Protocol):
-    """Takes annotations: `StoreSink`, or `tasks.runtime.mailbox.RayAnnotationQueue` on a worker."""
+    """A consumer: `StoreSink`, or `tasks.runtime.mailbox.RayAnnotationQueue` on a worker."""
 
     def put(self, annotation: Annotation) -> bool:
-        """Take one annotation; return whether more are wanted."""
+        """Accept one annotation; return whether more are wanted."""
         ...
 
 
 class StoreSink:
-    """Stores each annotation as it comes, from any thread."""
+    """Sink that stores each annotation at once, from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -35,36 +35,36 @@ class StoreSink:
         return True
 
 
-def store_annotations(database: Database, made: Sequence[Annotation]) -> None:
-    """Store annotations; one that the database refuses is kept as a file, with a warning.
+def store_annotations(database: Database, new_annotations: Sequence[Annotation]) -> None:
+    """Store annotations; write one that the database refuses to a file, with a warning.
 
-    Replies and programs come from outside: one value that no column takes must cost neither the
+    Replies and programs are untrusted input: a value that no column accepts must fail neither the
     other annotations of a batch nor the run.
 
     Raises:
-        StoreError: The database cannot be opened, whatever the annotations are.
+        StoreError: The database cannot be opened.
     """
     try:
-        annotations.add_annotations(database, made)
+        annotations.add_annotations(database, new_annotations)
     except StoreError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever the binding makes of a value
-        if len(made) == 1:
-            _keep_refused(database, made[0], error)
+    except Exception as error:  # noqa: BLE001 - DuckDB's binding raises many
+        if len(new_annotations) == 1:
+            _write_refused(database, new_annotations[0], error)
             return
-        for annotation in made:
+        for annotation in new_annotations:
             store_annotations(database, [annotation])
 
 
-def _keep_refused(database: Database, annotation: Annotation, error: Exception) -> None:
+def _write_refused(database: Database, annotation: Annotation, error: Exception) -> None:
     file = _refused_file(database, annotation)
-    with atomic_write(file) as partial:  # JSON in ASCII takes also what UTF-8 does not
+    with atomic_write(file) as partial:  # JSON in ASCII can have lone surrogates
         partial.write_text(
             json.dumps(annotation.model_dump(by_alias=True), default=str, indent=1), "ascii"
         )
     run_logger(__name__).warning(
-        "the store refused the annotation of query %s, code %s (%s: %s); it is kept in %s, and the "
-        "pair will be judged again", *annotation.key, type(error).__name__, error, file,
+        "the store refused the annotation of query %s, code %s (%s: %s); it is in %s, and the pair "
+        "will be judged again", *annotation.key, type(error).__name__, error, file,
     )  # fmt: skip
 
 

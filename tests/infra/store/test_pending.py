@@ -24,7 +24,7 @@ def database(tmp_path: Path) -> Database:
     database = open_database(StoreSettings(folder=tmp_path))
     info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
     content = Collected(info=info, queries=QUERIES, codes=CODES)
-    corpus.replace_collections(database, "print", {"c": content}, for_agents="c")
+    corpus.replace_collections(database, "print", {"c": content}, annotated="c")
     return database
 
 

@@ -70,7 +70,7 @@ def collected(queries: int = 2, codes: int = 4) -> Collected:
 
 
 def keep(database: Database, fingerprint: str, content: Collected) -> None:
-    corpus.replace_collections(database, fingerprint, {"c": content}, for_agents="c")
+    corpus.replace_collections(database, fingerprint, {"c": content}, annotated="c")
 
 
 def test_a_collection_comes_back_as_it_went_in(database: Database) -> None:
@@ -80,7 +80,7 @@ def test_a_collection_comes_back_as_it_went_in(database: Database) -> None:
     assert corpus.load_source_labels(database, "c") == list(collected().labels)
     assert corpus.load_source(database, "c") == (INFO, {"too short": 3})
     [stored] = corpus.collections_of(database, "print-1")
-    assert (stored.name, stored.queries, stored.codes, stored.for_agents) == ("c", 2, 4, True)
+    assert (stored.name, stored.queries, stored.codes, stored.is_annotated) == ("c", 2, 4, True)
     assert corpus.collections_of(database, "other") == []
 
 
@@ -121,7 +121,7 @@ def test_a_forgotten_file_is_embedded_again(database: Database) -> None:
     keep(database, "print", collected())
     ids = [code.code_id for code in CODES]
     vectors.record_file(database, "key", "code", "a.parquet", ids)
-    vectors.forget_file(database, "a.parquet")
+    vectors.delete_file(database, "a.parquet")
     assert len(vectors.items_without_vector(database, "c", "key", "code")) == 4
 
 

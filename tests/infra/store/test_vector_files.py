@@ -20,13 +20,13 @@ ROWS = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    made = open_database(StoreSettings(folder=tmp_path))
+    database = open_database(StoreSettings(folder=tmp_path))
     info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
-    corpus.replace_collections(made, "print", {"c": Collected(info=info, codes=CODES)}, "c")
+    corpus.replace_collections(database, "print", {"c": Collected(info=info, codes=CODES)}, "c")
     for name, part in (("a.parquet", slice(0, 4)), ("b.parquet", slice(4, 6))):
-        write_vectors(made.settings.vectors / name, IDS[part], ROWS[part])
-        vectors.record_file(made, "key", "code", name, IDS[part])
-    return made
+        write_vectors(database.settings.vectors / name, IDS[part], ROWS[part])
+        vectors.record_file(database, "key", "code", name, IDS[part])
+    return database
 
 
 def test_vectors_come_back_bit_for_bit(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_an_item_that_was_never_embedded_is_an_error(database: Database) -> None
 
 def test_a_damaged_file_is_an_error_that_names_it(database: Database) -> None:
     (database.settings.vectors / "a.parquet").write_bytes(b"PAR1 but not really")
-    with pytest.raises(StoreError, match=r"a\.parquet.*made anew"):
+    with pytest.raises(StoreError, match=r"a\.parquet.*writes it anew"):
         StoredVectors(database, "c", "key", "code").load(IDS)
 
 

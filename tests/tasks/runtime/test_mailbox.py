@@ -42,7 +42,7 @@ def test_what_is_forgotten_is_held_no_longer() -> None:
     queue = _QueueActor()
     for key in KEYS:
         queue.put(annotation(key))
-    queue.forget(KEYS[:3])
+    queue.discard(KEYS[:3])
     assert queue._finished == {KEYS[3]}
 
 

@@ -1,4 +1,4 @@
-"""The comparison of annotators: figures from annotations, and a whole run on fakes."""
+"""Laws of annotator scores: figures from annotations, and a whole run on fakes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,9 +24,9 @@ from tasks.stages.compare_annotators import (
     JudgedTruth,
     annotate_in_process,
     annotator_scores,
-    score_of,
-    score_of_chance,
-    scores_of_people,
+    score_agents,
+    score_humans,
+    score_majority,
     settings_of_annotators,
 )
 from tests.agents.conftest import rule
@@ -78,36 +78,39 @@ def run(outcome: str, killed: int = 0, survived: int = 0) -> dict[str, Any]:
 
 
 def test_a_failed_pair_is_counted_apart_and_undecided_is_not_right() -> None:
-    made = [
+    annotated = [
         annotation(0, 1), annotation(1, None), annotation(2, 0),
         annotation(3, None, status="failed"),
     ]  # fmt: skip
-    score = score_of("ours", TRUTH, made)
+    score = score_agents("ours", TRUTH, annotated)
     assert (score.failed, score.agreement.pairs, score.agreement.decided) == (1, 3, 2)
     assert score.agreement.accuracy == pytest.approx(2 / 3)
 
 
 def test_test_programs_are_scored_by_what_they_prove() -> None:
-    made = [
+    annotated = [
         annotation(0, 1, support="valid_oracle", executions=[run("raised"), run("passed", 3, 1)]),
         annotation(1, 1, support="void_oracle", executions=[run("passed", 0, 4)]),
         annotation(2, 0, support="ungated", executions=[run("raised")]),
         annotation(3, 0, support="screened"),
     ]
-    score = score_of("ours", TRUTH, made)
+    score = score_agents("ours", TRUTH, annotated)
     assert score.executable == pytest.approx(2 / 3)
     assert score.valid_oracles == 0.5
     assert score.mutation_score == pytest.approx((0.75 + 0) / 2)
 
 
 def test_cost_and_time_are_those_of_a_pair_even_when_replies_were_stored() -> None:
-    made = [annotation(0, 1, calls=[call(), call()], executions=[run("passed")]), annotation(1, 1)]
-    score = score_of("ours", TRUTH, made)
+    annotated = [
+        annotation(0, 1, calls=[call(), call()], executions=[run("passed")]),
+        annotation(1, 1),
+    ]
+    score = score_agents("ours", TRUTH, annotated)
     assert (score.tokens, score.usd, score.seconds) == (120, 0.5, 2.5)
 
 
 def test_an_unknown_cost_is_unknown_and_not_zero() -> None:
-    score = score_of("ours", TRUTH, [annotation(0, 1, calls=[call(), call(None, None)])])
+    score = score_agents("ours", TRUTH, [annotation(0, 1, calls=[call(), call(None, None)])])
     assert (score.tokens, score.usd) == (None, None)
 
 
@@ -115,14 +118,14 @@ def test_an_unknown_cost_is_unknown_and_not_zero() -> None:
 def test_chance_says_the_commoner_label_and_agrees_no_more_than_by_chance(
     labels: tuple[int, ...], name: str
 ) -> None:
-    score = score_of_chance([true_pair(place, label) for place, label in enumerate(labels)])
+    score = score_majority([true_pair(place, label) for place, label in enumerate(labels)])
     assert (score.name, score.agreement.kappa) == (name, 0)
     assert score.agreement.accuracy == pytest.approx(2 / 3)
 
 
 def test_people_are_scored_on_what_they_were_asked() -> None:
     truth = [true_pair(0, 1, ann=1, group=1), true_pair(1, 0, ann=1), true_pair(2, 0, group=None)]
-    scores = {score.name: score.agreement for score in scores_of_people(truth)}
+    scores = {score.name: score.agreement for score in score_humans(truth)}
     assert (scores["ann"].pairs, scores["ann"].accuracy) == (2, 0.5)
     assert (scores["group"].pairs, scores["group"].decided) == (2, 1)
 
@@ -155,10 +158,10 @@ def fake_backend() -> Iterator[str]:
 
 def compared(settings: Settings, *configurations: Configuration) -> list[AnnotatorScore]:
     judged = []
-    for chosen in settings_of_annotators(settings, ["openai/scripted"], configurations):
-        recipe = current_recipe(chosen)
-        annotate_in_process([item.pair for item in TRUTH], recipe, chosen)
-        name = f"{chosen.annotation.configuration} · {recipe.model}"
+    for variant in settings_of_annotators(settings, ["openai/scripted"], configurations):
+        recipe = current_recipe(variant)
+        annotate_in_process([item.pair for item in TRUTH], recipe, variant)
+        name = f"{variant.annotation.configuration} · {recipe.model}"
         judged.append(JudgedTruth(name=name, model=recipe.model, recipe_id=recipe.recipe_id))
     return list(annotator_scores(TRUTH, judged, settings.store))
 
@@ -182,10 +185,10 @@ def test_all_configurations_are_scored_once_and_paid_once(
     assert (by_row["paper"].valid_oracles, by_row["gated"].valid_oracles) == (None, 1)
     assert by_row["gated"].mutation_score == 1
     assert by_row["gated"].usd is None
-    asked = len(server.calls)
+    calls_before = len(server.calls)
     again = compared(settings, *rows)
     assert again == [chance, *first]
-    assert len(server.calls) == asked, "what was judged is not judged again"
+    assert len(server.calls) == calls_before, "what was judged is not judged again"
 
 
 def test_a_configuration_that_runs_nothing_needs_no_engine(

@@ -1,4 +1,4 @@
-"""The law of replay over a whole store: with no server and no engine, the same labels."""
+"""Laws of replay over a whole store: the same labels, without a server or an engine."""
 
 from pathlib import Path
 
@@ -54,22 +54,22 @@ def store(tmp_path: Path) -> Database:
                 annotation=AnnotationSettings(configuration=configuration),
                 sandbox=SandboxSettings(backend="failing"),
             )
-            made = judged(TRUTH, settings)
-            assert {item.status for item in made} == {"labelled", "undecided"}
+            annotated = judged(TRUTH, settings)
+            assert {item.status for item in annotated} == {"labelled", "undecided"}
     del backends._entries["failing"]
     return open_database(settings.store)
 
 
 def derived(database: Database) -> list[tuple[str, int, str]]:
     elsewhere = Settings(llm=LanguageModelSettings(model="openai/another"), store=database.settings)
-    found = replay(database, elsewhere)
-    return [(item.model, item.pairs, item.digest) for item in found]
+    results = replay(database, elsewhere)
+    return [(item.model, item.pairs, item.digest) for item in results]
 
 
 def test_all_labels_of_all_recipes_are_derived_again_byte_for_byte(store: Database) -> None:
     first = derived(store)
     assert [(model, pairs) for model, pairs, _ in first] == [("openai/scripted", 4)] * 2
-    assert len({digest for _, _, digest in first}) == 2, "the gates give other support"
+    assert len({digest for _, _, digest in first}) == 2, "the gates give other evidence"
     assert derived(store) == first
 
 
@@ -82,14 +82,16 @@ def test_a_label_that_was_changed_by_hand_is_found(store: Database) -> None:
         derived(store)
 
 
-def test_labels_of_another_algorithm_are_left_to_it_and_named(store: Database) -> None:
+def test_labels_of_another_algorithm_are_skipped_and_it_is_named(
+    store: Database,
+) -> None:
     with store.transaction() as tx:
         tx.execute(
             "UPDATE recipes SET body = json_merge_patch(body, ?) WHERE body->>'configuration' = ?",
             ['{"algorithm": "cosqa-plus-0"}', "paper"],
         )
-    found = list(replay(store, Settings(store=store.settings)))
-    assert [(item.made_by, item.pairs) for item in found] == [("cosqa-plus-0", 0), ("", 4)]
+    results = list(replay(store, Settings(store=store.settings)))
+    assert [(item.made_by, item.pairs) for item in results] == [("cosqa-plus-0", 0), ("", 4)]
 
 
 def test_labels_whose_texts_the_store_lacks_are_counted_and_not_called_derived(
@@ -97,8 +99,8 @@ def test_labels_whose_texts_the_store_lacks_are_counted_and_not_called_derived(
 ) -> None:
     with store.transaction() as tx:
         tx.execute("DELETE FROM queries WHERE text = 'add 1'")
-    found = list(replay(store, Settings(store=store.settings)))
-    assert [(item.pairs, item.without_text) for item in found] == [(3, 1), (3, 1)]
+    results = list(replay(store, Settings(store=store.settings)))
+    assert [(item.pairs, item.without_text) for item in results] == [(3, 1), (3, 1)]
 
 
 def test_a_store_without_labels_has_nothing_to_derive(tmp_path: Path) -> None:

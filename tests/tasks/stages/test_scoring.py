@@ -1,4 +1,4 @@
-"""Laws of scoring: nothing is ranked twice, and no run or score is taken for another's."""
+"""Laws of scoring: no method is ranked twice, and no run or score of other settings is reused."""
 
 import pickle
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def settings_in(folder: Path, depth: int = 10, *metrics: str) -> Settings:
 
 
 def scored(database: Database, export: OpenBenchmark, settings: Settings) -> tuple[Run, int]:
-    """Score BM25; return its run and how many rankings were made for it."""
+    """Score BM25; return its run and how many rankings were computed."""
     before = benchmarks.count_stage_runs(database)
     run = score_method.fn(database, export, "bm25", settings)
     parameters = Parameters(database=database, benchmark=export, method="bm25", settings=settings)
@@ -62,11 +62,11 @@ def scored(database: Database, export: OpenBenchmark, settings: Settings) -> tup
     return run, benchmarks.count_stage_runs(database) - before
 
 
-def test_a_method_is_ranked_once_whatever_metrics_are_asked_later(
+def test_a_method_is_ranked_once_whatever_metrics_follow(
     tmp_path: Path, database: Database, export: OpenBenchmark
 ) -> None:
-    run, made = scored(database, export, settings_in(tmp_path))
-    assert (run.file, made) == (Path(export.published.folder) / "runs/bm25.trec", 1)
+    run, ranked = scored(database, export, settings_in(tmp_path))
+    assert (run.file, ranked) == (Path(export.published.folder) / "runs/bm25.trec", 1)
     assert scored(database, export, settings_in(tmp_path)) == (run, 0)
     more = settings_in(tmp_path, 10, "bpref", "MAP@100")
     assert scored(database, export, more) == (run, 0)
@@ -76,13 +76,13 @@ def test_a_method_is_ranked_once_whatever_metrics_are_asked_later(
     )
 
 
-def test_a_run_of_another_depth_is_not_taken_for_the_one_that_is_asked(
+def test_a_run_of_another_depth_is_not_reused(
     tmp_path: Path, database: Database, export: OpenBenchmark
 ) -> None:
     short, long = settings_in(tmp_path, 10), settings_in(tmp_path, 20)
     for settings, lines in ((short, 10), (long, 20), (short, 10)):
-        run, made = scored(database, export, settings)
-        assert made == 1
+        run, ranked = scored(database, export, settings)
+        assert ranked == 1
         assert run_tag(run.file) == f"bm25.{method_key('bm25', settings)[:8]}"
         queries = [line.split()[0] for line in run.file.read_text().splitlines()]
         assert queries.count(queries[0]) == lines
@@ -102,11 +102,11 @@ def test_a_lost_or_empty_run_is_made_again(
 def test_runs_of_a_benchmark_from_elsewhere_are_not_written_into_its_folder(
     tmp_path: Path, database: Database
 ) -> None:
-    write_benchmark(toy(), tmp_path / "theirs")
-    opened = open_benchmark(database, tmp_path / "theirs")
+    write_benchmark(toy(), tmp_path / "external")
+    opened = open_benchmark(database, tmp_path / "external")
     run = score_method.fn(database, opened, "bm25", settings_in(tmp_path))
     assert run.file.is_relative_to(tmp_path / "out" / "leaderboards")
-    assert not (tmp_path / "theirs" / "runs").exists()
+    assert not (tmp_path / "external" / "runs").exists()
 
 
 def test_a_benchmark_without_relevant_codes_is_not_scored_for_ever(

@@ -1,4 +1,4 @@
-"""Vectors are found by the content of a text, whatever benchmark holds it under whatever id."""
+"""Laws of vectors: they are looked up by a text's content, whatever its id in a benchmark."""
 
 from pathlib import Path
 
@@ -22,15 +22,15 @@ ROWS = np.array([[1, 0], [0, 1]], np.float32)
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     """A store that has the vectors of two functions and of a query under their own ids."""
-    made = open_database(StoreSettings(folder=tmp_path))
-    held: dict[Kind, list[str]] = {
+    database = open_database(StoreSettings(folder=tmp_path))
+    stored: dict[Kind, list[str]] = {
         "code": [Code.of(text).code_id for text in TEXTS],
         "query": [Query.of("add one").query_id],
     }
-    for kind, ids in held.items():
-        write_vectors(made.settings.vectors / f"{kind}.parquet", ids, ROWS[: len(ids)])
-        vectors.record_file(made, encoder_key(ENCODER), kind, f"{kind}.parquet", ids)
-    return made
+    for kind, ids in stored.items():
+        write_vectors(database.settings.vectors / f"{kind}.parquet", ids, ROWS[: len(ids)])
+        vectors.record_file(database, encoder_key(ENCODER), kind, f"{kind}.parquet", ids)
+    return database
 
 
 def foreign() -> Benchmark:
@@ -54,9 +54,11 @@ def test_known_texts_are_not_embedded_again(database: Database) -> None:
     assert np.array_equal(source.queries(ENCODER, ["1"]), ROWS[:1])
 
 
-def test_files_are_asked_only_for_what_they_hold(database: Database) -> None:
-    known = Code.of(TEXTS[0]).code_id
-    found = vectors.files_holding(database, encoder_key(ENCODER), "code", [known, "unknown"])
-    assert found == {"code.parquet": [known]}
-    assert vectors.files_holding(database, "another", "code", [known]) == {}
-    assert vectors.files_holding(database, encoder_key(ENCODER), "query", [known]) == {}
+def test_files_holding_returns_known_items_of_that_encoder_and_kind(
+    database: Database,
+) -> None:
+    stored_id = Code.of(TEXTS[0]).code_id
+    files = vectors.files_holding(database, encoder_key(ENCODER), "code", [stored_id, "unknown"])
+    assert files == {"code.parquet": [stored_id]}
+    assert vectors.files_holding(database, "another", "code", [stored_id]) == {}
+    assert vectors.files_holding(database, encoder_key(ENCODER), "query", [stored_id]) == {}

@@ -1,6 +1,6 @@
-"""Laws of canaries: how they are made, mixed in, counted and watched.
+"""Laws of canaries: their construction, mixing, counts and alarm.
 
-Covers `tasks.stages.annotate.canary_cases`.
+Covers `tasks.stages.annotate.canary_cases`, `infra.summaries`.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ import pytest
 
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import AnnotationSettings
+from infra.summaries import CanaryCounts
 from tasks.stages.annotate.canaries import (
     Canary,
-    CanaryCounts,
     CanaryWatch,
     canaries_of,
     canary_table,
-    counted,
-    mixed_in,
+    count_canaries,
+    mix_canaries,
     next_canaries,
 )
 from tasks.stages.annotate.canary_cases import KNOWN_ANSWERS, KnownAnswer
@@ -95,7 +95,7 @@ def test_no_run_asks_what_an_earlier_one_has_asked() -> None:
 def test_canaries_are_mixed_in_early_and_nothing_is_lost(number: int, planned: int) -> None:
     ours = pairs(number)
     canaries = [canary.pair for canary in ALL[:planned]]
-    mixed = list(mixed_in(iter(ours), canaries, number))
+    mixed = list(mix_canaries(iter(ours), canaries, number))
     planted = {canary.pair.code.code_id for canary in ALL}
     assert [pair for pair in mixed if pair.code.code_id not in planted] == ours
     assert len(mixed) == number + planned
@@ -108,11 +108,11 @@ def test_canaries_are_mixed_in_early_and_nothing_is_lost(number: int, planned: i
 def test_false_passes_and_false_fails_are_counted_apart() -> None:
     right, broken, swapped, right_2 = ALL[:4]
     answers = {canary.key: canary.label for canary in ALL}
-    made = [judged(right, 0), judged(broken, 1), judged(swapped, 0), judged(right_2, None)]
-    stranger = Annotation(
+    annotated = [judged(right, 0), judged(broken, 1), judged(swapped, 0), judged(right_2, None)]
+    other = Annotation(
         query_id="q", code_id="c", recipe_id="r", status="labelled", label=1, path="clear_match"
     )
-    counts = counted([*made, stranger], answers)
+    counts = count_canaries([*annotated, other], answers)
     assert counts == CanaryCounts(judged=3, wrong_codes=2, false_passes=1, false_fails=1)
     assert (counts.right_codes, counts.wrong) == (1, 2)
     assert "| 2 | 1 | false passes |" in canary_table(counts)
@@ -121,10 +121,10 @@ def test_false_passes_and_false_fails_are_counted_apart() -> None:
 def watch(
     wrong: int, right: int, limit: float = 0.4, earlier: Sequence[Annotation] = ()
 ) -> CanaryWatch:
-    made = CanaryWatch({canary.key: canary.label for canary in ALL}, limit, "m", earlier)
-    made.see(judged(canary, 1 - canary.label) for canary in ALL[:wrong])
-    made.see(judged(canary, canary.label) for canary in ALL[wrong : wrong + right])
-    return made
+    canary_watch = CanaryWatch({canary.key: canary.label for canary in ALL}, limit, "m", earlier)
+    canary_watch.add(judged(canary, 1 - canary.label) for canary in ALL[:wrong])
+    canary_watch.add(judged(canary, canary.label) for canary in ALL[wrong : wrong + right])
+    return canary_watch
 
 
 @pytest.mark.parametrize(

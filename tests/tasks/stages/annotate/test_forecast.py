@@ -1,4 +1,4 @@
-"""The forecast of a run counts what the store holds and goes by what it cost."""
+"""Laws of the forecast: it counts stored pairs and averages their cost."""
 
 import json
 from pathlib import Path
@@ -39,19 +39,19 @@ def settings(tmp_path: Path) -> Settings:
     }
     for name, items in rows.items():
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
-    made = Settings(
+    prepared = Settings(
         store=StoreSettings(folder=tmp_path / "store"),
         source=SourceSettings(name="jsonl", path=tmp_path),
         search=SearchSettings(top_k=2),
         llm=LanguageModelSettings(model="openai/scripted"),
         annotation=AnnotationSettings(configuration="single"),
     )
-    source, database = open_source(made.source), open_database(made.store)
+    source, database = open_source(prepared.source), open_database(prepared.store)
     corpus.replace_collections(database, source.fingerprint(), source.read(), "jsonl")
     codes = corpus.load_codes(database, "jsonl")[:2]
     candidates.add_candidates(
         database,
-        search_identity(database, "jsonl", made.search),
+        search_identity(database, "jsonl", prepared.search),
         [
             Candidate(
                 query_id=query.query_id, code_id=code.code_id, rank=rank, similarity=1,
@@ -61,7 +61,7 @@ def settings(tmp_path: Path) -> Settings:
             for rank, code in enumerate(codes, 1)
         ],
     )  # fmt: skip
-    return made
+    return prepared
 
 
 def keys(settings: Settings) -> list[PairKey]:
@@ -91,9 +91,9 @@ def judge(
 
 
 def test_without_history_the_papers_mean_is_taken(settings: Settings) -> None:
-    found = estimate(settings)
-    assert (found.queries, found.pairs, found.finished) == (4, 8, 0)
-    assert found.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
+    forecast = estimate(settings)
+    assert (forecast.queries, forecast.pairs, forecast.finished) == (4, 8, 0)
+    assert forecast.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
 
 
 @pytest.mark.parametrize("costs", [(0.5,), (0.5, 1.5), (0.1, 0.2, 0.3)])
@@ -102,10 +102,10 @@ def test_with_history_the_mean_of_the_stores_costs_is_taken(
 ) -> None:
     for key, cost in zip(keys(settings), costs, strict=False):
         judge(settings, key, cost)
-    found = estimate(settings)
-    assert (found.finished, found.pending) == (len(costs), 8 - len(costs))
-    assert found.cost_per_pair_usd == pytest.approx(sum(costs) / len(costs))
-    assert found.basis == "mean over the pairs judged so far by this recipe"
+    forecast = estimate(settings)
+    assert (forecast.finished, forecast.pending) == (len(costs), 8 - len(costs))
+    assert forecast.cost_per_pair_usd == pytest.approx(sum(costs) / len(costs))
+    assert forecast.basis == "mean over the pairs judged so far by this recipe"
 
 
 def test_the_mean_is_over_all_that_was_judged_also_where_the_run_is_limited(
@@ -114,8 +114,8 @@ def test_the_mean_is_over_all_that_was_judged_also_where_the_run_is_limited(
     for key in keys(settings):
         judge(settings, key, 0.25)
     limit = AnnotationSettings(configuration="single", limit=1)
-    found = estimate(settings.model_copy(update={"annotation": limit}))
-    assert (found.pairs, found.finished, found.cost_per_pair_usd) == (2, 2, 0.25)
+    forecast = estimate(settings.model_copy(update={"annotation": limit}))
+    assert (forecast.pairs, forecast.finished, forecast.cost_per_pair_usd) == (2, 2, 0.25)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a run is to judge."""
+"""Laws of an annotation plan."""
 
 import pytest
 

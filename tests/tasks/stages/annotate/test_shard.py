@@ -72,10 +72,10 @@ class Collected:
     """A sink that keeps what it gets."""
 
     def __init__(self) -> None:
-        self.made: list[Annotation] = []
+        self.annotations: list[Annotation] = []
 
     def put(self, annotation: Annotation) -> bool:
-        self.made.append(annotation)
+        self.annotations.append(annotation)
         return True
 
 
@@ -134,8 +134,8 @@ async def test_an_exception_makes_its_pair_failed_and_the_run_goes_on(
     chosen = settings(server, tmp_path, poisoned(FAULTS[fault]))
     failed = await judge_all(PAIRS, chosen, RECIPE, sink, None)
     assert failed == 1
-    assert [item.key for item in sink.made] == [pair.key for pair in PAIRS]
-    by_key = {item.key: item for item in sink.made}
+    assert [item.key for item in sink.annotations] == [pair.key for pair in PAIRS]
+    by_key = {item.key: item for item in sink.annotations}
     bad = by_key.pop(POISON.key)
     assert (bad.status, bad.path, bad.recipe_id) == ("failed", "internal_error", "r")
     assert {item.status for item in by_key.values()} == {"labelled"}
@@ -157,7 +157,7 @@ async def test_failures_of_this_kind_in_a_row_end_the_shard(
     sink = Collected()
     with pytest.raises(ModelUnavailableError, match=r"3 pairs failed in a row.*KeyError"):
         await judge_all(same, chosen, RECIPE, sink, None)
-    assert len(sink.made) == 3
+    assert len(sink.annotations) == 3
 
 
 @pytest.mark.parametrize("error", [ModelRefusedError, BudgetExhaustedError])
@@ -171,4 +171,4 @@ async def test_an_error_that_every_pair_would_meet_still_ends_the_shard(
     chosen = settings(server, tmp_path, poisoned(lambda: _raise(error("stop"))))
     with pytest.raises(error):
         await judge_all(PAIRS, chosen, RECIPE, sink, None)
-    assert len(sink.made) == 2
+    assert len(sink.annotations) == 2

@@ -1,4 +1,4 @@
-"""Unjudged results go to the agents, and the scores after them stand beside those before.
+"""Unjudged results are annotated, and scores are shown before and after.
 
 Covers `tasks.stages.pooling`.
 """
@@ -32,20 +32,20 @@ def test_unjudged_results_are_judged_once_and_scored_again(
         some = world.run_on_folder("leaderboard", *options, "--at-most", "1")
         assert len(model.calls) == 3, some.stdout
         all_of_them = world.run_on_folder("leaderboard", *options)
-        assert len(model.calls) == 4, "each unjudged pair is asked once"
+        assert len(model.calls) == 4, "each unjudged pair is sent once"
     with_both = {case.query: {other.code for other in cases.values()} for case in cases.values()}
-    asked = {(call["query"], call["code"]) for call in model.calls}
-    assert asked == {(query, code) for query, codes in with_both.items() for code in codes}
+    sent = {(call["query"], call["code"]) for call in model.calls}
+    assert sent == {(query, code) for query, codes in with_both.items() for code in codes}
     for run, judged in ((some, "0.750"), (all_of_them, "1.000")):
         assert run.returncode == 0, run.stdout
         before, after = (line for line in run.stdout.splitlines() if line.startswith(" a  bm25"))
         assert (before.split()[-1], after.split()[-1]) == ("0.500", judged)
-    _a_new_version_holds_what_was_judged(world)
+    _the_next_version_has_the_new_labels(world)
     page = next((world.output / "leaderboards").glob("*/leaderboard.html")).read_text()
     assert "Before and after they were judged" in page
 
 
-def _a_new_version_holds_what_was_judged(world: World) -> None:
+def _the_next_version_has_the_new_labels(world: World) -> None:
     old, version = world.output / "jsonl-agents", world.folder / "second"
     published = world.run("publish", "--output", str(version))
     assert published.returncode == 0, published.stdout
@@ -53,7 +53,7 @@ def _a_new_version_holds_what_was_judged(world: World) -> None:
     first, second = read_benchmark(old), read_benchmark(new)
     assert (len(first.labels), len(second.labels)) == (2, 4)
     assert {label.origin for label in second.labels} == {first.label_origin}
-    assert len(second.evidence) == 4, "each label keeps what it rests on"
+    assert len(second.evidence) == 4, "each label has its evidence"
     change = difference(first, second)
     assert (len(change.pairs_added), change.pairs_removed, change.kept) == (2, (), 2)
     assert (change.flips, change.recipe) == ((), {})
