@@ -38,7 +38,7 @@ def test_unjudged_results_are_judged_once_and_scored_again(
     assert sent == {(query, code) for query, codes in with_both.items() for code in codes}
     for run, judged in ((some, "0.750"), (all_of_them, "1.000")):
         assert run.returncode == 0, run.stdout
-        before, after = (line for line in run.stdout.splitlines() if line.startswith(" a  bm25"))
+        before, after = (line for line in run.stdout.splitlines() if line.startswith("a bm25"))
         assert (before.split()[-1], after.split()[-1]) == ("0.500", judged)
     _the_next_version_has_the_new_labels(world)
     page = next((world.output / "leaderboards").glob("*/leaderboard.html")).read_text()
