@@ -14,7 +14,7 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.recording import described, flows_and_tasks
 from tests.flows.world import Case, World, environment, rule
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 16 * 1024
@@ -67,6 +67,10 @@ def _commands(world: World) -> list[list[str]]:
     leaderboard = ["leaderboard", "--benchmark", exported, "--method", "bm25", *places]
     return [
         world.command("benchmark", "--top-k", "3")[1:],
+        *(
+            world.command(name, "--top-k", "3")[1:]
+            for name in ("collect", "annotate", "publish", "evaluate")
+        ),
         [*leaderboard, "--annotate-unjudged"],
         ["diff", exported, exported, "--method", "bm25", *places],
         ["annotators", "compare", "--truth", str(world.source / "truth.jsonl"),
