@@ -1,1 +1,7 @@
-"""The language-model client: transports, structured output, retries, cache, rate limit."""
+"""The language-model client.
+
+``client`` asks and asks again; ``litellm_transport`` and ``openai_transport`` send requests,
+``retry`` says when another try follows, ``structured_output`` in which format a reply is asked for;
+``cache`` keeps every paid reply, ``rate_limit`` and ``budget`` what all workers may send and spend.
+``embedded`` serves the demo model, which ``download_embedded`` fetches.
+"""

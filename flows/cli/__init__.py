@@ -1,1 +1,7 @@
-"""The command line: one file a group of commands."""
+"""The command line.
+
+``main`` lists the commands, which ``lazy`` imports when they are named; ``options`` and
+``evaluation_options`` declare their options. ``pipeline``, ``leaderboard`` (and diff),
+``annotators``, ``suites``, ``sandbox`` and ``show`` (list, settings) run them. ``console``,
+``tables`` and ``errors`` are how all of them print.
+"""

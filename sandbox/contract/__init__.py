@@ -1,1 +1,4 @@
-"""The contract of a sandbox as behaviours that every backend must show."""
+"""The contract of a sandbox in executable form.
+
+``behaviours`` lists what every backend must show, each a ``behaviour``; ``self_check`` tries them.
+"""

@@ -1,1 +1,6 @@
-"""Parts that sources share: functions of files and texts, documentation pairs, merging."""
+"""Parts that sources share.
+
+``python_files`` finds files, ``functions`` the functions in them, ``parsed_code`` the one function
+in a text; ``documentation_pairs`` makes queries of documentation; ``merging`` applies the filters
+and drops repeated items.
+"""

@@ -2,8 +2,9 @@
 
 To add one, write a file with a class that has ``spec`` and ``encode`` (for a Hugging Face
 checkpoint a subclass of `tasks.encoders._transformer.TransformerEncoder`) and decorate it with
-``@encoders.register("name")``, the name being that of the file. The class carries its
-specification, so that its identity can be had without loading a checkpoint.
+``@encoders.register("name")``, the name being that of the file and of the ``spec``. ``spec`` is a
+class attribute, so that it can be read without loading the model; the constructor takes
+``checkpoint=None``. ``minilm.py`` is the shortest example.
 `tests/tasks/encoders/test_conformance.py` tests it from then on.
 """
 

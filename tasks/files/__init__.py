@@ -1,1 +1,5 @@
-"""Readers of text, JSON Lines, CSV and columns whose errors name file and line."""
+"""Readers of files whose errors name file and line.
+
+``text`` reads whole files, ``json_lines`` and ``json_text`` JSON, ``csv_rows`` CSV with a header,
+``columns`` large tables without one, as Arrow.
+"""

@@ -1,9 +1,14 @@
 """Metrics of retrieval: per query first, the mean after.
 
 A metric's name says its variant: ``NDCG-exp-condensed@10`` is the family ``NDCG-exp`` over
-condensed lists, cut at 10. To add a family, write a file with a class that is built with a
-``depth`` (how much of a ranking it looks at, None for all of it) and has ``score``, and decorate it
-with ``@metrics.register(name)``. `tests/tasks/metrics` judges it from then on.
+condensed lists, cut at 10.
+
+To add a family, write a file (of any name) with a class that has ``needs_depth`` (True where the
+name must say a cut-off), takes the ``depth`` in its constructor, and has ``score(lists)``, where
+``lists.relevance`` is a (queries, ranks) array, best result first (`_lists.JudgedLists`). Decorate
+it with ``@metrics.register("Name")``; ``recall.py`` is the shortest example.
+`tests/tasks/metrics/test_conformance.py` tests it from then on; ``cosqa leaderboard --metric``
+takes it. ``cosqa evaluate`` prints `STANDARD`.
 
 What a name does not say is the same for all:
 

@@ -1,1 +1,5 @@
-"""Support for stages: caching, progress, references, Ray actors, exchange with Ray workers."""
+"""Support for stages.
+
+``caching`` joins Prefect's cache with what the store holds, ``progress`` reports, ``references``
+are what stages hand on; ``embedder`` and ``mailbox`` are work on Ray, ``run_logger`` the log there.
+"""

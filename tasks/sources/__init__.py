@@ -5,9 +5,11 @@ Which of its functions a benchmark keeps is decided by filters (`tasks.filters`)
 
 To add one, write a file with a class like the `Source` below, whose options are a subclass of
 `SourceOptions`, and decorate it with ``@sources.register("name")``, the name being that of the file
-with dashes for underscores. `tests/tasks/sources/test_conformance.py` tests it from then on. Its
-options are keys of the settings' section ``source``, and on the command line
-``--source-option KEY=VALUE``.
+with dashes for underscores. Its options are keys of the settings' section ``source``, and on the
+command line ``--source-option KEY=VALUE``. ``read`` passes its items through
+`tasks.corpus.merging.Merged`, which applies the filters and drops repeated items; ``fingerprint``
+includes ``options.other_filters``. ``jsonl.py`` is the shortest example.
+`tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
 
 import re
