@@ -155,5 +155,5 @@ def require_folder(path: Path) -> Path:
         SourceError: There is no such folder.
     """
     if not path.is_dir():
-        raise SourceError(f"{path} is no folder: give --path with the folder to read")
+        raise SourceError(f"--path {path}: no such folder; give the folder to read")
     return path
