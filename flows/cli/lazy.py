@@ -22,6 +22,8 @@ class Command:
     Attributes:
         summary: What the command does, in one sentence.
         options: ``module:function`` below ``flows.cli`` whose parameters are the command's options.
+        check: ``module:function`` that is called with what ``options`` returned, before ``action``
+            is imported: it raises where names or files cannot be right.
         action: ``module:function`` that is called with what ``options`` returned. It is imported
             when the command runs, and not for its ``--help``. Empty: ``options`` does everything.
         details: More paragraphs of the command's help.
@@ -30,6 +32,7 @@ class Command:
 
     summary: str
     options: str
+    check: str = ""
     action: str = ""
     details: str = ""
     examples: tuple[str, ...] = ()
@@ -41,8 +44,8 @@ class Command:
         @wraps(options)
         def run(*args: object, **values: object) -> None:
             chosen = options(*args, **values)
-            if self.action:
-                imported(self.action)(chosen)
+            for step in filter(None, (self.check, self.action)):
+                imported(step)(chosen)
 
         app = typer.Typer(
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"

@@ -22,6 +22,7 @@ class _Annotators(LazyGroup):
         "compare": Command(
             "Score annotators against known labels: the agents, a baseline, and people.",
             options="evaluation_options:compare_annotators",
+            check="checks:compare_annotators",
             action="annotators:compare",
             details="Every model judges the pairs in every configuration of the agents. Pairs that "
             "the store already has judged so are not judged again.",
@@ -46,6 +47,7 @@ class _Cosqa(LazyGroup):
         "benchmark": Command(
             "Run the whole pipeline: collect, annotate, publish, evaluate.",
             options="options:pipeline",
+            check="checks:pipeline",
             action="pipeline:run",
             details="What was done before is not done again: run it again after a crash, with new "
             "queries, or with another model.",
@@ -57,6 +59,7 @@ class _Cosqa(LazyGroup):
         "collect": Command(
             "Read queries and code, embed them, and find the candidates of each query.",
             options="options:pipeline",
+            check="checks:pipeline",
             action="pipeline:run",
             examples=(
                 "cosqa collect --source python-source --path src/",
@@ -66,6 +69,7 @@ class _Cosqa(LazyGroup):
         "annotate": Command(
             "Let the agents judge every candidate that they have not judged yet.",
             options="options:pipeline",
+            check="checks:pipeline",
             action="pipeline:run",
             details="Run `cosqa collect` with the same --source and --top-k first.",
             examples=(
@@ -76,12 +80,14 @@ class _Cosqa(LazyGroup):
         "publish": Command(
             "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
             options="options:pipeline",
+            check="checks:pipeline",
             action="pipeline:run",
             examples=("cosqa publish", "cosqa publish --output exports-2"),
         ),
         "evaluate": Command(
             "Score retrieval methods on the exported benchmarks and write the report.",
             options="options:pipeline",
+            check="checks:pipeline",
             action="pipeline:run",
             examples=("cosqa evaluate --method bm25 --method minilm",),
         ),
@@ -89,6 +95,7 @@ class _Cosqa(LazyGroup):
             "Compare retrieval methods on a benchmark, with confidence intervals, significance "
             "tests and charts.",
             options="evaluation_options:leaderboard",
+            check="checks:leaderboard",
             action="leaderboard:leaderboard",
             details="A method is a name such as bm25 or minilm, several fused (bm25+minilm), or "
             "either re-ranked by the language model (llm:bm25).",
@@ -100,6 +107,7 @@ class _Cosqa(LazyGroup):
         "diff": Command(
             "Compare two versions of a benchmark: queries, code, labels, and methods' scores.",
             options="evaluation_options:diff",
+            check="checks:diff",
             action="leaderboard:diff",
             examples=("cosqa diff exports-1/cosqa-agents exports-2/cosqa-agents",),
         ),

@@ -5,6 +5,6 @@ one stage (``corpus``, ``vectors``, ``candidates``, ``annotations``, ``benchmark
 over several (``pending``) as functions that take a `Database`. Rows come and go as records or Arrow tables. Only a flow's process writes.
 """
 
-from infra.store.database import Database, open_database
+from infra.store.database import Database, open_database, require_store
 
-__all__ = ["Database", "open_database"]
+__all__ = ["Database", "open_database", "require_store"]
