@@ -123,8 +123,12 @@ def leaderboard(
     """Return what ``cosqa leaderboard`` is to do.
 
     Raises:
-        SettingsError: A value is out of bounds.
+        SettingsError: A value is out of bounds, or --at-most has nothing to limit.
     """
+    if at_most and not annotate_unjudged:
+        raise SettingsError(
+            f"--at-most {at_most} limits what --annotate-unjudged annotates: give that too"
+        )
     settings = load_settings(
         {
             "search": {"encoders": encoder or None},

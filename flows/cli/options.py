@@ -221,8 +221,10 @@ def pipeline(
     """Return what one of benchmark, collect, annotate, publish, evaluate is to do.
 
     Raises:
-        SettingsError: A value is out of bounds.
+        SettingsError: A value is out of bounds, or options contradict each other.
     """
+    if dry_run and replay:
+        raise SettingsError("--dry-run and --replay are both given: leave one out")
     settings = load_settings(
         {
             "source": {

@@ -161,8 +161,8 @@ class AnnotationSettings(Section):
     demo_pairs: int = Field(
         12,
         ge=1,
-        description="Pairs that the embedded model judges in a run: it labels at chance, and a few "
-        "show how a pair is judged.",
+        description="Candidates that the embedded demo model judges in all, over all runs of a "
+        "store. Its labels are chance; a few show how a pair is judged.",
     )
     max_try_time: int = Field(
         3, ge=0, le=20, description="Most repairs by the fixer for a pair (Algorithm 1)."

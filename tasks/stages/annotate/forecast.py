@@ -23,6 +23,7 @@ class Estimate(Record):
         finished: Pairs that need no work.
         cost_per_pair_usd: Mean over the pairs that this recipe judged before, else the paper's.
         basis: Where the cost comes from, in words.
+        demo_pairs: Pairs that the demo model judges in all; None for other models.
     """
 
     queries: int
@@ -30,11 +31,19 @@ class Estimate(Record):
     finished: int
     cost_per_pair_usd: float | None
     basis: str
+    demo_pairs: int | None = None
 
     @property
     def pending(self) -> int:
         """Pairs that are left to judge."""
         return self.pairs - self.finished
+
+    @property
+    def to_judge(self) -> int:
+        """Pairs that the next run judges: all that are left, of a demo model a few."""
+        if self.demo_pairs is None:
+            return self.pending
+        return min(self.pending, max(0, self.demo_pairs - self.finished))
 
     @property
     def cost_usd(self) -> float | None:
@@ -45,21 +54,21 @@ class Estimate(Record):
 def estimate(settings: Settings) -> Estimate:
     """Return how many pairs the settings mean, how many are left, and what they may cost.
 
+    No store is made: without one, the source is read.
+
     Raises:
         SourceError: An input file is missing or malformed.
     """
-    database = open_database(settings.store)
+    database = open_database(settings.store) if settings.store.database.is_file() else None
     collection, queries, codes = _size(database, settings)
     limited = min(queries, settings.annotation.limit or queries)
     pairs = limited * min(settings.search.top_k, codes)
-    if settings.llm.is_demo:
-        pairs = min(pairs, settings.annotation.demo_pairs)
     finished, cost, basis = 0, None, ""
     try:
         recipe = current_recipe(settings)
     except SandboxError:
         recipe = None  # without an engine nothing can have been finished under this recipe
-    if collection and recipe:
+    if database and collection and recipe:
         finished, cost = _history(database, collection, recipe, settings)
         basis = "mean over the pairs judged so far by this recipe"
     if settings.llm.is_demo:
@@ -67,13 +76,19 @@ def estimate(settings: Settings) -> Estimate:
     elif cost is None:
         cost, basis = PAPER_COST_PER_PAIR_USD, "the CoSQA+ paper's mean, with its model"
     return Estimate(
-        queries=limited, pairs=pairs, finished=finished, cost_per_pair_usd=cost, basis=basis
+        queries=limited,
+        pairs=pairs,
+        finished=finished,
+        cost_per_pair_usd=cost,
+        basis=basis,
+        demo_pairs=settings.annotation.demo_pairs if settings.llm.is_demo else None,
     )
 
 
-def _size(database: Database, settings: Settings) -> tuple[str, int, int]:
+def _size(database: Database | None, settings: Settings) -> tuple[str, int, int]:
+    """Return the collection's name, "" where it is not stored; its queries and its codes."""
     source = open_source(settings.source)
-    for held in corpus.collections_of(database, source.fingerprint()):
+    for held in corpus.collections_of(database, source.fingerprint()) if database else ():
         if held.for_agents:
             return held.name, held.queries, held.codes
     content = next(iter(source.read().values()))

@@ -107,3 +107,17 @@ def test_configurations_keep_their_order_and_come_once() -> None:
 def test_an_unknown_configuration_is_told_with_those_that_exist() -> None:
     with pytest.raises(SettingsError, match=r"'best': must be one of single, arbiter"):
         evaluation_options.compare_annotators(truth=Path("t"), configuration=["best"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("leaderboard", "--benchmark", "b", "--at-most", "3"), "--annotate-unjudged"),
+        (("annotate", "--dry-run", "--replay"), "leave one out"),
+        (("benchmark", "--replay", "--dry-run"), "leave one out"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], told: str) -> None:
+    outcome = CliRunner().invoke(app, words)
+    assert isinstance(outcome.exception, SettingsError)
+    assert told in str(outcome.exception)
