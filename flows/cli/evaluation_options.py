@@ -7,13 +7,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from flows.cli.options import JUDGE, SCORING, Methods, Model, Output, Store, default
 from infra.errors import SettingsError
 from infra.settings import (
+    CONFIGURATION_SUMMARIES,
     Configuration,
     EvaluationSettings,
     LanguageModelSettings,
@@ -23,8 +24,6 @@ from infra.settings import (
 )
 from tasks.encoders import encoders
 from tasks.metrics import metrics
-
-CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
 
 Benchmark = Annotated[
     Path,
@@ -212,7 +211,7 @@ def compare_annotators(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Which agents work together: one of {', '.join(CONFIGURATIONS)}. Repeat it for "
+            help=f"Which agents work together: one of {', '.join(CONFIGURATION_SUMMARIES)}. Repeat it for "
             "several.",
             show_default="all of them",
         ),
@@ -233,10 +232,12 @@ def compare_annotators(
         SettingsError: A configuration is unknown, or the output's folder cannot be made.
     """
     for name in configuration or ():
-        if name not in CONFIGURATIONS:
-            known = ", ".join(CONFIGURATIONS)
+        if name not in CONFIGURATION_SUMMARIES:
+            known = ", ".join(CONFIGURATION_SUMMARIES)
             raise SettingsError(f"there is no configuration {name!r}: must be one of {known}")
-    chosen = [name for name in CONFIGURATIONS if not configuration or name in configuration]
+    chosen = [
+        name for name in CONFIGURATION_SUMMARIES if not configuration or name in configuration
+    ]
     settings = load_settings({"store": {"folder": store}})
     if output:
         _make_folder(output.parent)

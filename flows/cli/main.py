@@ -2,12 +2,16 @@
 
 import logging
 import sys
-from typing import Annotated, ClassVar
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from flows.cli.errors import hide_tracebacks, print_error
 from flows.cli.lazy import Command, Group, LazyGroup
+
+if TYPE_CHECKING:
+    from typer._click import Context
 
 _TRACEBACK = "--traceback"
 _HELP = (
@@ -43,6 +47,11 @@ def _annotators() -> None:
 
 
 class _Cosqa(LazyGroup):
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Take ``--traceback`` wherever it stands on the line."""
+        rest = [word for word in args if word != _TRACEBACK]
+        return super().parse_args(ctx, [_TRACEBACK, *rest] if len(rest) < len(args) else args)
+
     entries: ClassVar = {
         "benchmark": Command(
             "Run the whole pipeline: collect, annotate, publish, evaluate.",
@@ -119,7 +128,8 @@ class _Cosqa(LazyGroup):
             "Check and try out the sandbox that untrusted code runs in.", "sandbox:app"
         ),
         "list": Command(
-            "List the names that options take: sources, encoders, methods, metrics, ...",
+            "List the registered names: sources, filters, encoders, methods, metrics, suites, "
+            "estimators, languages, configurations.",
             options="show:names",
             examples=("cosqa list methods",),
         ),
@@ -141,11 +151,23 @@ app = typer.Typer(
 )
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"cosqa {version('cosqa-plus')}")
+        raise typer.Exit
+
+
 @app.callback(help=_HELP)
 def cosqa(
     *,
     traceback: Annotated[
         bool, typer.Option(_TRACEBACK, help="Show where in the program an error came from.")
+    ] = False,
+    version: Annotated[  # noqa: ARG001 - its callback does everything
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Take the options that stand before a command's name."""

@@ -4,7 +4,7 @@ The function `pipeline` has the options as its parameters and returns what they 
 is imported here: ``--help`` reads this file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +28,10 @@ from tasks.sources import sources
 
 _INPUT, _SEARCH, _INSTEAD = "Input", "Candidates", "Instead of running"
 JUDGE, SCORING, _OUTPUT = "Annotation", "Scoring", "Output"
+
+
+# Settings of every source that are not options of one.
+_OWN_FLAGS = {"name": "--source", "collection": "--collection"}
 
 
 def default(section: type[Section], field: str) -> str:
@@ -229,11 +233,11 @@ def pipeline(
         {
             "source": {
                 "name": source,
-                "path": path,
-                "distribution": distribution,
-                "queries": queries,
                 "collection": collection,
-                **_pairs(source_option or []),
+                **_source_options(
+                    {"path": path, "distribution": distribution, "queries": queries},
+                    source_option or [],
+                ),
             },
             "search": {"encoders": encoder or None, "top_k": top_k},
             "llm": {"model": model},
@@ -246,8 +250,18 @@ def pipeline(
     return PipelineOptions(str(ctx.info_name), settings, dry_run, replay)
 
 
-def _pairs(options: Sequence[str]) -> dict[str, str]:
-    for option in options:
-        if "=" not in option:
-            raise SettingsError(f"--source-option {option} has no value: write {option}=VALUE")
-    return dict(option.split("=", 1) for option in options)
+def _source_options(given: Mapping[str, object], pairs: Sequence[str]) -> dict[str, object]:
+    """Return a source's options from its own flags and from ``--source-option KEY=VALUE``."""
+    options = {key: value for key, value in given.items() if value is not None}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise SettingsError(f"--source-option {pair} has no value: write {pair}=VALUE")
+        if key in _OWN_FLAGS:
+            raise SettingsError(
+                f"--source-option {pair} is not an option of a source: use {_OWN_FLAGS[key]}"
+            )
+        if key in options:
+            raise SettingsError(f"the source option {key!r} is given twice: leave one out")
+        options[key] = value
+    return options

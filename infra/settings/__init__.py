@@ -25,6 +25,7 @@ from pydantic_settings import (
 from infra.errors import SettingsError
 from infra.settings.section import Section
 from infra.settings.sections import (
+    CONFIGURATION_SUMMARIES,
     EMBEDDED_MODEL,
     AnnotationSettings,
     Configuration,
@@ -41,6 +42,7 @@ from infra.settings.sections import (
 )
 
 __all__ = [
+    "CONFIGURATION_SUMMARIES",
     "EMBEDDED_MODEL",
     "AnnotationSettings",
     "Configuration",

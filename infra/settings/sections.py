@@ -146,6 +146,15 @@ class LanguageModelSettings(Section):
 
 
 Configuration = Literal["single", "arbiter", "writer", "executor", "simulated", "paper", "gated"]
+CONFIGURATION_SUMMARIES: Mapping[Configuration, str] = {
+    "single": "one model reads the pair",
+    "arbiter": "a screener decides clear pairs, and one model reads the others",
+    "writer": "as arbiter, with a test program for unclear pairs that is not run",
+    "executor": "as writer, and the test program is run",
+    "simulated": "as executor, but a model predicts the run",
+    "paper": "all five agents of CoSQA+: as executor, with a fixer that repairs programs",
+    "gated": "as paper, and test programs must pass checks before their results count",
+}
 
 
 class AnnotationSettings(Section):
@@ -153,9 +162,9 @@ class AnnotationSettings(Section):
 
     configuration: Configuration = Field(
         "gated",
-        description="Agents: single (one model reads the pair), arbiter (with a screener before "
-        "it), writer, executor, simulated (as executor, but a model predicts the run), paper (all "
-        "five agents), gated (paper, and test programs must pass checks).",
+        description="Which agents judge a pair: "
+        + "; ".join(f"{name} ({about})" for name, about in CONFIGURATION_SUMMARIES.items())
+        + ".",
     )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
     demo_pairs: int = Field(

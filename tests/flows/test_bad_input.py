@@ -154,10 +154,13 @@ def test_a_function_that_does_not_parse_is_dropped_and_counted(
         (("--source", "stackoverflow"), ["stackoverflow", "python-source", "jsonl"]),
         (("--method", "grep"), ["grep", "bm25"]),
         (("--top-k", "1001"), ["top_k"]),
-        (("--distribution", "rich"), ["no use for source.distribution = rich"]),
+        (("--distribution", "rich"), ["no option 'distribution'", "distribution=rich"]),
         (("--source-option", "filters=short"), ["short", "testable", "near-duplicates"]),
-        (("--source-option", "pth=x"), ["no use for source.pth", "filters"]),
+        (("--source-option", "pth=x"), ["no option 'pth'", "did you mean 'path'", "filters"]),
         (("--source-option", "filters"), ["filters=VALUE"]),
+        (("--source-option", "name=x"), ["use --source"]),
+        (("--source-option", "collection=x"), ["use --collection"]),
+        (("--source-option", "path=x"), ["'path' is given twice"]),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_known_ones_before_any_work(

@@ -6,10 +6,12 @@ Covers `flows.cli.errors` too.
 import logging
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 
 import duckdb
 import pytest
 from pydantic import BaseModel, ValidationError
+from typer.testing import CliRunner
 
 from flows.cli import errors, main
 from infra.errors import BoxLostError, CosqaError, SettingsError, StoreError
@@ -142,3 +144,17 @@ def test_an_error_that_ends_the_command_is_not_logged_beside_its_message(
     kept = bool(logger.filter(record))
     logger.filters[:] = before
     assert kept == logged
+
+
+@pytest.mark.parametrize(
+    "words", [["--traceback", "list", "metrics"], ["list", "metrics", "--traceback"]]
+)
+def test_the_traceback_can_be_asked_for_before_and_after_the_command(words: list[str]) -> None:
+    outcome = CliRunner().invoke(main.app, words)
+    assert outcome.exit_code == 0, outcome.output
+    assert "MRR" in outcome.stdout
+
+
+def test_the_version_is_printed() -> None:
+    outcome = CliRunner().invoke(main.app, ["--version"])
+    assert outcome.stdout == f"cosqa {version('cosqa-plus')}\n"

@@ -86,7 +86,7 @@ def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> Non
         truth=tmp_path / "truth.jsonl", output=tmp_path / "new" / "folder" / "figures.json"
     )
     assert (tmp_path / "new" / "folder").is_dir()
-    assert chosen.configurations == list(evaluation_options.CONFIGURATIONS)
+    assert chosen.configurations == list(evaluation_options.CONFIGURATION_SUMMARIES)
 
 
 def test_an_output_below_a_file_is_refused(tmp_path: Path) -> None:

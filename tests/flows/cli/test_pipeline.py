@@ -79,7 +79,7 @@ def test_a_replay_is_told_by_what_came_of_it(result: Replay, words: list[str]) -
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Settings of the demo model over two queries and two codes, three of whose pairs it may judge."""
+    """Settings over two queries and two codes; the demo model may judge three of the pairs."""
     rows = {
         "queries": ({"query": "double"}, {"query": "halve"}),
         "codes": ({"code": "def f(x):\n    return 2 * x"}, {"code": "def g(x):\n    return x / 2"}),
