@@ -211,8 +211,8 @@ def compare_annotators(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Which agents work together: one of {', '.join(CONFIGURATION_SUMMARIES)}. Repeat it for "
-            "several.",
+            help=f"Which agents judge: one of {', '.join(CONFIGURATION_SUMMARIES)}. Repeat it for "
+            "several; `cosqa list configurations` says what each means.",
             show_default="all of them",
         ),
     ] = None,

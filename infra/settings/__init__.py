@@ -19,6 +19,7 @@ from pydantic_settings import (
 )
 
 from infra.errors import SettingsError
+from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
 from infra.settings.environment import (
     DELIMITER,
     PREFIX,
@@ -28,10 +29,8 @@ from infra.settings.environment import (
 from infra.settings.problems import problem_line
 from infra.settings.section import Section
 from infra.settings.sections import (
-    CONFIGURATION_SUMMARIES,
     EMBEDDED_MODEL,
     AnnotationSettings,
-    Configuration,
     EncoderSettings,
     EvaluationSettings,
     GateSettings,

@@ -10,9 +10,11 @@ from typer.testing import CliRunner
 from flows.cli.main import app
 from flows.cli.show import Kind
 from infra.errors import SettingsError
+from infra.settings import EvaluationSettings
 from tasks.encoders import encoders
 from tasks.filters import filters
 from tasks.metrics import metrics
+from tasks.reports.leaderboard import METRICS
 from tasks.sources import sources
 
 
@@ -33,10 +35,16 @@ def test_the_list_is_the_registry(kind: str, registry: object) -> None:
     assert [line.split()[0] for line in outcome.stdout.splitlines()] == list(registry)  # type: ignore[call-overload]
 
 
-def test_the_settings_are_toml() -> None:
+def test_the_settings_are_toml_and_hold_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSQA_SEARCH__TOP_K", "7")
     outcome = CliRunner().invoke(app, ["settings"])
     assert outcome.exit_code == 0, outcome.output
-    assert tomllib.loads(outcome.stdout)["search"]["top_k"] == 20
+    assert tomllib.loads(outcome.stdout)["search"] == {"top_k": 7}
+
+
+def test_the_usual_metrics_are_named_where_they_can_be_set() -> None:
+    description = EvaluationSettings.model_fields["metrics"].description or ""
+    assert ", ".join(METRICS) in description
 
 
 def test_misspelt_options_of_the_source_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
