@@ -13,6 +13,7 @@ import typer
 
 from flows.cli.options import JUDGE, SCORING, Methods, Model, Output, Store, default
 from infra.errors import SettingsError
+from infra.registry import unknown_name
 from infra.settings import (
     CONFIGURATION_SUMMARIES,
     Configuration,
@@ -233,8 +234,8 @@ def compare_annotators(
     """
     for name in configuration or ():
         if name not in CONFIGURATION_SUMMARIES:
-            known = ", ".join(CONFIGURATION_SUMMARIES)
-            raise SettingsError(f"there is no configuration {name!r}: must be one of {known}")
+            known = list(CONFIGURATION_SUMMARIES)
+            raise SettingsError(unknown_name("configuration", name, known))
     chosen = [
         name for name in CONFIGURATION_SUMMARIES if not configuration or name in configuration
     ]

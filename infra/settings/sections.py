@@ -92,8 +92,8 @@ class EncoderSettings(Section):
     actors: int = Field(
         0,
         ge=0,
-        description="Maximum number of Ray actors; 0 takes one for each GPU, or one for each core up "
-        "to 8.",
+        description="Maximum number of Ray actors; 0 takes one for each GPU, or one for each core "
+        "up to 8.",
     )
     batch_size: int = Field(
         0, ge=0, description="Texts for one forward pass; 0 takes 8 on a CPU and 64 on a GPU."

@@ -110,7 +110,9 @@ class Source(Protocol):
 
 _FLAGS = ("path", "distribution", "queries")  # options of sources that the command line has too
 
-sources: Registry[type[Source]] = Registry("source", "tasks.sources")
+sources: Registry[type[Source]] = Registry(
+    "source", "tasks.sources", members=("Options", "write_example", "fingerprint", "read")
+)
 
 
 def open_source(settings: SourceSettings) -> Source:
@@ -145,9 +147,9 @@ def check_options(settings: SourceSettings) -> SourceOptions | None:
         ]
         if not problems:
             return None
-        raise SettingsError(
-            f"{'; '.join(problems)}. Its options: {', '.join(model.model_fields)}"
-        ) from None
+        text = "; ".join(problems)
+        end = "" if text.endswith("?") else "."
+        raise SettingsError(f"{text}{end} Its options: {', '.join(model.model_fields)}") from None
     for name in options.filters:
         filters.get(name)
     return options

@@ -77,7 +77,7 @@ def stored_collections(
     stored = corpus.collections_of(database, fingerprint)
     if not stored:
         raise StoreError(
-            f"{database.settings.folder} holds nothing of source {source.name} as it is now; run "
-            "`cosqa collect` with the same options first"
+            f"the store {database.settings.folder} has no collection of source {source.name} with "
+            "its present files and options; run `cosqa collect` with the same options first"
         )
     return stored

@@ -105,7 +105,9 @@ def test_configurations_keep_their_order_and_come_once() -> None:
 
 
 def test_an_unknown_configuration_is_told_with_those_that_exist() -> None:
-    with pytest.raises(SettingsError, match=r"'best': must be one of single, arbiter"):
+    with pytest.raises(
+        SettingsError, match=r"unknown configuration 'best': it must be one of single, arb"
+    ):
         evaluation_options.compare_annotators(truth=Path("t"), configuration=["best"])
 
 

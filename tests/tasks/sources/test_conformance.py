@@ -128,7 +128,7 @@ def test_the_fingerprint_knows_the_filters_that_are_no_default(settings: SourceS
 
 def test_an_unknown_option_is_refused_with_the_known_ones(settings: SourceSettings) -> None:
     with pytest.raises(
-        SettingsError, match=r"no use for source.pth = x: .*options.* are .*filters"
+        SettingsError, match=r"no option 'pth' .*did you mean 'path'\? Its options: .*filters"
     ):
         opened(settings, pth="x")
 

@@ -58,7 +58,7 @@ def test_settings_are_the_same_after_a_round_trip_through_json(tmp_path: Path) -
         ({"documentation_queries": -1}, r"source.documentation_queries: .*greater than or equal"),
         (
             {"sead": 1},
-            r"python-source has no option 'sead' .*; did you mean 'seed'\?\. Its options: .*seed",
+            r"python-source has no option 'sead' .*; did you mean 'seed'\? Its options: .*seed",
         ),
         ({"sead": 1, "seed": "x"}, r"source.seed: .*; .*'sead'"),
     ],
