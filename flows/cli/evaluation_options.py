@@ -47,9 +47,9 @@ Metrics = Annotated[
     typer.Option(
         "--metric",
         metavar="NAME",
-        help=f"Metric of the table, the first one orders the methods: {', '.join(metrics)}, with "
-        "a cut-off (NDCG@10, MAP@100), over judged results only (NDCG-condensed@10). Repeat it "
-        "for several.",
+        help=f"Metric to compute: {', '.join(metrics)}. Add @k to cut the rankings (NDCG@10), "
+        "-condensed to ignore unjudged results, -zero to count queries without a relevant code as "
+        "0. The first one orders the table. Repeat it for several.",
         show_default="NDCG@10, MRR, MAP, MMRR, Recall@10, Answered@5",
         rich_help_panel=SCORING,
     ),

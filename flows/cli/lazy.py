@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 from rich.markup import escape
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 if TYPE_CHECKING:
     from typer._click import Command as AnyCommand
@@ -28,6 +28,7 @@ class Command:
             when the command runs, and not for its ``--help``. Empty: ``options`` does everything.
         details: More paragraphs of the command's help.
         examples: Command lines that end its help.
+        hidden: Parameters of ``options`` that the command does not read: accepted, not in its help.
     """
 
     summary: str
@@ -36,6 +37,7 @@ class Command:
     action: str = ""
     details: str = ""
     examples: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def load(self, name: str) -> "AnyCommand":
         """Return the command as Typer runs it."""
@@ -53,7 +55,12 @@ class Command:
         text = f"{self.summary}\n\n{self.details}".strip()
         lines = "\n\n".join(f"  {escape(example)}" for example in self.examples)
         app.command(name, help=text, epilog=f"Examples:\n\n{lines}" if lines else None)(run)
-        return typer.main.get_command(app)
+        command = typer.main.get_command(app)
+        for parameter in command.params:
+            if isinstance(parameter, TyperOption):
+                parameter.hidden = parameter.hidden or parameter.name in self.hidden
+                _show_default_without_brackets(parameter)
+        return command
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,13 @@ class LazyGroup(TyperGroup):
         """Return the command that ``args`` name, loaded, and what follows the name."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, self.entries[name].load(name) if name else command, rest
+
+
+def _show_default_without_brackets(option: TyperOption) -> None:
+    """Move a default in words into the option's help: Typer prints ``[default: (20)]``."""
+    if isinstance(option.show_default, str):
+        option.help = f"{option.help} [dim]{escape(f'[default: {option.show_default}]')}[/]"
+        option.show_default = False
 
 
 def imported(name: str) -> Any:  # noqa: ANN401 - whatever has that name

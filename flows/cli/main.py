@@ -28,8 +28,8 @@ class _Annotators(LazyGroup):
             options="evaluation_options:compare_annotators",
             check="checks:compare_annotators",
             action="annotators:compare",
-            details="Every model judges the pairs in every configuration of the agents. Pairs that "
-            "the store already has judged so are not judged again.",
+            details="Every model judges the pairs in every configuration of the agents. Pairs "
+            "judged before by the same model and configuration are taken from the store.",
             examples=(
                 "cosqa annotators compare --truth CoSQA/cosqa-dev.json --limit 100",
                 "cosqa annotators compare --truth pairs.jsonl --configuration gated",
@@ -69,6 +69,7 @@ class _Cosqa(LazyGroup):
             "Read queries and code, embed them, and find the candidates of each query.",
             options="options:pipeline",
             check="checks:pipeline",
+            hidden=("model", "limit", "method", "output", "allow_demo", "dry_run", "replay"),
             action="pipeline:run",
             examples=(
                 "cosqa collect --source python-source --path src/",
@@ -79,6 +80,7 @@ class _Cosqa(LazyGroup):
             "Let the agents judge every candidate that they have not judged yet.",
             options="options:pipeline",
             check="checks:pipeline",
+            hidden=("method", "output", "allow_demo"),
             action="pipeline:run",
             details="Run `cosqa collect` with the same --source and --top-k first.",
             examples=(
@@ -90,13 +92,15 @@ class _Cosqa(LazyGroup):
             "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
             options="options:pipeline",
             check="checks:pipeline",
+            hidden=("model", "limit", "method", "dry_run", "replay"),
             action="pipeline:run",
-            examples=("cosqa publish", "cosqa publish --output exports-2"),
+            examples=("cosqa publish", "cosqa publish --output cosqa-benchmarks-2"),
         ),
         "evaluate": Command(
             "Score retrieval methods on the exported benchmarks and write the report.",
             options="options:pipeline",
             check="checks:pipeline",
+            hidden=("limit", "dry_run", "replay"),
             action="pipeline:run",
             examples=("cosqa evaluate --method bm25 --method minilm",),
         ),
@@ -109,8 +113,9 @@ class _Cosqa(LazyGroup):
             details="A method is a name such as bm25 or minilm, several fused (bm25+minilm), or "
             "either re-ranked by the language model (llm:bm25).",
             examples=(
-                "cosqa leaderboard --benchmark exports/cosqa --method bm25 --method bm25+minilm",
-                "cosqa leaderboard --benchmark exports/cosqa --run theirs.trec",
+                "cosqa leaderboard --benchmark cosqa-benchmarks/python-source-documentation",
+                "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",
+                "cosqa leaderboard --benchmark beir/mine --run theirs.trec",
             ),
         ),
         "diff": Command(
@@ -118,7 +123,10 @@ class _Cosqa(LazyGroup):
             options="evaluation_options:diff",
             check="checks:diff",
             action="leaderboard:diff",
-            examples=("cosqa diff exports-1/cosqa-agents exports-2/cosqa-agents",),
+            examples=(
+                "cosqa publish --output cosqa-benchmarks-2",
+                "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
+            ),
         ),
         "annotators": Group("Measure how far labels can be trusted.", "main:annotators"),
         "suite": Group(

@@ -72,7 +72,7 @@ Queries = Annotated[
     typer.Option(
         metavar="FILE",
         help='Queries as JSON Lines: {"query": "..."} on each line.',
-        show_default="python-source: 40 of its own",
+        show_default="python-source: 40 for the standard library",
         rich_help_panel=_INPUT,
     ),
 ]
@@ -141,7 +141,7 @@ Store = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="Folder of everything that is kept between runs.",
+        help="Folder of the store: collections, vectors, labels, model replies.",
         show_default=default(StoreSettings, "folder"),
         rich_help_panel=_OUTPUT,
     ),
@@ -186,7 +186,8 @@ Replay = Annotated[
     bool,
     typer.Option(
         "--replay",
-        help="Derive all labels of the store again from stored replies and test runs, and compare.",
+        help="Recompute all labels from stored model replies and test runs, and check that they "
+        "equal the stored labels; needs no model and no Docker.",
         rich_help_panel=_INSTEAD,
     ),
 ]

@@ -53,11 +53,11 @@ def test_help_names_what_is_registered() -> None:
 @pytest.mark.parametrize(
     ("words", "default"),
     [
-        (("collect",), "[default: (20)]"),
-        (("collect",), "[default: (minilm)]"),
-        (("collect",), "[default: (cosqa-data)]"),
-        (("leaderboard",), f"[default: ({', '.join(METRICS)})]"),
-        (("leaderboard",), "[default: (1000)]"),
+        (("collect",), "[default: 20]"),
+        (("collect",), "[default: minilm]"),
+        (("collect",), "[default: cosqa-data]"),
+        (("leaderboard",), f"[default: {', '.join(METRICS)}]"),
+        (("leaderboard",), "[default: 1000]"),
     ],
 )
 def test_help_shows_the_defaults_of_the_settings(words: tuple[str, ...], default: str) -> None:
@@ -123,3 +123,26 @@ def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], 
     outcome = CliRunner().invoke(app, words)
     assert isinstance(outcome.exception, SettingsError)
     assert told in str(outcome.exception)
+
+
+@pytest.mark.parametrize(
+    ("command", "shown", "hidden"),
+    [
+        ("collect", ["--path", "--top-k", "--store"], ["--model", "--method", "--dry-run"]),
+        ("annotate", ["--model", "--limit", "--replay"], ["--method", "--allow-demo"]),
+        ("publish", ["--output", "--allow-demo"], ["--model", "--limit", "--replay"]),
+        ("evaluate", ["--method", "--output"], ["--limit", "--dry-run"]),
+        ("benchmark", ["--path", "--model", "--method", "--dry-run"], []),
+    ],
+)
+def test_help_shows_the_options_that_a_command_reads(
+    command: str, shown: list[str], hidden: list[str]
+) -> None:
+    words = help_of(command).partition("Examples:")[0].split()
+    assert [option for option in shown if option not in words] == []
+    assert [option for option in hidden if option in words] == []
+
+
+def test_an_option_that_a_command_does_not_read_is_accepted() -> None:
+    outcome = CliRunner().invoke(app, ["collect", "--method", "bm25", "--path", "nope"])
+    assert "no such folder" in str(outcome.exception)
