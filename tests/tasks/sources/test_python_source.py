@@ -182,7 +182,8 @@ def test_files_without_queries_give_the_benchmark_by_documentation_alone(
     assert source.fingerprint() == source.fingerprint()
     main, pairs = source.read().values()
     assert main.codes
-    assert main.queries == main.labels == ()
+    assert main.queries == ()
+    assert main.labels == ()
     assert len(pairs.queries) == len(pairs.labels) > 0
 
 
