@@ -25,8 +25,9 @@ def collect_candidates(ready: Ready) -> CollectedSource:
     """Collect the source's queries and codes, their vectors and candidates; return references."""
     settings, database = ready.settings, ready.database
     collections = collect_source(database, settings.source, ready.fingerprint)
+    searched = [collection for collection in collections if collection.queries]
     for encoder in settings.search.encoders:
-        embed(database, collections, encoder, settings.encoder, settings.ray)
+        embed(database, searched, encoder, settings.encoder, settings.ray)
     search = search_of(database, collections[0], settings.search)
     find_candidates(database, collections[0], search, settings.search)
     return CollectedSource(collections=tuple(collections), search=search)

@@ -1,8 +1,9 @@
 """A registry of plug-ins by name, each imported when it is looked up."""
 
+import difflib
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from infra.errors import UnknownNameError
@@ -22,13 +23,22 @@ class Registry(Generic[Factory]):
     Args:
         kind: What the entries are, for messages ("encoder").
         package: The dotted name of the folder whose modules register themselves.
+        members: What every entry must have; one that lacks some is refused when it is registered.
         one_per_file: False where a file may register several plug-ins under any names; the first
             look-up then imports the whole folder.
     """
 
-    def __init__(self, kind: str, package: str, *, one_per_file: bool = True) -> None:
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        *,
+        members: Sequence[str] = (),
+        one_per_file: bool = True,
+    ) -> None:
         self.kind = kind
         self.package = package
+        self._members = members
         self._one_per_file = one_per_file
         self._entries: dict[str, Factory] = {}
 
@@ -38,6 +48,9 @@ class Registry(Generic[Factory]):
         def add(factory: Factory) -> Factory:
             if self._entries.get(name, factory) is not factory:
                 raise ValueError(f"two {self.kind}s are registered as {name!r}")
+            lacking = [member for member in self._members if not hasattr(factory, member)]
+            if lacking:
+                raise TypeError(f"{self.kind} {name!r} lacks {', '.join(lacking)}")
             self._entries[name] = factory
             return factory
 
@@ -79,10 +92,26 @@ class Registry(Generic[Factory]):
 
     def _unknown(self, name: str) -> str:
         known = self.names()
-        if name in known:
-            module = f"{self.package}.{name.replace('-', '_')}"
-            return f"the module {module} registers no {self.kind} {name!r}"
-        return f"unknown {self.kind} {name!r}: it must be one of {', '.join(known)}"
+        if name not in known:
+            return unknown_name(self.kind, name, known)
+        module = f"{self.package}.{name.replace('-', '_')}"
+        entered = [key for key, entry in self._entries.items() if _is_in(module, entry.__module__)]
+        registers = f"registers {', '.join(map(repr, entered))}" if entered else "registers nothing"
+        return (
+            f"the module {module} registers no {self.kind} {name!r}: it {registers}; a file is "
+            "called as what it registers, with - written _"
+        )
+
+
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
+    """Return the message about a name that does not exist, with the one that was probably meant."""
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"unknown {kind} {name!r}{hint}: it must be one of {', '.join(known)}"
+
+
+def _is_in(module: str, name: str) -> bool:
+    return name == module or name.startswith(f"{module}.")
 
 
 def _name_of(module: str) -> str:

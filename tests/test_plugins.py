@@ -267,7 +267,7 @@ def test_a_new_source_is_opened_with_its_own_options(plugins: Path, tmp_path: Pa
     arguments = ["collect", "--dry-run", *options, "--source-option"]
     assert "1 queries" in cosqa(plugins, *arguments, "greeting=goodbye")
     refused = cosqa(plugins, *arguments, "farewell=goodbye")
-    assert "no option source.farewell (= goodbye)" in refused
+    assert "no option 'farewell' (given: farewell=goodbye)" in refused
     assert "greeting" in refused
 
 

@@ -9,20 +9,29 @@ from infra.errors import CosqaError
 _LONGEST = 2_000
 
 
-class _WithoutTraceback(logging.Filter):
-    """Takes the traceback off log records; the message stays."""
+_FAILED = "Finished in state Failed("
+
+
+class _WithoutErrors(logging.Filter):
+    """Drops log records of errors that end the command, since `print_error` prints them.
+
+    Other errors stay, without their tracebacks.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
         record.exc_info = record.exc_text = None
-        return True
+        message = record.getMessage()
+        is_ours = error is not None and all(isinstance(e, CosqaError) for e in _leaves(error))
+        return not message.startswith(_FAILED) and (not is_ours or "Retry" in message)
 
 
 def hide_tracebacks() -> None:
-    """Let Prefect log errors of flows and tasks without their tracebacks."""
+    """Let Prefect log no traceback, and no error that is printed when the command ends."""
     for name in ("prefect.flow_runs", "prefect.task_runs"):
         logger = logging.getLogger(name)
-        if not any(isinstance(item, _WithoutTraceback) for item in logger.filters):
-            logger.addFilter(_WithoutTraceback())
+        if not any(isinstance(item, _WithoutErrors) for item in logger.filters):
+            logger.addFilter(_WithoutErrors())
 
 
 def print_error(error: BaseException) -> None:

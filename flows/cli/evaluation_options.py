@@ -7,13 +7,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from flows.cli.options import JUDGE, SCORING, Methods, Model, Output, Store, default
 from infra.errors import SettingsError
+from infra.registry import unknown_name
 from infra.settings import (
+    CONFIGURATION_SUMMARIES,
     Configuration,
     EvaluationSettings,
     LanguageModelSettings,
@@ -23,8 +25,6 @@ from infra.settings import (
 )
 from tasks.encoders import encoders
 from tasks.metrics import metrics
-
-CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
 
 Benchmark = Annotated[
     Path,
@@ -47,9 +47,9 @@ Metrics = Annotated[
     typer.Option(
         "--metric",
         metavar="NAME",
-        help=f"Metric of the table, the first one orders the methods: {', '.join(metrics)}, with "
-        "a cut-off (NDCG@10, MAP@100), over judged results only (NDCG-condensed@10). Repeat it "
-        "for several.",
+        help=f"Metric to compute: {', '.join(metrics)}. Add @k to cut the rankings (NDCG@10), "
+        "-condensed to ignore unjudged results, -zero to count queries without a relevant code as "
+        "0. The first one orders the table. Repeat it for several.",
         show_default="NDCG@10, MRR, MAP, MMRR, Recall@10, Answered@5",
         rich_help_panel=SCORING,
     ),
@@ -123,8 +123,12 @@ def leaderboard(
     """Return what ``cosqa leaderboard`` is to do.
 
     Raises:
-        SettingsError: A value is out of bounds.
+        SettingsError: A value is out of bounds, or --at-most has nothing to limit.
     """
+    if at_most and not annotate_unjudged:
+        raise SettingsError(
+            f"--at-most {at_most} limits what --annotate-unjudged annotates: give that too"
+        )
     settings = load_settings(
         {
             "search": {"encoders": encoder or None},
@@ -208,8 +212,8 @@ def compare_annotators(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help=f"Which agents work together: one of {', '.join(CONFIGURATIONS)}. Repeat it for "
-            "several.",
+            help=f"Which agents judge: one of {', '.join(CONFIGURATION_SUMMARIES)}. Repeat it for "
+            "several; `cosqa list configurations` says what each means.",
             show_default="all of them",
         ),
     ] = None,
@@ -229,10 +233,12 @@ def compare_annotators(
         SettingsError: A configuration is unknown, or the output's folder cannot be made.
     """
     for name in configuration or ():
-        if name not in CONFIGURATIONS:
-            known = ", ".join(CONFIGURATIONS)
-            raise SettingsError(f"there is no configuration {name!r}: must be one of {known}")
-    chosen = [name for name in CONFIGURATIONS if not configuration or name in configuration]
+        if name not in CONFIGURATION_SUMMARIES:
+            known = list(CONFIGURATION_SUMMARIES)
+            raise SettingsError(unknown_name("configuration", name, known))
+    chosen = [
+        name for name in CONFIGURATION_SUMMARIES if not configuration or name in configuration
+    ]
     settings = load_settings({"store": {"folder": store}})
     if output:
         _make_folder(output.parent)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 from rich.markup import escape
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 if TYPE_CHECKING:
     from typer._click import Command as AnyCommand
@@ -22,17 +22,22 @@ class Command:
     Attributes:
         summary: What the command does, in one sentence.
         options: ``module:function`` below ``flows.cli`` whose parameters are the command's options.
+        check: ``module:function`` that is called with what ``options`` returned, before ``action``
+            is imported: it raises where names or files cannot be right.
         action: ``module:function`` that is called with what ``options`` returned. It is imported
             when the command runs, and not for its ``--help``. Empty: ``options`` does everything.
         details: More paragraphs of the command's help.
         examples: Command lines that end its help.
+        hidden: Parameters of ``options`` that the command does not read: accepted, not in its help.
     """
 
     summary: str
     options: str
+    check: str = ""
     action: str = ""
     details: str = ""
     examples: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def load(self, name: str) -> "AnyCommand":
         """Return the command as Typer runs it."""
@@ -41,8 +46,8 @@ class Command:
         @wraps(options)
         def run(*args: object, **values: object) -> None:
             chosen = options(*args, **values)
-            if self.action:
-                imported(self.action)(chosen)
+            for step in filter(None, (self.check, self.action)):
+                imported(step)(chosen)
 
         app = typer.Typer(
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
@@ -50,7 +55,12 @@ class Command:
         text = f"{self.summary}\n\n{self.details}".strip()
         lines = "\n\n".join(f"  {escape(example)}" for example in self.examples)
         app.command(name, help=text, epilog=f"Examples:\n\n{lines}" if lines else None)(run)
-        return typer.main.get_command(app)
+        command = typer.main.get_command(app)
+        for parameter in command.params:
+            if isinstance(parameter, TyperOption):
+                parameter.hidden = parameter.hidden or parameter.name in self.hidden
+                _show_default_without_brackets(parameter)
+        return command
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,13 @@ class LazyGroup(TyperGroup):
         """Return the command that ``args`` name, loaded, and what follows the name."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, self.entries[name].load(name) if name else command, rest
+
+
+def _show_default_without_brackets(option: TyperOption) -> None:
+    """Move a default in words into the option's help: Typer prints ``[default: (20)]``."""
+    if isinstance(option.show_default, str):
+        option.help = f"{option.help} [dim]{escape(f'[default: {option.show_default}]')}[/]"
+        option.show_default = False
 
 
 def imported(name: str) -> Any:  # noqa: ANN401 - whatever has that name

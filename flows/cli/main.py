@@ -2,12 +2,16 @@
 
 import logging
 import sys
-from typing import Annotated, ClassVar
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from flows.cli.errors import hide_tracebacks, print_error
 from flows.cli.lazy import Command, Group, LazyGroup
+
+if TYPE_CHECKING:
+    from typer._click import Context
 
 _TRACEBACK = "--traceback"
 _HELP = (
@@ -22,9 +26,10 @@ class _Annotators(LazyGroup):
         "compare": Command(
             "Score annotators against known labels: the agents, a baseline, and people.",
             options="evaluation_options:compare_annotators",
+            check="checks:compare_annotators",
             action="annotators:compare",
-            details="Every model judges the pairs in every configuration of the agents. Pairs that "
-            "the store already has judged so are not judged again.",
+            details="Every model judges the pairs in every configuration of the agents. Pairs "
+            "judged before by the same model and configuration are taken from the store.",
             examples=(
                 "cosqa annotators compare --truth CoSQA/cosqa-dev.json --limit 100",
                 "cosqa annotators compare --truth pairs.jsonl --configuration gated",
@@ -42,10 +47,16 @@ def _annotators() -> None:
 
 
 class _Cosqa(LazyGroup):
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Take ``--traceback`` wherever it stands on the line."""
+        rest = [word for word in args if word != _TRACEBACK]
+        return super().parse_args(ctx, [_TRACEBACK, *rest] if len(rest) < len(args) else args)
+
     entries: ClassVar = {
         "benchmark": Command(
             "Run the whole pipeline: collect, annotate, publish, evaluate.",
             options="options:pipeline",
+            check="checks:pipeline",
             action="pipeline:run",
             details="What was done before is not done again: run it again after a crash, with new "
             "queries, or with another model.",
@@ -57,6 +68,8 @@ class _Cosqa(LazyGroup):
         "collect": Command(
             "Read queries and code, embed them, and find the candidates of each query.",
             options="options:pipeline",
+            check="checks:pipeline",
+            hidden=("model", "limit", "method", "output", "allow_demo", "dry_run", "replay"),
             action="pipeline:run",
             examples=(
                 "cosqa collect --source python-source --path src/",
@@ -66,6 +79,8 @@ class _Cosqa(LazyGroup):
         "annotate": Command(
             "Let the agents judge every candidate that they have not judged yet.",
             options="options:pipeline",
+            check="checks:pipeline",
+            hidden=("method", "output", "allow_demo"),
             action="pipeline:run",
             details="Run `cosqa collect` with the same --source and --top-k first.",
             examples=(
@@ -76,12 +91,16 @@ class _Cosqa(LazyGroup):
         "publish": Command(
             "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
             options="options:pipeline",
+            check="checks:pipeline",
+            hidden=("model", "limit", "method", "dry_run", "replay"),
             action="pipeline:run",
-            examples=("cosqa publish", "cosqa publish --output exports-2"),
+            examples=("cosqa publish", "cosqa publish --output cosqa-benchmarks-2"),
         ),
         "evaluate": Command(
             "Score retrieval methods on the exported benchmarks and write the report.",
             options="options:pipeline",
+            check="checks:pipeline",
+            hidden=("limit", "dry_run", "replay"),
             action="pipeline:run",
             examples=("cosqa evaluate --method bm25 --method minilm",),
         ),
@@ -89,19 +108,25 @@ class _Cosqa(LazyGroup):
             "Compare retrieval methods on a benchmark, with confidence intervals, significance "
             "tests and charts.",
             options="evaluation_options:leaderboard",
+            check="checks:leaderboard",
             action="leaderboard:leaderboard",
             details="A method is a name such as bm25 or minilm, several fused (bm25+minilm), or "
             "either re-ranked by the language model (llm:bm25).",
             examples=(
-                "cosqa leaderboard --benchmark exports/cosqa --method bm25 --method bm25+minilm",
-                "cosqa leaderboard --benchmark exports/cosqa --run theirs.trec",
+                "cosqa leaderboard --benchmark cosqa-benchmarks/python-source-documentation",
+                "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",
+                "cosqa leaderboard --benchmark beir/mine --run theirs.trec",
             ),
         ),
         "diff": Command(
             "Compare two versions of a benchmark: queries, code, labels, and methods' scores.",
             options="evaluation_options:diff",
+            check="checks:diff",
             action="leaderboard:diff",
-            examples=("cosqa diff exports-1/cosqa-agents exports-2/cosqa-agents",),
+            examples=(
+                "cosqa publish --output cosqa-benchmarks-2",
+                "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
+            ),
         ),
         "annotators": Group("Measure how far labels can be trusted.", "main:annotators"),
         "suite": Group(
@@ -111,7 +136,8 @@ class _Cosqa(LazyGroup):
             "Check and try out the sandbox that untrusted code runs in.", "sandbox:app"
         ),
         "list": Command(
-            "List the names that options take: sources, encoders, methods, metrics, ...",
+            "List the registered names: sources, filters, encoders, methods, metrics, suites, "
+            "estimators, languages, configurations.",
             options="show:names",
             examples=("cosqa list methods",),
         ),
@@ -133,11 +159,23 @@ app = typer.Typer(
 )
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"cosqa {version('cosqa-plus')}")
+        raise typer.Exit
+
+
 @app.callback(help=_HELP)
 def cosqa(
     *,
     traceback: Annotated[
         bool, typer.Option(_TRACEBACK, help="Show where in the program an error came from.")
+    ] = False,
+    version: Annotated[  # noqa: ARG001 - its callback does everything
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Read the options before a command's name."""

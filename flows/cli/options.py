@@ -4,7 +4,7 @@ The function `pipeline` has the options as its parameters and returns what they 
 is imported here: ``--help`` reads this file.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +28,10 @@ from tasks.sources import sources
 
 _INPUT, _SEARCH, _INSTEAD = "Input", "Candidates", "Instead of running"
 JUDGE, SCORING, _OUTPUT = "Annotation", "Scoring", "Output"
+
+
+# Settings of every source that are not options of one.
+_OWN_FLAGS = {"name": "--source", "collection": "--collection"}
 
 
 def default(section: type[Section], field: str) -> str:
@@ -68,7 +72,7 @@ Queries = Annotated[
     typer.Option(
         metavar="FILE",
         help='Queries as JSON Lines: {"query": "..."} on each line.',
-        show_default="python-source: 40 of its own",
+        show_default="python-source: 40 for the standard library",
         rich_help_panel=_INPUT,
     ),
 ]
@@ -137,7 +141,7 @@ Store = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="Folder of everything that is kept between runs.",
+        help="Folder of the store: collections, vectors, labels, model replies.",
         show_default=default(StoreSettings, "folder"),
         rich_help_panel=_OUTPUT,
     ),
@@ -182,7 +186,8 @@ Replay = Annotated[
     bool,
     typer.Option(
         "--replay",
-        help="Derive all labels of the store again from stored replies and test runs, and compare.",
+        help="Recompute all labels from stored model replies and test runs, and check that they "
+        "equal the stored labels; needs no model and no Docker.",
         rich_help_panel=_INSTEAD,
     ),
 ]
@@ -221,17 +226,19 @@ def pipeline(
     """Return what one of benchmark, collect, annotate, publish, evaluate is to do.
 
     Raises:
-        SettingsError: A value is out of bounds.
+        SettingsError: A value is out of bounds, or options contradict each other.
     """
+    if dry_run and replay:
+        raise SettingsError("--dry-run and --replay are both given: leave one out")
     settings = load_settings(
         {
             "source": {
                 "name": source,
-                "path": path,
-                "distribution": distribution,
-                "queries": queries,
                 "collection": collection,
-                **_pairs(source_option or []),
+                **_source_options(
+                    {"path": path, "distribution": distribution, "queries": queries},
+                    source_option or [],
+                ),
             },
             "search": {"encoders": encoder or None, "top_k": top_k},
             "llm": {"model": model},
@@ -244,8 +251,18 @@ def pipeline(
     return PipelineOptions(str(ctx.info_name), settings, dry_run, replay)
 
 
-def _pairs(options: Sequence[str]) -> dict[str, str]:
-    for option in options:
-        if "=" not in option:
-            raise SettingsError(f"--source-option {option} has no value: write {option}=VALUE")
-    return dict(option.split("=", 1) for option in options)
+def _source_options(given: Mapping[str, object], pairs: Sequence[str]) -> dict[str, object]:
+    """Return a source's options from its own flags and from ``--source-option KEY=VALUE``."""
+    options = {key: value for key, value in given.items() if value is not None}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise SettingsError(f"--source-option {pair} has no value: write {pair}=VALUE")
+        if key in _OWN_FLAGS:
+            raise SettingsError(
+                f"--source-option {pair} is not an option of a source: use {_OWN_FLAGS[key]}"
+            )
+        if key in options:
+            raise SettingsError(f"the source option {key!r} is given twice: leave one out")
+        options[key] = value
+    return options

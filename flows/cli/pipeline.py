@@ -8,11 +8,12 @@ from flows.cli.tables import print_table
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings
 from infra.store import open_database
-from tasks.reports.run import BenchmarkScores, MethodMeans
+from tasks.reports.run import BenchmarkScores
 from tasks.stages.annotate.forecast import estimate
 from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, count_stage_runs
 
+_ANNOTATE = ("benchmark", "annotate")
 _WRITE_REPORTS = ("benchmark", "evaluate")
 
 
@@ -32,9 +33,21 @@ def run_flow(name: str, settings: Settings) -> None:
     with prefect_api(meanwhile=lambda: import_module(f"flows.{name}")):
         result = getattr(import_module(f"flows.{name}"), name)(settings)
     if count_stage_runs(settings.store) == before:
-        say("Nothing was left to do: everything is up to date.")
+        say(_nothing_left(name, settings))
     if name in _WRITE_REPORTS:
         print_report(result)
+
+
+def _nothing_left(name: str, settings: Settings) -> str:
+    """Return why a run found nothing to do: all is done, or the demo model has judged its share."""
+    if settings.llm.is_demo and name in _ANNOTATE:
+        forecast = estimate(settings)
+        if forecast.pending:
+            return (
+                f"Nothing was left to do; {forecast.pending:,} candidates are unjudged, since the "
+                f"demo model judges only {forecast.demo_pairs}. Name a model with --model."
+            )
+    return "Nothing was left to do: everything is up to date."
 
 
 def print_report(report: WrittenReport) -> None:
@@ -65,19 +78,25 @@ def print_scores(benchmark: BenchmarkScores, report: str) -> None:
     )
 
 
-def _mean(row: MethodMeans, metric: str) -> str:
-    return f"{row.scores[metric]:.4f}" if metric in row.scores else "-"
-
-
 def print_estimate(settings: Settings) -> None:
     """Print how many pairs there are, how many are left, and what they may cost."""
     forecast = estimate(settings)
     cost = "unknown" if forecast.cost_usd is None else f"${forecast.cost_usd:,.2f}"
-    say(
+    pairs = (
         f"{forecast.queries:,} queries, top {settings.search.top_k}: {forecast.pairs:,} pairs, "
-        f"{forecast.finished:,} judged already, {forecast.pending:,} left to judge by "
-        f"{settings.llm.model}.\nExpected cost: {cost} ({forecast.basis})."
+        f"{forecast.finished:,} judged already"
     )
+    if not forecast.queries:
+        say("There is nothing to annotate: the source gives no queries for the agents.")
+        return
+    if forecast.to_judge < forecast.pending:
+        say(
+            f"{pairs}. The embedded demo model judges {forecast.to_judge:,} of them; name a model "
+            "with --model to judge all."
+        )
+    else:
+        say(f"{pairs}, {forecast.pending:,} left to judge by {settings.llm.model}.")
+    say(f"Expected cost: {cost} ({forecast.basis}).")
 
 
 def print_replay(settings: Settings) -> None:

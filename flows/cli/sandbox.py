@@ -20,11 +20,19 @@ app = typer.Typer(
 )
 
 Program = Annotated[
-    Path, typer.Argument(help="The program to run.", exists=True, dir_okay=False, readable=True)
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        help="The program to run.",
+        exists=True,
+        dir_okay=False,
+        readable=True,
+    ),
 ]
 Code = Annotated[
     Path | None,
     typer.Option(
+        metavar="FILE",
         help="The code under test, which the program imports as target.",
         exists=True,
         dir_okay=False,
@@ -33,13 +41,23 @@ Code = Annotated[
 ]
 Requirements = Annotated[
     list[str] | None,
-    typer.Option("--requirement", help="Distribution to install first; repeat it for several."),
+    typer.Option(
+        "--requirement",
+        metavar="NAME",
+        help="Distribution to install first. Repeat it for several.",
+    ),
 ]
 HashSeed = Annotated[
-    int, typer.Option(min=0, max=2**32 - 1, help="Seed of hashes and of random numbers.")
+    int,
+    typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of hashes and of random numbers."),
 ]
 Clock = Annotated[
-    datetime | None, typer.Option(help="Time of day at which the program begins, in UTC.")
+    datetime | None,
+    typer.Option(
+        metavar="TIME",
+        help="Date and time at which the program begins, in UTC, such as 2026-01-31T12:00:00; "
+        "2026-01-01 when not given.",
+    ),
 ]
 Everything = Annotated[
     bool,
@@ -51,7 +69,7 @@ Everything = Annotated[
 
 @app.command()
 def check() -> None:
-    """Show engine, image and limits, and check every behaviour that a sandbox must have."""
+    """Check the Docker engine, the image and all behaviours that a sandbox must have."""
     settings = load_settings().sandbox
     if not asyncio.run(_check(settings)):
         raise typer.Exit(1)
@@ -89,7 +107,7 @@ def run(
     hash_seed: HashSeed = 0,
     clock: Clock = None,
 ) -> None:
-    """Run a program in the sandbox and print its result; the exit status is 0 if it passed."""
+    """Run a program in the sandbox and print its result as JSON; exit status 0 if it passed."""
     result = asyncio.run(
         stage.run_program(
             load_settings().sandbox,

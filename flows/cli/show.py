@@ -1,44 +1,70 @@
 """The commands that print what there is to choose from: ``cosqa list`` and ``cosqa settings``."""
 
-from collections.abc import Iterable
-from typing import Annotated, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from flows.cli.evaluation_options import CONFIGURATIONS
-from infra.settings import load_settings
+from infra.languages import languages
+from infra.registry import Registry
+from infra.settings import CONFIGURATION_SUMMARIES, load_settings
 from infra.settings.reference import settings_reference
 from tasks.encoders import encoders
 from tasks.estimators import estimators
+from tasks.filters import filters
 from tasks.metrics import metrics
 from tasks.retrievers import retrievers
-from tasks.sources import sources
+from tasks.sources import check_options, sources
 from tasks.suites import suites
 
 Kind = Literal[
-    "sources", "encoders", "methods", "metrics", "suites", "estimators", "configurations"
+    "sources",
+    "filters",
+    "encoders",
+    "methods",
+    "metrics",
+    "suites",
+    "estimators",
+    "languages",
+    "configurations",
 ]
-_NAMES: dict[str, Iterable[str]] = {
-    "sources": sources,
-    "encoders": encoders,
-    "methods": [*retrievers, *encoders],
-    "metrics": metrics,
-    "suites": suites,
-    "estimators": estimators,
-    "configurations": CONFIGURATIONS,
+_REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
+    "sources": (sources,),
+    "filters": (filters,),
+    "encoders": (encoders,),
+    "methods": (retrievers, encoders),
+    "metrics": (metrics,),
+    "suites": (suites,),
+    "estimators": (estimators,),
+    "languages": (languages,),
 }
 
 
 def names(
     kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
 ) -> None:
-    """Print the names of one kind, a line each."""
-    for name in _NAMES[kind]:
-        typer.echo(name)
+    """Print the names of one kind, a line each, with what they mean."""
+    if kind == "configurations":
+        listed = cast("dict[str, str]", dict(CONFIGURATION_SUMMARIES))
+    else:
+        listed = {
+            name: _summary(registry.get(name))
+            for registry in _REGISTRIES[kind]
+            for name in registry
+        }
+    width = max(map(len, listed), default=0)
+    for name, about in listed.items():
+        typer.echo(f"{name:<{width}}  {about}".rstrip())
+
+
+def _summary(factory: Callable[..., object]) -> str:
+    """Return the first line of a plug-in's docstring, "" where it has none."""
+    return (factory.__doc__ or "").partition("\n")[0]
 
 
 def settings() -> None:
     """Print all settings in force as a commented cosqa.toml."""
     chosen = load_settings()
+    check_options(chosen.source)
     options = sources.get(chosen.source.name).Options
     typer.echo(settings_reference(chosen, options), nl=False)

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from pydantic import ValidationError
@@ -84,8 +84,16 @@ def _parameter(key: str, field: FieldInfo, *, positional: bool) -> inspect.Param
         key,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if field.is_required() else field.get_default(),
-        annotation=Annotated[field.annotation, declare(help=field.description)],
+        annotation=Annotated[
+            field.annotation, declare(help=field.description, metavar=_metavar(field))
+        ],
     )
+
+
+def _metavar(field: FieldInfo) -> str | None:
+    """Return FILE for a path and N for a number; None lets Typer say what the type is."""
+    kinds = {field.annotation, *get_args(field.annotation)}
+    return "FILE" if Path in kinds else "N" if int in kinds else None
 
 
 def _validated(model: type[SuiteOptions], values: Mapping[str, object]) -> SuiteOptions:
@@ -98,9 +106,13 @@ def _validated(model: type[SuiteOptions], values: Mapping[str, object]) -> Suite
 
 @suite.command()
 def agreement(
-    sheets: Annotated[list[Path], typer.Argument(help="Sheets that people filled in, as CSV.")],
+    sheets: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Sheets that people filled in, as CSV.")
+    ],
     *,
-    highest: Annotated[int, typer.Option(min=1, help="The best grade; the worst is 0.")] = 1,
+    highest: Annotated[
+        int, typer.Option(min=1, metavar="N", help="The best grade; the worst is 0.")
+    ] = 1,
 ) -> None:
     """Print how far annotators agree: Krippendorff's alpha, and Cohen's kappa of every two."""
     result = annotation_sheets.agreement(annotation_sheets.read_sheets(sheets, highest))

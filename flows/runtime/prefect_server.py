@@ -2,6 +2,7 @@
 
 import ctypes
 import http.client
+import logging
 import os
 import signal
 import socket
@@ -12,7 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
+import httpx
 from prefect._internal.concurrency.threads import wait_for_global_loop_exit
+from prefect.client.orchestration import get_client
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import (
     PREFECT_API_TLS_INSECURE_SKIP_VERIFY,
@@ -41,11 +44,12 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         meanwhile: Called while a private server starts, which takes seconds.
 
     Raises:
-        SettingsError: The private server does not start.
+        SettingsError: The configured server does not answer, or the private one does not start.
     """
     meanwhile = meanwhile or (lambda: None)
     configured = PREFECT_API_URL.value()
     if configured:
+        _require_answer(configured)
         meanwhile()
         with _threads_flushed():
             yield configured
@@ -59,12 +63,37 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         os.environ["PREFECT_API_URL"] = url  # Ray's workers inherit it
         # Each client would load all of the system's certificates, which plain HTTP does not use.
         settings = {PREFECT_API_URL: url, PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True}
-        with temporary_settings(settings), _threads_flushed():
+        with temporary_settings(settings), _address_not_logged(), _threads_flushed():
             yield url
     finally:
         os.environ.pop("PREFECT_API_URL", None)
         server.terminate()
         server.wait()
+
+
+def _require_answer(url: str) -> None:
+    with get_client(sync_client=True) as client:
+        problem = client.api_healthcheck()
+    if isinstance(problem, httpx.TransportError):
+        raise SettingsError(
+            f"no Prefect server answers at {url} (PREFECT_API_URL): start it with "
+            "`prefect server start`, or unset PREFECT_API_URL to use a private one"
+        )
+
+
+@contextmanager
+def _address_not_logged() -> Iterator[None]:
+    """Keep Prefect from logging pages of a private server, which is gone when somebody looks."""
+
+    def is_no_address(record: logging.LogRecord) -> bool:
+        return not record.getMessage().startswith("View at ")
+
+    logger = logging.getLogger("prefect.flow_runs")
+    logger.addFilter(is_no_address)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_no_address)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ Where values come from, the last one winning: the defaults in ``sections``; the 
 ``COSQA_LLM__MODEL``; options of the command line. A function receives the section it needs.
 """
 
-import difflib
 import os
 import tomllib
 from collections.abc import Mapping
@@ -18,16 +17,20 @@ from pydantic_settings import (
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
-from pydantic_settings import (
-    SettingsError as EnvironmentValueError,
-)
 
 from infra.errors import SettingsError
+from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
+from infra.settings.environment import (
+    DELIMITER,
+    PREFIX,
+    EnvironmentSource,
+    refuse_unknown_variables,
+)
+from infra.settings.problems import problem_line
 from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
     AnnotationSettings,
-    Configuration,
     EncoderSettings,
     EvaluationSettings,
     GateSettings,
@@ -41,6 +44,7 @@ from infra.settings.sections import (
 )
 
 __all__ = [
+    "CONFIGURATION_SUMMARIES",
     "EMBEDDED_MODEL",
     "AnnotationSettings",
     "Configuration",
@@ -60,17 +64,11 @@ __all__ = [
 ]
 
 
-_PREFIX = "COSQA_"
-_OTHER_VARIABLES = frozenset(  # read elsewhere: by this module, the set-up scripts and the tests
-    {"COSQA_CONFIG", "COSQA_DATA", "COSQA_MODEL_CACHE", "COSQA_REQUIRE_DOCKER", "COSQA_SOAK"}
-)
-
-
 class Settings(BaseSettings):
     """Everything that can be set."""
 
     model_config = SettingsConfigDict(
-        env_prefix=_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix=PREFIX, env_nested_delimiter=DELIMITER, extra="forbid", frozen=True
     )
 
     store: StoreSettings = StoreSettings()
@@ -90,12 +88,13 @@ class Settings(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Put the TOML file below the environment and the environment below the command line."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, _config_file())
+        environment = EnvironmentSource(settings_cls)
+        return init_settings, environment, TomlConfigSettingsSource(settings_cls, _config_file())
 
 
 def load_settings(overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:
@@ -109,7 +108,11 @@ def load_settings(overrides: Mapping[str, Mapping[str, object]] | None = None) -
         SettingsError: A value is out of bounds, a key or a ``COSQA_*`` variable is unknown, or the
             settings file cannot be read; one line for each.
     """
-    _refuse_unknown_variables()
+    refuse_unknown_variables(
+        (section, key)
+        for section, field in Settings.model_fields.items()
+        for key in type(field.default).model_fields
+    )
     given = {
         section: {key: value for key, value in fields.items() if value is not None}
         for section, fields in (overrides or {}).items()
@@ -119,15 +122,12 @@ def load_settings(overrides: Mapping[str, Mapping[str, object]] | None = None) -
     try:
         return Settings(**given)  # type: ignore[arg-type]
     except ValidationError as error:
+        first = {problem["loc"][:2]: problem for problem in reversed(error.errors())}
         lines = [
-            f"{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"
-            for problem in error.errors()
+            problem_line(problem, Settings, overrides or {}, _config_file())
+            for problem in reversed(first.values())
         ]
         raise SettingsError("invalid settings:\n  " + "\n  ".join(lines)) from None
-    except EnvironmentValueError as error:
-        raise SettingsError(
-            f"{error}; lists are written as JSON, such as COSQA_SEARCH__ENCODERS='[\"minilm\"]'"
-        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{_config_file()} is not valid TOML: {error}") from None
 
@@ -144,33 +144,3 @@ def _config_file() -> Path:
         return file
     problem = "is not a file" if file.exists() else "does not exist"
     raise SettingsError(f"the settings file {file} {problem}; correct COSQA_CONFIG or unset it")
-
-
-def _refuse_unknown_variables() -> None:
-    """Refuse a misspelt ``COSQA_*`` variable: were it ignored, a budget would be missing.
-
-    Raises:
-        SettingsError: There is one; the message names it and, if possible, the right one.
-    """
-    known = {f"{_PREFIX}{section}" for section in map(str.upper, Settings.model_fields)}
-    unknown = [
-        name
-        for name in sorted(os.environ)
-        if name.upper().startswith(_PREFIX)
-        and name.upper() not in _OTHER_VARIABLES
-        and name.upper().partition("__")[0] not in known
-    ]
-    if not unknown:
-        return
-    lines = [f"{name} is unknown{_suggestion(name.upper())}" for name in unknown]
-    raise SettingsError("invalid environment variables:\n  " + "\n  ".join(lines))
-
-
-def _suggestion(name: str) -> str:
-    possible = [
-        f"{_PREFIX}{section}__{key}".upper()
-        for section, field in Settings.model_fields.items()
-        for key in type(field.default).model_fields
-    ]
-    close = difflib.get_close_matches(name, [*possible, *_OTHER_VARIABLES], 1, 0.75)
-    return f"; did you mean {close[0]}?" if close else "; `cosqa settings` lists all settings"

@@ -16,12 +16,12 @@ _WIDTH = 96
 def settings_reference(settings: Settings, source_options: type[BaseModel] | None = None) -> str:
     """Return the settings in force as TOML, each with its description.
 
+    Defaults are commented out, so that a file of them holds for other machines and releases too.
     Secrets are left out: they belong in the environment, not in a file.
 
     Args:
         settings: The settings.
-        source_options: Model of the chosen source's options; those that are not given are
-            commented out.
+        source_options: Model of the chosen source's options.
     """
     text = [_section(name, getattr(settings, name)) for name in Settings.model_fields]
     if source_options is not None:
@@ -40,11 +40,7 @@ def _section(name: str, section: Section) -> str:
 def _options(model: type[BaseModel], given: dict[str, object]) -> str:
     lines = []
     for key, field in model.model_fields.items():
-        if key in given:
-            lines.append(_field(key, field, given[key]))
-        else:
-            about, _, setting = _field(key, field, field.get_default()).rpartition("\n")
-            lines.append(f"{about}\n# {setting.removeprefix('# ')}")
+        lines.append(_field(key, field, given.get(key, field.get_default())))
     return "\n".join([*lines, ""])
 
 
@@ -52,7 +48,9 @@ def _field(key: str, field: FieldInfo, value: object) -> str:
     about = textwrap.wrap(
         field.description or "", _WIDTH, initial_indent="# ", subsequent_indent="# "
     )
-    return "\n".join([*about, f"{key} = {_toml(value)}" if _settable(value) else f"# {key} ="])
+    setting = f"{key} = {_toml(value)}" if _settable(value) else f"{key} ="
+    is_chosen = _settable(value) and value != field.get_default()
+    return "\n".join([*about, setting if is_chosen else f"# {setting}"])
 
 
 def _settable(value: object) -> bool:

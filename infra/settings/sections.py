@@ -3,12 +3,13 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, SecretStr
 from pydantic.json_schema import SkipJsonSchema
 
 from infra.records import Support
+from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
 from infra.settings.section import Section
 
 _CORES = os.cpu_count() or 1
@@ -57,7 +58,10 @@ class SourceSettings(Section):
     # The options of the chosen source are further keys of this section; the source checks them.
     model_config = ConfigDict(extra="allow")
 
-    name: str = Field("python-source", description="Name of a registered source.")
+    name: str = Field(
+        "python-source",
+        description="Where queries and code come from; `cosqa list sources` prints the names.",
+    )
     collection: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
@@ -75,7 +79,9 @@ class SearchSettings(Section):
     """The search for candidates."""
 
     encoders: tuple[str, ...] = Field(
-        ("minilm",), min_length=1, description="Encoders whose cosines are averaged."
+        ("minilm",),
+        min_length=1,
+        description="Encoders whose cosines are averaged; `cosqa list encoders` prints the names.",
     )
     top_k: int = Field(20, ge=1, le=1000, description="Candidates for each query.")
 
@@ -86,7 +92,8 @@ class EncoderSettings(Section):
     actors: int = Field(
         0,
         ge=0,
-        description="Most Ray actors; 0 takes one for each GPU, or one for each core up to 8.",
+        description="Maximum number of Ray actors; 0 takes one for each GPU, or one for each core "
+        "up to 8.",
     )
     batch_size: int = Field(
         0, ge=0, description="Texts for one forward pass; 0 takes 8 on a CPU and 64 on a GPU."
@@ -104,31 +111,40 @@ class LanguageModelSettings(Section):
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible server.")
     # Neither in the form of a Prefect deployment nor in the parameters that Prefect stores.
     api_key: Annotated[SecretStr | None, SkipJsonSchema()] = Field(
-        None, exclude=True, repr=False, description="The provider's key."
+        None,
+        exclude=True,
+        repr=False,
+        description="The provider's key; set it as COSQA_LLM__API_KEY, it is never printed here.",
     )
     api_key_block: str | None = Field(
         None, description="Prefect Secret block that holds the key, for runs of a deployment."
     )
     temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature.")
-    max_tokens: int = Field(2048, ge=16, description="Longest reply, in tokens.")
+    max_tokens: int = Field(2048, ge=16, description="Maximum length of a reply, in tokens.")
     timeout_s: float = Field(120.0, gt=0, description="Time-out of one request, in seconds.")
     max_retries: int = Field(
-        5, ge=0, description="Retries after 408, 409, 429, 5xx and lost connections."
+        5,
+        ge=0,
+        description="Maximum number of retries after 408, 409, 429, 5xx and lost connections.",
     )
-    max_backoff_s: float = Field(60.0, gt=0, description="Longest wait before a retry, in seconds.")
+    max_backoff_s: float = Field(60.0, gt=0, description="Maximum wait before a retry, in seconds.")
     requests_per_minute: int = Field(
-        0, ge=0, description="Requests a minute of all workers with this key; 0 means no limit."
+        0,
+        ge=0,
+        description="Maximum requests a minute of all workers with this key; 0 means no limit.",
     )
     tokens_per_minute: int = Field(
         0,
         ge=0,
-        description="Tokens a minute, sent and received, of all workers; 0 means no limit.",
+        description="Maximum tokens a minute, sent and received, of all workers; 0 means no limit.",
     )
     budget_tokens: int | None = Field(
-        None, ge=1, description="Most tokens for this model and this store, over all runs."
+        None, ge=1, description="Maximum tokens for this model and this store, over all runs."
     )
     budget_usd: float | None = Field(
-        None, gt=0, description="The same in US dollars; needs a model with a known price."
+        None,
+        gt=0,
+        description="Maximum cost in US dollars, over all runs; needs a model with a known price.",
     )
     max_code_characters: int = Field(
         12_000, ge=200, description="Longer code is cut to this length in prompts."
@@ -136,7 +152,8 @@ class LanguageModelSettings(Section):
     max_field_characters: int | None = Field(
         None,
         ge=16,
-        description="Longest text in a structured reply, for servers with constrained decoding.",
+        description="Maximum length of a text in a structured reply, for servers with constrained "
+        "decoding.",
     )
 
     @property
@@ -145,33 +162,32 @@ class LanguageModelSettings(Section):
         return self.model.startswith("embedded/")
 
 
-Configuration = Literal["single", "arbiter", "writer", "executor", "simulated", "paper", "gated"]
-
-
 class AnnotationSettings(Section):
     """The annotation of pairs by agents."""
 
     configuration: Configuration = Field(
         "gated",
-        description="Agents: single (one model reads the pair), arbiter (with a screener before "
-        "it), writer, executor, simulated (as executor, but a model predicts the run), paper (all "
-        "five agents), gated (paper, and test programs must pass checks).",
+        description="Which agents judge a pair: "
+        + "; ".join(f"{name} ({about})" for name, about in CONFIGURATION_SUMMARIES.items())
+        + ".",
     )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
     demo_pairs: int = Field(
         12,
         ge=1,
-        description="Pairs that the embedded model judges in a run: it labels at chance, and a few "
-        "show how a pair is judged.",
+        description="Candidates that the embedded demo model judges in all, over all runs of a "
+        "store. Its labels are chance; a few show how a pair is judged.",
     )
     max_try_time: int = Field(
-        3, ge=0, le=20, description="Most repairs by the fixer for a pair (Algorithm 1)."
+        3, ge=0, le=20, description="Maximum repairs by the fixer for a pair (Algorithm 1)."
     )
     shard_size: int = Field(50, ge=1, description="Pairs in one Prefect task run on Ray.")
     shards_per_core: int = Field(
         2, ge=1, le=16, description="Shards handed to Ray at once, for each core of the cluster."
     )
-    concurrency: int = Field(4, ge=1, le=256, description="Pairs judged at once in a shard.")
+    concurrency: int = Field(
+        4, ge=1, le=256, description="Maximum pairs judged at once in a shard."
+    )
     canaries: int = Field(
         12, ge=0, description="Pairs with known labels added to a run, a tenth of it at most."
     )
@@ -179,7 +195,7 @@ class AnnotationSettings(Section):
         0.4,
         ge=0,
         le=1,
-        description="Share of these that may be labelled wrongly before a run stops.",
+        description="Maximum share of these that may be labelled wrongly before a run stops.",
     )
     stop_after_failures: int = Field(
         10, ge=1, description="Failed pairs in a row after which a shard stops."
@@ -189,7 +205,7 @@ class AnnotationSettings(Section):
 class GateSettings(Section):
     """Checks that a test program must pass before its result counts."""
 
-    mutants: int = Field(8, ge=2, le=100, description="Most mutants of the code under test.")
+    mutants: int = Field(8, ge=2, le=100, description="Maximum mutants of the code under test.")
     mutant_timeout_s: float = Field(2.0, gt=0, description="Time-out of one mutant, in seconds.")
     min_killed: int = Field(2, ge=1, description="Minimum number of killed mutants.")
     min_mutation_score: float = Field(0.5, ge=0, le=1, description="Minimum mutation score.")
@@ -204,11 +220,11 @@ class SandboxSettings(Section):
     """The sandbox and the limits of each program in it."""
 
     image: str = Field("cosqa-sandbox:3", description="Image of the containers.")
-    backend: str = Field("docker", description="Registered sandbox backend.")
-    slots: int = Field(max(2, 2 * _CORES), ge=1, description="Most boxes at once.")
+    backend: str = Field("docker", description="Name of a sandbox backend.")
+    slots: int = Field(max(2, 2 * _CORES), ge=1, description="Maximum boxes at once.")
     ready: int = Field(_CORES, ge=0, description="Boxes started in advance.")
-    memory_mb: int = Field(512, ge=64, description="Memory and swap of a box together.")
-    processes: int = Field(64, ge=4, description="Processes and threads in a box.")
+    memory_mb: int = Field(512, ge=64, description="Maximum memory and swap of a box together.")
+    processes: int = Field(64, ge=4, description="Maximum processes and threads in a box.")
     cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
     timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program, in seconds.")
     output_kb: int = Field(64, ge=1, description="Kilobytes kept of stdout and of stderr, each.")
@@ -269,9 +285,13 @@ class EvaluationSettings(Section):
     """The evaluation of retrieval methods."""
 
     methods: tuple[str, ...] = Field(
-        (), description="Retrieval methods; none given takes all lexical ones and the encoders."
+        (),
+        description="Retrieval methods; none given takes all lexical ones and the encoders. "
+        "`cosqa list methods` prints the names.",
     )
     depth: int = Field(1000, ge=10, description="Length of the rankings that are scored.")
     metrics: tuple[str, ...] = Field(
-        (), description="Metrics of a leaderboard; none given takes the usual ones."
+        (),
+        description="Metrics of a leaderboard; none given takes NDCG@10, MRR, MAP, MMRR, "
+        "Recall@10, Answered@5. `cosqa list metrics` prints the names.",
     )

@@ -6,6 +6,6 @@ the tables of one stage (``corpus``, ``vectors``, ``candidates``, ``annotations`
 records. Only a flow's process writes.
 """
 
-from infra.store.database import Database, open_database
+from infra.store.database import Database, open_database, require_store
 
-__all__ = ["Database", "open_database"]
+__all__ = ["Database", "open_database", "require_store"]

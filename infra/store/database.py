@@ -152,7 +152,10 @@ def open_database(settings: StoreSettings) -> Database:
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"cannot create the store's folder {settings.folder}: {error}") from error
+        raise StoreError(
+            f"cannot create the store folder {settings.folder}: {error.strerror}; choose another "
+            "with --store"
+        ) from error
     with _connected(settings) as connection:
         connection.begin()
         if not _has_tables(connection):
@@ -161,6 +164,19 @@ def open_database(settings: StoreSettings) -> Database:
         store_id = _checked_identity(connection, settings.database)
         connection.commit()
     return Database(settings, store_id)
+
+
+def require_store(settings: StoreSettings) -> None:
+    """Refuse a folder that holds no store, for work that needs what earlier runs made.
+
+    Raises:
+        StoreError: There is no store; the message says how to make or name one.
+    """
+    if not settings.database.is_file():
+        raise StoreError(
+            f"there is no store at {settings.folder}: run `cosqa collect` first, or name one with "
+            "--store"
+        )
 
 
 def _has_tables(connection: duckdb.DuckDBPyConnection) -> bool:

@@ -93,7 +93,7 @@ def folder(path: Path) -> PythonFiles:
         SourceError: There is no such folder, or no Python file in it.
     """
     if not path.is_dir():
-        raise SourceError(f"{path} is no folder: give --path with a folder of Python files")
+        raise SourceError(f"--path {path}: no such folder; give a folder of Python files")
     files = _below(path, _INSTALLED)
     if not files:
         raise SourceError(f"{path} holds no *.py files: give --path with a folder of Python files")

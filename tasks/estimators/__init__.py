@@ -77,4 +77,6 @@ class Estimator(Protocol):
         ...
 
 
-estimators: Registry[type[Estimator]] = Registry("estimator", "tasks.estimators")
+estimators: Registry[type[Estimator]] = Registry(
+    "estimator", "tasks.estimators", members=("estimate",)
+)

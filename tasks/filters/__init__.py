@@ -50,7 +50,7 @@ class Filter(Protocol):
         ...
 
 
-filters: Registry[type[Filter]] = Registry("filter", "tasks.filters")
+filters: Registry[type[Filter]] = Registry("filter", "tasks.filters", members=("reason_to_drop",))
 
 
 class FilterChain:

@@ -72,7 +72,9 @@ class Metric(Protocol):
         ...
 
 
-metrics: Registry[type[Metric]] = Registry("metric", "tasks.metrics", one_per_file=False)
+metrics: Registry[type[Metric]] = Registry(
+    "metric", "tasks.metrics", members=("needs_depth", "score"), one_per_file=False
+)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Protocol
 from infra.errors import UnknownNameError
 from infra.identity import digest
 from infra.records import Code, Query
+from infra.registry import unknown_name
 from infra.settings import EvaluationSettings, LanguageModelSettings, SearchSettings
 from tasks.encoders import Vectors, encoders
 from tasks.ranking.fusion import fuse
@@ -43,10 +44,11 @@ def components(method: str) -> list[str]:
     names = method.removeprefix(RERANKED).split(_FUSED)
     for name in names:
         if name not in encoders.names() and name not in retrievers.names():
-            known = ", ".join([*retrievers.names(), *encoders.names()])
+            known = [*retrievers.names(), *encoders.names()]
             raise UnknownNameError(
-                f"unknown retrieval method {name!r}: it must be one of {known}, several of them "
-                f"with + between them (fused), or either with {RERANKED} before it (re-ranked)"
+                f"{unknown_name('retrieval method', name, known)}; join several with {_FUSED} to "
+                f"fuse them (bm25{_FUSED}minilm), put {RERANKED} in front to re-rank with the "
+                f"language model ({RERANKED}bm25)"
             )
     return names
 

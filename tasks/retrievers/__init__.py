@@ -27,4 +27,6 @@ class Retriever(Protocol):
         ...
 
 
-retrievers: Registry[type[Retriever]] = Registry("retrieval method", "tasks.retrievers")
+retrievers: Registry[type[Retriever]] = Registry(
+    "retrieval method", "tasks.retrievers", members=("rank",)
+)

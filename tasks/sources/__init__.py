@@ -12,6 +12,7 @@ includes ``options.other_filters``. ``jsonl.py`` is the shortest example.
 `tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
 
+import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -109,7 +110,11 @@ class Source(Protocol):
         ...
 
 
-sources: Registry[type[Source]] = Registry("source", "tasks.sources")
+_FLAGS = ("path", "distribution", "queries")  # options of sources that the command line has too
+
+sources: Registry[type[Source]] = Registry(
+    "source", "tasks.sources", members=("Options", "write_example", "fingerprint", "read")
+)
 
 
 def open_source(settings: SourceSettings) -> Source:
@@ -120,34 +125,61 @@ def open_source(settings: SourceSettings) -> Source:
         SettingsError: An option is missing, unknown or has a bad value.
         SourceError: The input is not there.
     """
-    kind = sources.get(settings.name)
+    options = check_options(settings)
+    if options is None:
+        raise SettingsError(_missing_options(settings))
+    return sources.get(settings.name)(settings.collection or settings.name, options)
+
+
+def check_options(settings: SourceSettings) -> SourceOptions | None:
+    """Return the options of the source that the settings name; None where one is yet to be given.
+
+    Raises:
+        UnknownNameError: There is no such source or filter.
+        SettingsError: An option is unknown or has a bad value.
+    """
+    model = sources.get(settings.name).Options
     try:
-        options = kind.Options.model_validate(settings.options)
+        options = model.model_validate(settings.options)
     except ValidationError as error:
-        known = ", ".join(kind.Options.model_fields)
         problems = [
             _problem(settings, problem["type"], problem["loc"], problem["msg"])
             for problem in error.errors()
+            if problem["type"] != "missing"
         ]
-        raise SettingsError(
-            f"{'; '.join(problems)} (the options of source {settings.name} are {known})"
-        ) from None
+        if not problems:
+            return None
+        text = "; ".join(problems)
+        end = "" if text.endswith("?") else "."
+        raise SettingsError(f"{text}{end} Its options: {', '.join(model.model_fields)}") from None
     for name in options.filters:
         filters.get(name)
-    return kind(settings.collection or settings.name, options)
+    return options
 
 
 def _problem(
     settings: SourceSettings, kind: str, location: tuple[int | str, ...], message: str
 ) -> str:
     option = ".".join(map(str, location))
-    if kind == "extra_forbidden":
-        value = settings.options[option]
-        return f"source {settings.name} has no option source.{option} (= {value}): leave it out"
-    if kind == "missing":
-        about = sources.get(settings.name).Options.model_fields[option].description
-        return f"source {settings.name} needs source.{option} (--{option}): {about}"
-    return f"source.{option}: {message}"
+    if kind != "extra_forbidden":
+        return f"source.{option}: {message}"
+    known = sources.get(settings.name).Options.model_fields
+    close = difflib.get_close_matches(option, known, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    value = settings.options[option]
+    return f"source {settings.name} has no option {option!r} (given: {option}={value}){hint}"
+
+
+def _missing_options(settings: SourceSettings) -> str:
+    """Return which options are yet to be given, and how to give them."""
+    lines = []
+    for name, field in sources.get(settings.name).Options.model_fields.items():
+        if field.is_required() and name not in settings.options:
+            flag = f"--{name} VALUE" if name in _FLAGS else f"--source-option {name}=VALUE"
+            lines.append(
+                f"source {settings.name} needs {name!r}: give {flag} ({field.description})"
+            )
+    return "\n".join(lines)
 
 
 def require_folder(path: Path) -> Path:
@@ -157,5 +189,5 @@ def require_folder(path: Path) -> Path:
         SourceError: There is no such folder.
     """
     if not path.is_dir():
-        raise SourceError(f"{path} is no folder: give --path with the folder to read")
+        raise SourceError(f"--path {path}: no such folder; give the folder to read")
     return path

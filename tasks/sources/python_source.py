@@ -36,7 +36,9 @@ class PythonOptions(SourceOptions):
         None, description="Installed distribution to read instead of a folder."
     )
     queries: Path | None = Field(
-        None, description="JSON Lines file of queries; the standard library has 40 of its own."
+        None,
+        description="JSON Lines file of queries; the standard library has 40 of its own, and other "
+        "files without any give the benchmark by documentation alone.",
     )
     documentation_queries: int = Field(
         500,
@@ -56,12 +58,13 @@ class PythonSource:
 
     Args:
         collection: Name of the main collection.
-        options: ``path`` or ``distribution`` names the files, and then ``queries`` the queries;
-            without either it is the standard library, which has queries of its own.
+        options: ``path`` or ``distribution`` names the files; without either it is the standard
+            library, which has queries of its own. For other files without ``queries`` the main
+            collection has none, and the benchmark by documentation is all that there is.
 
     Raises:
-        SettingsError: Two places are named, no queries are given for one's own files, or the
-            distribution is not installed.
+        SettingsError: Two places are named, the distribution is not installed, or there are neither
+            queries nor documentation to make some of.
         SourceError: The folder is missing or empty.
     """
 
@@ -70,8 +73,8 @@ class PythonSource:
     def __init__(self, collection: str, options: PythonOptions) -> None:
         self._name = collection
         self._options = options
-        self._queries = _queries_of(options)
         self._python = _files_of(options)
+        self._queries = _queries_of(options)
 
     @classmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
@@ -90,7 +93,7 @@ class PythonSource:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
         chosen = [self._name, self._options.documentation_queries, self._options.seed]
         origin = [self._python.licence, self._python.revision, self._python.location]
-        state = state_of([*self._python.files, self._queries])
+        state = state_of([*self._python.files, *([self._queries] if self._queries else [])])
         return digest(
             "python-source",
             _VERSION,
@@ -107,7 +110,8 @@ class PythonSource:
                 function.
         """
         merged = Merged(FilterChain(self._options.filters))
-        merged.add_queries(query for _, query in read_queries(self._queries))
+        if self._queries:
+            merged.add_queries(query for _, query in read_queries(self._queries))
         unread: Counter[str] = Counter()
         documented = []
         for function in find_functions(self._python, unread):
@@ -126,14 +130,18 @@ class PythonSource:
         return collections
 
 
-def _queries_of(options: PythonOptions) -> Path:
+def _queries_of(options: PythonOptions) -> Path | None:
+    """Return the file of queries; None where documentation alone gives queries."""
     if options.queries is not None:
         return options.queries
     if options.path is None and options.distribution is None:
         return STANDARD_LIBRARY_QUERIES
+    if options.documentation_queries:
+        return None
     raise SettingsError(
-        "python-source has queries for the standard library only: give --queries with a JSON "
-        'Lines file for these files, a line such as {"query": "python parse iso date"}'
+        "there are no queries: source.documentation_queries is 0, and python-source has queries "
+        "for the standard library only; give --queries with a JSON Lines file, a line such as "
+        '{"query": "python parse iso date"}'
     )
 
 

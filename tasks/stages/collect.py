@@ -78,7 +78,7 @@ def stored_collections(
     stored = corpus.collections_of(database, fingerprint)
     if not stored:
         raise StoreError(
-            f"{database.settings.folder} has no collection of the current content of "
-            f"source {source.name}; run `cosqa collect` with the same options first"
+            f"the store {database.settings.folder} has no collection of source {source.name} with "
+            "its present files and options; run `cosqa collect` with the same options first"
         )
     return stored

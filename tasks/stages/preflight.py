@@ -9,18 +9,15 @@ from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
 from agents import check_model
-from infra.errors import SettingsError, SourceError
+from infra.errors import SettingsError
 from infra.settings import Settings, load_settings
 from infra.store import Database, open_database
-from tasks.encoders import encoders
-from tasks.metrics import Variant
-from tasks.ranking.methods import RERANKED, chosen_methods, components
+from tasks.ranking.methods import RERANKED
+from tasks.runtime.input_checks import check_comparison_input, check_pipeline_input
 from tasks.runtime.references import CollectedSource, RecipeReference
-from tasks.sources import open_source
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
-from tasks.stages.scoring import check_folder
 
 
 @dataclass(frozen=True)
@@ -50,10 +47,7 @@ def check_ready(settings: Settings | None) -> Ready:
         StoreError: The store cannot be opened.
     """
     settings = _loaded(settings)
-    source = open_source(settings.source)
-    for encoder in settings.search.encoders:
-        encoders.get(encoder)
-    chosen_methods(settings.evaluation, settings.search)
+    source = check_pipeline_input(settings)
     return Ready(settings, open_database(settings.store), source.fingerprint())
 
 
@@ -98,14 +92,7 @@ def check_comparison(
             name or key is invalid.
     """
     settings = _loaded(settings)
-    methods = chosen_methods(settings.evaluation, settings.search)
-    for method in methods:
-        components(method)
-    for metric in settings.evaluation.metrics:
-        Variant.parse(metric)
-    for folder in benchmarks:
-        check_folder(folder)
-    _check_runs(methods, runs)
+    methods = check_comparison_input(settings, benchmarks, runs)
     if any(method.startswith(RERANKED) for method in methods):
         check_model(settings.llm)
     return Ready(settings, open_database(settings.store))
@@ -126,16 +113,3 @@ def _loaded(settings: Settings | None) -> Settings:
         ) from error
     llm = settings.llm.model_copy(update={"api_key": SecretStr(secret.get())})
     return settings.model_copy(update={"llm": llm})
-
-
-def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:
-    names = [*methods, *(run.stem for run in runs)]
-    repeated = sorted(name for name in set(names) if names.count(name) > 1)
-    if repeated:
-        raise SettingsError(
-            f"two runs are named {repeated[0]!r}: give each method once, and rename files "
-            "with the same name"
-        )
-    for run in runs:
-        if not run.is_file():
-            raise SourceError(f"run {run} cannot be read: there is no such file")

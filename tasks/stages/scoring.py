@@ -11,7 +11,6 @@ from pathlib import Path
 
 from prefect.logging import get_run_logger
 
-from infra.errors import SourceError
 from infra.identity import digest, digest_of_set
 from infra.ids import BenchmarkId
 from infra.records import Record
@@ -27,13 +26,13 @@ from tasks.benchmarks import (
     read_manifest,
     write_run,
 )
-from tasks.benchmarks.beir import is_beir, read_beir
-from tasks.benchmarks.manifest import MANIFEST
+from tasks.benchmarks.beir import read_beir
 from tasks.benchmarks.trec import read_run, run_file, run_tag
 from tasks.metrics import STANDARD, evaluate
 from tasks.ranking.methods import Ranker, identity
 from tasks.reports.leaderboard import METRICS, RECALL_DEPTHS
 from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.input_checks import check_folder
 from tasks.stages.rerank import reranker
 from tasks.stages.vectors import BenchmarkVectors
 
@@ -104,19 +103,6 @@ def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
     if content is not None:
         opened.content = content
     return opened
-
-
-def check_folder(folder: Path) -> None:
-    """Raise if a folder is no benchmark.
-
-    Raises:
-        SourceError: It is neither an export nor a BEIR folder.
-    """
-    if not is_export(folder) and not is_beir(folder):
-        raise SourceError(
-            f"{folder} is no benchmark: it has neither an export's {MANIFEST} nor BEIR's "
-            "corpus.jsonl"
-        )
 
 
 def _export_reference(folder: Path) -> Published:

@@ -68,4 +68,6 @@ class Suite(Protocol):
         ...
 
 
-suites: Registry[type[Suite]] = Registry("suite", "tasks.suites")
+suites: Registry[type[Suite]] = Registry(
+    "suite", "tasks.suites", members=("Options", "write_example", "figures")
+)

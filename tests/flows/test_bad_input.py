@@ -1,10 +1,12 @@
 """Laws of runs on bad input: a message that names the remedy, and an unchanged store.
 
-Covers `infra.errors`, `tasks.stages.preflight`.
+Covers `infra.errors`, `tasks.stages.preflight`, `tasks.runtime.input_checks`, `flows.cli.checks`.
 """
 
 import json
+import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,8 +15,11 @@ from pathlib import Path
 import duckdb
 import pytest
 from prefect import flow
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.cli import main as cli
+from flows.runtime.prefect_server import prefect_api
+from infra.errors import SettingsError
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import open_database
 from tasks.sources import open_source
@@ -149,10 +154,13 @@ def test_a_function_that_does_not_parse_is_dropped_and_counted(
         (("--source", "stackoverflow"), ["stackoverflow", "python-source", "jsonl"]),
         (("--method", "grep"), ["grep", "bm25"]),
         (("--top-k", "1001"), ["top_k"]),
-        (("--distribution", "rich"), ["no option source.distribution (= rich)"]),
+        (("--distribution", "rich"), ["no option 'distribution'", "distribution=rich"]),
         (("--source-option", "filters=short"), ["short", "testable", "near-duplicates"]),
-        (("--source-option", "pth=x"), ["no option source.pth", "filters"]),
+        (("--source-option", "pth=x"), ["no option 'pth'", "did you mean 'path'", "filters"]),
         (("--source-option", "filters"), ["filters=VALUE"]),
+        (("--source-option", "name=x"), ["use --source"]),
+        (("--source-option", "collection=x"), ["use --collection"]),
+        (("--source-option", "path=x"), ["'path' is given twice"]),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_known_ones_before_any_work(
@@ -163,6 +171,63 @@ def test_an_unknown_name_is_refused_with_the_known_ones_before_any_work(
     assert not (tmp_path / "store").exists() or not any(
         count for table, count in rows_in(tmp_path / "store").items() if table != "meta"
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("collect", "--source", "stackoverflow"),
+        ("benchmark", "--encoder", "word2vec"),
+        ("evaluate", "--method", "bm25+grep"),
+        ("collect", "--path", "nope"),
+        ("collect", "--source", "jsonl"),
+        ("annotate",),
+        ("annotate", "--replay"),
+        ("diff", "nope", "nope"),
+        ("leaderboard", "--benchmark", "nope"),
+        ("leaderboard", "--benchmark", ".", "--metric", "NDCQ"),
+        ("annotators", "compare", "--truth", "nope"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_is_one_message_before_prefect_is_imported_or_a_store_is_made(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    program = """
+import sys
+from flows.cli.main import main
+
+try:
+    main()
+finally:
+    assert "prefect" not in sys.modules
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1, ended.stderr
+    assert ended.stderr.startswith("error: ")
+    assert ended.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_prefect_server_that_does_not_answer_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}/api"
+    with (
+        temporary_settings({PREFECT_API_URL: url}),
+        pytest.raises(SettingsError, match=rf"no Prefect server answers at {url} .*unset"),
+        prefect_api(),
+    ):
+        pass
 
 
 def test_an_unknown_model_is_refused_before_any_pair_is_sent(

@@ -117,10 +117,32 @@ def test_an_unknown_name_lists_those_that_exist(folder: Path) -> None:
         shapes.get("square")
 
 
-def test_a_file_that_registers_another_name_is_named(folder: Path) -> None:
-    shapes = shapes_of(round_one=PLUG_IN.format(name="circle"))(folder)
-    with pytest.raises(UnknownNameError, match=r"shapes\.round_one registers no shape 'round-one'"):
+@pytest.mark.parametrize(
+    ("given", "meant"), [("rond", "round"), ("flatt", "flat"), ("Round", "round")]
+)
+def test_a_misspelt_name_is_answered_with_the_right_one(
+    folder: Path, given: str, meant: str
+) -> None:
+    shapes = shapes_of(round="", flat="")(folder)
+    with pytest.raises(UnknownNameError, match=rf"'{given}' \(did you mean '{meant}'\?\): it must"):
+        shapes.get(given)
+
+
+def test_a_file_that_registers_another_name_is_named_with_what_it_registers(folder: Path) -> None:
+    shapes = shapes_of(round_one=PLUG_IN.format(name="circle"), flat="")(folder)
+    with pytest.raises(
+        UnknownNameError,
+        match=r"shapes\.round_one registers no shape 'round-one': it registers 'circle'",
+    ):
         shapes.get("round-one")
+    with pytest.raises(UnknownNameError, match=r"shapes\.flat .*: it registers nothing"):
+        shapes.get("flat")
+
+
+def test_a_plug_in_that_lacks_a_member_is_refused_with_its_name() -> None:
+    registry: AnyRegistry = Registry("number", "numbers", members=("real", "area", "volume"))
+    with pytest.raises(TypeError, match=r"number 'one' lacks area, volume$"):
+        registry.register("one")(int)
 
 
 def test_two_entries_cannot_share_a_name(folder: Path) -> None:

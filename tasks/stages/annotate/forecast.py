@@ -23,6 +23,7 @@ class Estimate(Record):
         finished: Number of pairs that are judged already.
         cost_per_pair_usd: Mean over the pairs that this recipe judged before, else the paper's.
         basis: How the cost was estimated, in words.
+        demo_pairs: Pairs that the demo model judges in all; None for other models.
     """
 
     queries: int
@@ -30,11 +31,19 @@ class Estimate(Record):
     finished: int
     cost_per_pair_usd: float | None
     basis: str
+    demo_pairs: int | None = None
 
     @property
     def pending(self) -> int:
         """Number of pairs left to judge."""
         return self.pairs - self.finished
+
+    @property
+    def to_judge(self) -> int:
+        """Pairs that the next run judges: all that are left, of a demo model a few."""
+        if self.demo_pairs is None:
+            return self.pending
+        return min(self.pending, max(0, self.demo_pairs - self.finished))
 
     @property
     def cost_usd(self) -> float | None:
@@ -45,21 +54,21 @@ class Estimate(Record):
 def estimate(settings: Settings) -> Estimate:
     """Return the number of pairs to judge by these settings, and their expected cost.
 
+    No store is made: without one, the source is read.
+
     Raises:
         SourceError: An input file is missing or malformed.
     """
-    database = open_database(settings.store)
+    database = open_database(settings.store) if settings.store.database.is_file() else None
     collection, queries, codes = _size(database, settings)
     limited = min(queries, settings.annotation.limit or queries)
     pairs = limited * min(settings.search.top_k, codes)
-    if settings.llm.is_demo:
-        pairs = min(pairs, settings.annotation.demo_pairs)
     finished, cost, basis = 0, None, ""
     try:
         recipe = current_recipe(settings)
     except SandboxError:
-        recipe = None  # without an engine the recipe is unknown
-    if collection and recipe:
+        recipe = None  # without an engine nothing can have been finished under this recipe
+    if database and collection and recipe:
         finished, cost = _history(database, collection, recipe, settings)
         basis = "mean over the pairs judged so far by this recipe"
     if settings.llm.is_demo:
@@ -67,16 +76,21 @@ def estimate(settings: Settings) -> Estimate:
     elif cost is None:
         cost, basis = PAPER_COST_PER_PAIR_USD, "the CoSQA+ paper's mean, with its model"
     return Estimate(
-        queries=limited, pairs=pairs, finished=finished, cost_per_pair_usd=cost, basis=basis
+        queries=limited,
+        pairs=pairs,
+        finished=finished,
+        cost_per_pair_usd=cost,
+        basis=basis,
+        demo_pairs=settings.annotation.demo_pairs if settings.llm.is_demo else None,
     )
 
 
-def _size(database: Database, settings: Settings) -> tuple[str, int, int]:
-    """Return the annotated collection's name, empty if not collected, queries and codes."""
+def _size(database: Database | None, settings: Settings) -> tuple[str, int, int]:
+    """Return the collection's name, "" where it is not stored; its queries and its codes."""
     source = open_source(settings.source)
-    for collection in corpus.collections_of(database, source.fingerprint()):
-        if collection.is_annotated:
-            return collection.name, collection.queries, collection.codes
+    for held in corpus.collections_of(database, source.fingerprint()) if database else ():
+        if held.is_annotated:
+            return held.name, held.queries, held.codes
     content = next(iter(source.read().values()))
     return "", len(content.queries), len(content.codes)
 

@@ -113,6 +113,8 @@ def plan_annotation(
     limit = settings.annotation.limit
     counts = pending.count_pairs(database, selection_of(reference, limit))
     logger = get_run_logger()
+    if not search.queries:
+        logger.info("there is nothing to annotate: collection %s has no queries", search.collection)
     logger.info(
         "%s of %s pairs of %s are left to judge by %s", f"{counts.pending:,}",
         f"{counts.candidates:,}", search.collection, recipe.model,

@@ -6,10 +6,12 @@ Covers `flows.cli.errors` too.
 import logging
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 
 import duckdb
 import pytest
 from pydantic import BaseModel, ValidationError
+from typer.testing import CliRunner
 
 from flows.cli import errors, main
 from infra.errors import BoxLostError, CosqaError, SettingsError, StoreError
@@ -117,3 +119,42 @@ def test_logs_of_flows_have_messages_without_tracebacks() -> None:
     assert len(logger.filters) == 1
     logger.filters[:] = before
     assert logging.Formatter().format(record) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("message", "error", "logged"),
+    [
+        ("Encountered exception during execution", StoreError("a"), False),
+        ("Encountered exception", ExceptionGroup("g", [StoreError("a"), StoreError("b")]), False),
+        ("Finished in state Failed('StoreError: a')", None, False),
+        ("Task run failed - Retry 1/3 will start", StoreError("a"), True),
+        ("Encountered exception", ExceptionGroup("g", [StoreError("a"), OSError("b")]), True),
+        ("Finished in state Completed()", None, True),
+    ],
+)
+def test_an_error_that_ends_the_command_is_not_logged_beside_its_message(
+    message: str, error: Exception | None, logged: bool
+) -> None:
+    logger = logging.getLogger("prefect.flow_runs")
+    before = list(logger.filters)
+    logger.filters.clear()
+    errors.hide_tracebacks()
+    exc_info = (type(error), error, None) if error else None
+    record = logging.makeLogRecord({"msg": message, "exc_info": exc_info})
+    kept = bool(logger.filter(record))
+    logger.filters[:] = before
+    assert kept == logged
+
+
+@pytest.mark.parametrize(
+    "words", [["--traceback", "list", "metrics"], ["list", "metrics", "--traceback"]]
+)
+def test_the_traceback_can_be_asked_for_before_and_after_the_command(words: list[str]) -> None:
+    outcome = CliRunner().invoke(main.app, words)
+    assert outcome.exit_code == 0, outcome.output
+    assert "MRR" in outcome.stdout
+
+
+def test_the_version_is_printed() -> None:
+    outcome = CliRunner().invoke(main.app, ["--version"])
+    assert outcome.stdout == f"cosqa {version('cosqa-plus')}\n"

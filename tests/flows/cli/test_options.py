@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from flows.cli import evaluation_options
 from flows.cli.main import app
 from infra.errors import SettingsError
+from infra.settings import CONFIGURATION_SUMMARIES
 from tasks.encoders import encoders
 from tasks.metrics import metrics
 from tasks.reports.leaderboard import METRICS
@@ -53,11 +54,11 @@ def test_help_names_what_is_registered() -> None:
 @pytest.mark.parametrize(
     ("words", "default"),
     [
-        (("collect",), "[default: (20)]"),
-        (("collect",), "[default: (minilm)]"),
-        (("collect",), "[default: (cosqa-data)]"),
-        (("leaderboard",), f"[default: ({', '.join(METRICS)})]"),
-        (("leaderboard",), "[default: (1000)]"),
+        (("collect",), "[default: 20]"),
+        (("collect",), "[default: minilm]"),
+        (("collect",), "[default: cosqa-data]"),
+        (("leaderboard",), f"[default: {', '.join(METRICS)}]"),
+        (("leaderboard",), "[default: 1000]"),
     ],
 )
 def test_help_shows_the_defaults_of_the_settings(words: tuple[str, ...], default: str) -> None:
@@ -86,7 +87,7 @@ def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> Non
         truth=tmp_path / "truth.jsonl", output=tmp_path / "new" / "folder" / "figures.json"
     )
     assert (tmp_path / "new" / "folder").is_dir()
-    assert chosen.configurations == list(evaluation_options.CONFIGURATIONS)
+    assert chosen.configurations == list(CONFIGURATION_SUMMARIES)
 
 
 def test_an_output_below_a_file_is_refused(tmp_path: Path) -> None:
@@ -105,5 +106,44 @@ def test_configurations_keep_their_order_and_come_once() -> None:
 
 
 def test_an_unknown_configuration_is_told_with_those_that_exist() -> None:
-    with pytest.raises(SettingsError, match=r"'best': must be one of single, arbiter"):
+    with pytest.raises(
+        SettingsError, match=r"unknown configuration 'best': it must be one of single, arb"
+    ):
         evaluation_options.compare_annotators(truth=Path("t"), configuration=["best"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("leaderboard", "--benchmark", "b", "--at-most", "3"), "--annotate-unjudged"),
+        (("annotate", "--dry-run", "--replay"), "leave one out"),
+        (("benchmark", "--replay", "--dry-run"), "leave one out"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], told: str) -> None:
+    outcome = CliRunner().invoke(app, words)
+    assert isinstance(outcome.exception, SettingsError)
+    assert told in str(outcome.exception)
+
+
+@pytest.mark.parametrize(
+    ("command", "shown", "hidden"),
+    [
+        ("collect", ["--path", "--top-k", "--store"], ["--model", "--method", "--dry-run"]),
+        ("annotate", ["--model", "--limit", "--replay"], ["--method", "--allow-demo"]),
+        ("publish", ["--output", "--allow-demo"], ["--model", "--limit", "--replay"]),
+        ("evaluate", ["--method", "--output"], ["--limit", "--dry-run"]),
+        ("benchmark", ["--path", "--model", "--method", "--dry-run"], []),
+    ],
+)
+def test_help_shows_the_options_that_a_command_reads(
+    command: str, shown: list[str], hidden: list[str]
+) -> None:
+    words = help_of(command).partition("Examples:")[0].split()
+    assert [option for option in shown if option not in words] == []
+    assert [option for option in hidden if option in words] == []
+
+
+def test_an_option_that_a_command_does_not_read_is_accepted() -> None:
+    outcome = CliRunner().invoke(app, ["collect", "--method", "bm25", "--path", "nope"])
+    assert "no such folder" in str(outcome.exception)

@@ -1,8 +1,12 @@
 """What the pipeline's commands print of scores and of labels that are derived again."""
 
+import json
+from pathlib import Path
+
 import pytest
 
-from flows.cli.pipeline import _summary, print_scores
+from flows.cli.pipeline import _nothing_left, _summary, print_estimate, print_scores
+from infra.settings import Settings
 from tasks.reports.run import BenchmarkScores, MethodMeans
 from tasks.stages.replay import Replay
 
@@ -71,3 +75,40 @@ def test_labels_by_the_demo_model_are_named_so(capsys: pytest.CaptureFixture[str
 )
 def test_a_replay_is_told_by_what_came_of_it(result: Replay, words: list[str]) -> None:
     assert [word for word in words if word not in _summary(result)] == []
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings over two queries and two codes; the demo model may judge three of the pairs."""
+    rows = {
+        "queries": ({"query": "double"}, {"query": "halve"}),
+        "codes": ({"code": "def f(x):\n    return 2 * x"}, {"code": "def g(x):\n    return x / 2"}),
+    }
+    for name, items in rows.items():
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
+    return Settings.model_validate(
+        {
+            "source": {"name": "jsonl", "path": tmp_path},
+            "store": {"folder": tmp_path / "store"},
+            "annotation": {"configuration": "single", "demo_pairs": 3},
+        }
+    )
+
+
+def test_a_forecast_for_the_demo_model_says_that_it_judges_a_few(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_estimate(settings)
+    assert (
+        "2 queries, top 20: 4 pairs, 0 judged already. The embedded demo model judges 3 of them; "
+        "name a model with --model to judge all."
+    ) in capsys.readouterr().out
+
+
+def test_a_run_that_did_nothing_says_what_the_demo_model_left_unjudged(settings: Settings) -> None:
+    told = _nothing_left("annotate", settings)
+    assert "4 candidates are unjudged, since the demo model judges only 3" in told
+    assert "everything is up to date" in _nothing_left("collect", settings)
+    llm = settings.llm.model_copy(update={"model": "openai/scripted"})
+    other = settings.model_copy(update={"llm": llm})
+    assert "everything is up to date" in _nothing_left("annotate", other)

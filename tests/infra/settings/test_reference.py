@@ -19,6 +19,16 @@ def test_what_is_printed_gives_the_same_settings_when_read(
     assert load_settings() == settings
 
 
+def test_what_is_the_default_is_commented_out(tmp_path: Path) -> None:
+    assert not any(tomllib.loads(settings_reference(Settings())).values())
+    changed = Settings.model_validate({"search": {"top_k": 7}, "store": {"folder": tmp_path}})
+    printed = tomllib.loads(settings_reference(changed))
+    assert {name: keys for name, keys in printed.items() if keys} == {
+        "search": {"top_k": 7},
+        "store": {"folder": str(tmp_path)},
+    }
+
+
 def test_every_setting_is_printed_with_its_description() -> None:
     text = settings_reference(Settings())
     for name, field in Settings.model_fields.items():

@@ -1,6 +1,7 @@
 """Laws of the settings: who wins, and what is refused.
 
-Covers `infra.settings.section`.
+Covers `infra.settings.section`, `infra.settings.configurations`, `infra.settings.environment`,
+`infra.settings.problems`.
 """
 
 import os
@@ -118,10 +119,112 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
         load_settings()
 
 
-def test_a_list_that_is_no_json_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COSQA_SEARCH__ENCODERS", "minilm")
-    with pytest.raises(SettingsError, match=r"search.*JSON"):
+@pytest.mark.parametrize(
+    ("variable", "text", "found"),
+    [
+        ("COSQA_SEARCH__ENCODERS", "minilm", ("minilm",)),
+        ("COSQA_SEARCH__ENCODERS", "minilm, codebert", ("minilm", "codebert")),
+        ("COSQA_SEARCH__ENCODERS", '["minilm", "codebert"]', ("minilm", "codebert")),
+        ("COSQA_EVALUATION__METRICS", "NDCG@10,MRR", ("NDCG@10", "MRR")),
+        ("COSQA_SANDBOX__APT_PACKAGES", "libgomp1", ("libgomp1",)),
+        ("COSQA_SANDBOX__APT_PACKAGES", "null", None),
+    ],
+)
+def test_a_variable_gives_a_list_as_names_or_as_json(
+    monkeypatch: pytest.MonkeyPatch, variable: str, text: str, found: object
+) -> None:
+    monkeypatch.setenv(variable, text)
+    section, _, key = variable.removeprefix("COSQA_").lower().partition("__")
+    assert getattr(getattr(load_settings(), section), key) == found
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [("COSQA_SEARCH__ENCODERS", '["minilm"'), ("COSQA_SEARCH", "minilm"), ("COSQA_LLM", "{")],
+)
+def test_a_broken_list_or_section_is_an_error_that_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch, variable: str, text: str
+) -> None:
+    monkeypatch.setenv(variable, text)
+    with pytest.raises(SettingsError, match=rf"{variable}=.* is not valid JSON"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            {"search": {"top_k": "many"}},
+            "search.top_k = 'many' (command line): must be a whole number of 1 to 1000",
+        ),
+        (
+            {"sandbox": {"memory_mb": 1}},
+            "sandbox.memory_mb = 1 (command line): must be a whole number of at least 64",
+        ),
+        (
+            {"llm": {"timeout_s": 0}},
+            "llm.timeout_s = 0 (command line): must be a number above 0",
+        ),
+        ({"llm": {"budget_usd": "x"}}, "budget_usd = 'x' (command line): must be a number above 0"),
+        (
+            {"publish": {"support": ["bad"]}},
+            "publish.support = 'bad' (command line): must be 'screened'",
+        ),
+        ({"publish": {"folder": 3}}, "publish.folder = 3 (command line): "),
+        ({"llm": {"api_key": 5}}, "llm.api_key (command line): must be a valid string"),
+        (
+            {"search": {"topk": 3}},
+            "search.topk is no setting (from command line); did you mean search.top_k?",
+        ),
+    ],
+)
+def test_a_wrong_value_is_shown_with_its_origin_and_what_is_allowed(
+    given: dict[str, dict[str, object]], told: str
+) -> None:
+    with pytest.raises(SettingsError) as error:
+        load_settings(given)
+    assert told in str(error.value)
+    assert len(str(error.value).splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("COSQA_SEARCH__TOP_K", "many", "search.top_k = 'many' (COSQA_SEARCH__TOP_K): must be a"),
+        ("COSQA_SEARCH", '{"top_k": 0}', "search.top_k = 0 (COSQA_SEARCH): must be a whole number"),
+        (
+            "COSQA_LLM__APIKEY",
+            "secret",
+            "no setting (from COSQA_LLM__APIKEY); did you mean llm.api_key?",
+        ),
+        ("COSQA_PUBLISH__SUPPORT", "bad", "publish.support = 'bad' (COSQA_PUBLISH__SUPPORT): must"),
+    ],
+)
+def test_a_wrong_variable_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, told: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError) as error:
+        load_settings()
+    assert told in str(error.value)
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[serach]\ntop_k = 3\n", "[serach] in cosqa.toml is no section; did you mean [search]?"),
+        ("[search]\ntop_k = 0\n", "search.top_k = 0 (cosqa.toml): must be a whole number of 1 to"),
+        ("[zzzz]\n", "[zzzz] in cosqa.toml is no section; `cosqa settings` lists all sections"),
+        ("[gates]\nmutant = 3\n", "no setting (from cosqa.toml); did you mean gates.mutants?"),
+        ("search = 3\n", "search (cosqa.toml): must be a valid dictionary"),
+    ],
+)
+def test_a_wrong_line_of_the_file_is_named(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "cosqa.toml").write_text(text)
+    with pytest.raises(SettingsError) as error:
+        load_settings()
+    assert told in str(error.value)
 
 
 @pytest.mark.parametrize("way", ["option", "variable", "file"])

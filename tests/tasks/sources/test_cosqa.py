@@ -149,10 +149,10 @@ def test_missing_files_are_named(source: Source, tmp_path: Path) -> None:
 
 def test_settings_without_meaning_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        SettingsError, match=r"needs source.path .*: a folder with code_idx_map.txt"
+        SettingsError, match=r"needs 'path': give --path VALUE .a folder with code_idx_map.txt"
     ):
         open_source(SourceSettings(name="cosqa"))
-    with pytest.raises(SettingsError, match=r"no option source.distribution \(= rich\)"):
+    with pytest.raises(SettingsError, match=r"no option 'distribution' .given: distribution=rich"):
         open_source(SourceSettings(name="cosqa", path=tmp_path, distribution="rich"))
 
 

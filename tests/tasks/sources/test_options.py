@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from infra.errors import SettingsError
 from infra.settings import Settings, SourceSettings, load_settings
 from infra.settings.reference import settings_reference
-from tasks.sources import open_source, sources
+from tasks.sources import SourceOptions, check_options, open_source, sources
 from tasks.sources.python_source import PythonOptions
 
 
@@ -56,8 +56,11 @@ def test_settings_are_the_same_after_a_round_trip_through_json(tmp_path: Path) -
     [
         ({"seed": "many"}, r"source.seed: Input should be a valid integer"),
         ({"documentation_queries": -1}, r"source.documentation_queries: .*greater than or equal"),
-        ({"sead": 1}, r"python-source has no option source.sead \(= 1\): leave it out .*seed"),
-        ({"sead": 1, "seed": "x"}, r"source.seed: .*; .*source.sead"),
+        (
+            {"sead": 1},
+            r"python-source has no option 'sead' .*; did you mean 'seed'\? Its options: .*seed",
+        ),
+        ({"sead": 1, "seed": "x"}, r"source.seed: .*; .*'sead'"),
     ],
 )
 def test_a_wrong_option_is_refused_by_the_source(options: dict[str, object], problem: str) -> None:
@@ -81,3 +84,29 @@ def test_the_printed_settings_have_the_sources_options_and_give_the_same_when_re
 def test_the_printed_settings_name_an_option_that_must_be_given() -> None:
     text = settings_reference(load_settings(), sources.get("jsonl").Options)
     assert "# a folder with queries.jsonl and codes.jsonl\n# path =\n" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "suggested"), [("fliters", "filters"), ("pth", "path"), ("quries", "queries")]
+)
+def test_a_misspelt_option_is_answered_with_the_right_one(given: str, suggested: str) -> None:
+    with pytest.raises(SettingsError, match=rf"{given}=x\); did you mean '{suggested}'\?"):
+        check_options(SourceSettings.model_validate({given: "x"}))
+
+
+def test_options_that_are_yet_to_be_given_are_no_mistake() -> None:
+    assert check_options(SourceSettings(name="jsonl")) is None
+
+
+def test_a_required_option_is_named_with_the_way_to_give_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Options(SourceOptions):
+        url: str = Field(description="address of the archive")
+        path: Path = Field(description="a folder")
+
+    monkeypatch.setattr(sources.get("jsonl"), "Options", Options)
+    with pytest.raises(SettingsError) as error:
+        open_source(SourceSettings(name="jsonl"))
+    assert "give --source-option url=VALUE (address of the archive)" in str(error.value)
+    assert "give --path VALUE (a folder)" in str(error.value)

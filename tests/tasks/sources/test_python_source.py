@@ -172,11 +172,33 @@ def test_the_fingerprint_knows_new_files(tmp_path: Path) -> None:
     assert open_source(settings).fingerprint() != before
 
 
-def test_ones_own_files_need_ones_own_queries(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["path", "distribution"])
+def test_files_without_queries_give_the_benchmark_by_documentation_alone(
+    tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "a.py").write_text(DOUBLE + HALVE)
+    options = {"path": tmp_path} if place == "path" else {"distribution": "typer"}
+    source = open_source(SourceSettings.model_validate(options))
+    assert source.fingerprint() == source.fingerprint()
+    main, pairs = source.read().values()
+    assert main.codes
+    assert main.queries == ()
+    assert main.labels == ()
+    assert len(pairs.queries) == len(pairs.labels) > 0
+
+
+def test_files_without_queries_and_without_documentation_pairs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(HALVE)
-    for settings in (SourceSettings(path=tmp_path), SourceSettings(distribution="hypothesis")):
+    for place in ({"path": tmp_path}, {"distribution": "typer"}):
+        options = SourceSettings.model_validate({**place, "documentation_queries": 0})
         with pytest.raises(SettingsError, match=r"give --queries with a JSON Lines file"):
-            open_source(settings)
+            open_source(options)
+
+
+@pytest.mark.parametrize("others", [{}, {"queries": "gone.jsonl"}, {"documentation_queries": 0}])
+def test_a_missing_folder_is_named_before_anything_else(others: dict[str, object]) -> None:
+    with pytest.raises(SourceError, match=r"--path nope: no such folder"):
+        open_source(SourceSettings.model_validate({"path": "nope", **others}))
 
 
 def test_two_places_contradict_each_other(tmp_path: Path) -> None:

@@ -96,6 +96,29 @@ def test_without_history_the_papers_mean_is_taken(settings: Settings) -> None:
     assert forecast.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
 
 
+@pytest.mark.parametrize(("judged", "demo_pairs", "left"), [(0, 3, 3), (2, 3, 1), (3, 2, 0)])
+def test_the_demo_model_judges_a_few_pairs_of_all(
+    settings: Settings, judged: int, demo_pairs: int, left: int
+) -> None:
+    demo = settings.model_copy(
+        update={
+            "llm": LanguageModelSettings(),
+            "annotation": AnnotationSettings(configuration="single", demo_pairs=demo_pairs),
+        }
+    )
+    for key in keys(demo)[:judged]:
+        judge(demo, key, 0.0)
+    found = estimate(demo)
+    assert (found.pairs, found.pending, found.to_judge) == (8, 8 - judged, left)
+
+
+def test_a_forecast_makes_no_store(settings: Settings, tmp_path: Path) -> None:
+    store = StoreSettings(folder=tmp_path / "none")
+    found = estimate(settings.model_copy(update={"store": store}))
+    assert (found.queries, found.pairs, found.finished) == (4, 8, 0)
+    assert not store.folder.exists()
+
+
 @pytest.mark.parametrize("costs", [(0.5,), (0.5, 1.5), (0.1, 0.2, 0.3)])
 def test_with_history_the_mean_of_the_stores_costs_is_taken(
     settings: Settings, costs: tuple[float, ...]

@@ -1,0 +1,32 @@
+"""Checks that a command makes before Prefect is imported, so that a mistake is answered at once."""
+
+from flows.cli.evaluation_options import CompareOptions, DiffOptions, LeaderboardOptions
+from flows.cli.options import PipelineOptions
+from infra.store import require_store
+from tasks.benchmarks.labelled_pairs import read_truth
+from tasks.runtime.input_checks import check_comparison_input, check_pipeline_input
+
+_READ_THE_STORE = ("annotate", "publish", "evaluate")
+
+
+def pipeline(options: PipelineOptions) -> None:
+    """Check the names, the input, and the store where the command goes on from one."""
+    if not options.replay:
+        check_pipeline_input(options.settings)
+    if options.replay or (options.command in _READ_THE_STORE and not options.dry_run):
+        require_store(options.settings.store)
+
+
+def leaderboard(options: LeaderboardOptions) -> None:
+    """Check methods, metrics, the benchmark's folder and the files of runs."""
+    check_comparison_input(options.settings, [options.benchmark], options.runs)
+
+
+def diff(options: DiffOptions) -> None:
+    """Check methods, metrics and the folders of both versions."""
+    check_comparison_input(options.settings, [options.before, options.after])
+
+
+def compare_annotators(options: CompareOptions) -> None:
+    """Check the file of pairs with known labels."""
+    read_truth(options.truth, options.limit)

@@ -1,0 +1,82 @@
+"""Settings from ``COSQA_*`` variables: lists without JSON, and unknown names refused."""
+
+import difflib
+import json
+import os
+from collections.abc import Iterable
+from typing import Any, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_settings import EnvSettingsSource
+
+from infra.errors import SettingsError
+
+PREFIX = "COSQA_"
+DELIMITER = "__"
+_OTHER_VARIABLES = frozenset(  # read elsewhere: by this package, the set-up scripts and the tests
+    {"COSQA_CONFIG", "COSQA_DATA", "COSQA_MODEL_CACHE", "COSQA_REQUIRE_DOCKER", "COSQA_SOAK"}
+)
+
+
+class EnvironmentSource(EnvSettingsSource):
+    """The environment; a list is JSON or names with commas between."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:  # noqa: ANN401
+        """Return a list or a section from a variable's text.
+
+        Raises:
+            SettingsError: It looks like JSON and is not.
+        """
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except ValueError:
+            if _is_list(field) and not value.startswith(("[", "{")):
+                return [name.strip() for name in value.split(",") if name.strip()]
+        raise SettingsError(
+            f"{_variable_of(value)} is not valid JSON: write names with commas between, such as "
+            f"minilm,codebert, or JSON, such as {json.dumps(['minilm', 'codebert'])}"
+        ) from None
+
+
+def _is_list(field: FieldInfo | None) -> bool:
+    annotation = field.annotation if field else None
+    return any(get_origin(one) is tuple for one in (annotation, *get_args(annotation)))
+
+
+def _variable_of(value: str) -> str:
+    names = [name for name in os.environ if name.upper().startswith(PREFIX)]
+    found = next((name for name in names if os.environ[name] == value), PREFIX)
+    return found if "KEY" in found.upper() else f"{found}={value}"
+
+
+def variable_name(section: str, key: str = "") -> str:
+    """Return the name of the variable that is set for a setting, "" where none is."""
+    possible = f"{PREFIX}{section}{DELIMITER}{key}".upper() if key else f"{PREFIX}{section}".upper()
+    return next((name for name in os.environ if name.upper() == possible), "")
+
+
+def refuse_unknown_variables(settings: Iterable[tuple[str, str]]) -> None:
+    """Refuse a misspelt ``COSQA_*`` variable: ignored, a budget would be none.
+
+    Args:
+        settings: Section and key of every setting.
+
+    Raises:
+        SettingsError: There is one; the message names it and, if possible, the right one.
+    """
+    variables = {f"{PREFIX}{section}{DELIMITER}{key}".upper() for section, key in settings}
+    sections = {name.partition(DELIMITER)[0] for name in variables}
+    unknown = [
+        name
+        for name in sorted(os.environ)
+        if name.upper().startswith(PREFIX)
+        and name.upper() not in _OTHER_VARIABLES
+        and name.upper().partition(DELIMITER)[0] not in sections
+    ]
+    lines = []
+    for name in unknown:
+        close = difflib.get_close_matches(name.upper(), [*variables, *_OTHER_VARIABLES], 1, 0.75)
+        hint = f"did you mean {close[0]}?" if close else "`cosqa settings` lists all settings"
+        lines.append(f"{name} is unknown; {hint}")
+    if lines:
+        raise SettingsError("invalid environment variables:\n  " + "\n  ".join(lines))

@@ -1,0 +1,101 @@
+"""Messages about settings that are refused: which value, where it was given, what is allowed."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args
+
+from annotated_types import Ge, Gt, Le
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from infra.settings.environment import variable_name
+
+_LONGEST = 200
+_NUMBERS: Mapping[object, str] = {int: "a whole number", float: "a number"}
+_SECRETS = ("api_key",)
+
+
+def problem_line(
+    problem: ErrorDetails,
+    model: type[BaseModel],
+    given: Mapping[str, Mapping[str, object]],
+    file: Path,
+) -> str:
+    """Return one line about a refused setting.
+
+    Args:
+        problem: What pydantic says of it.
+        model: The settings.
+        given: Section → key → value from the command line.
+        file: The settings file, which need not exist.
+    """
+    section, *keys = map(str, problem["loc"])
+    key = keys[0] if keys else ""
+    origin = _origin(section, key, given, file)
+    if problem["type"] == "extra_forbidden":
+        return _unknown(section, key, origin, model)
+    name = f"{section}.{key}" if key else section
+    told = name if not key or key in _SECRETS else f"{name} = {_shown(problem['input'])}"
+    field = _fields(model, section).get(key)
+    place = f" ({origin})" if origin else ""
+    return f"{told}{place}: {(_number(field) if field else '') or _message(problem['msg'])}"
+
+
+def _unknown(section: str, key: str, origin: str, model: type[BaseModel]) -> str:
+    """Return that there is no such section or key, and the one that was probably meant."""
+    if not key:
+        close = difflib.get_close_matches(section, model.model_fields, 1)
+        hint = f"did you mean [{close[0]}]?" if close else "`cosqa settings` lists all sections"
+        return f"[{section}]{f' in {origin}' if origin else ''} is no section; {hint}"
+    close = difflib.get_close_matches(key, _fields(model, section), 1)
+    hint = f"did you mean {section}.{close[0]}?" if close else "`cosqa settings` lists all settings"
+    return f"{section}.{key} is no setting{f' (from {origin})' if origin else ''}; {hint}"
+
+
+def _origin(section: str, key: str, given: Mapping[str, Mapping[str, object]], file: Path) -> str:
+    """Return where a setting was given, "" where that cannot be told."""
+    if key in given.get(section, {}):
+        return "command line"
+    if variable := variable_name(section, key) or variable_name(section):
+        return variable
+    content = tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return str(file) if section in content else ""
+
+
+def _fields(model: type[BaseModel], section: str) -> dict[str, FieldInfo]:
+    found = model.model_fields.get(section)
+    return type(found.default).model_fields if found else {}
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 - whatever was given
+    text = repr(str(value) if isinstance(value, Path) else value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _number(field: FieldInfo) -> str:
+    """Return what a number must be by its bounds, "" where the setting is no number."""
+    union = get_args(field.annotation) if isinstance(field.annotation, UnionType) else ()
+    kind = next((_NUMBERS[one] for one in (field.annotation, *union) if one in _NUMBERS), "")
+    low = next((bound.ge for bound in field.metadata if isinstance(bound, Ge)), None)
+    above = next((bound.gt for bound in field.metadata if isinstance(bound, Gt)), None)
+    high = next((bound.le for bound in field.metadata if isinstance(bound, Le)), None)
+    if not kind or (low is None and above is None):
+        return ""
+    lower = f"of at least {low}" if above is None else f"above {above}"
+    if high is not None:
+        lower = f"of {low} to {high}" if above is None else f"{lower} and at most {high}"
+    return f"must be {kind} {lower}"
+
+
+def _message(text: str) -> str:
+    """Return pydantic's message in words that fit behind a value."""
+    return re.sub(r"^(Value error, )?((Input|String|Tuple|List) should )?", _must, text, count=1)
+
+
+def _must(match: re.Match[str]) -> str:
+    return "must " if match[2] else ""

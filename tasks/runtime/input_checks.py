@@ -1,0 +1,79 @@
+"""Checks of names, options and folders that need neither Prefect nor the store.
+
+A command makes them before it starts anything, and a flow makes them again: it may have been
+started by a deployment.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from infra.errors import SettingsError, SourceError
+from infra.settings import Settings
+from tasks.benchmarks import is_export
+from tasks.benchmarks.beir import is_beir
+from tasks.benchmarks.manifest import MANIFEST
+from tasks.encoders import encoders
+from tasks.metrics import Variant
+from tasks.ranking.methods import chosen_methods
+from tasks.sources import Source, open_source
+
+
+def check_pipeline_input(settings: Settings) -> Source:
+    """Return the source of the settings, after checking the names of encoders and methods.
+
+    Raises:
+        UnknownNameError: There is no such source, filter, encoder or retrieval method.
+        SettingsError: An option of the source is missing, unknown or has a bad value.
+        SourceError: The input is not there.
+    """
+    for encoder in settings.search.encoders:
+        encoders.get(encoder)
+    chosen_methods(settings.evaluation, settings.search)
+    return open_source(settings.source)
+
+
+def check_comparison_input(
+    settings: Settings, benchmarks: Sequence[Path], runs: Sequence[Path] = ()
+) -> list[str]:
+    """Return the methods to compare, after checking metrics, folders and files of runs.
+
+    Raises:
+        UnknownNameError: There is no such method or metric.
+        SourceError: A folder is not a benchmark, or a run is not there.
+        SettingsError: Two methods or runs have one name.
+    """
+    methods = chosen_methods(settings.evaluation, settings.search)
+    for metric in settings.evaluation.metrics:
+        Variant.parse(metric)
+    for folder in benchmarks:
+        check_folder(folder)
+    _check_runs(methods, runs)
+    return methods
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is not a benchmark.
+
+    Raises:
+        SourceError: It is missing, or neither an export nor a BEIR folder.
+    """
+    if not folder.is_dir():
+        raise SourceError(f"{folder} is not a benchmark: there is no such folder")
+    if not is_export(folder) and not is_beir(folder):
+        raise SourceError(
+            f"{folder} is not a benchmark: the folder has neither an export's {MANIFEST} nor "
+            "BEIR's corpus.jsonl"
+        )
+
+
+def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:
+    names = [*methods, *(run.stem for run in runs)]
+    repeated = sorted(name for name in set(names) if names.count(name) > 1)
+    if repeated:
+        raise SettingsError(
+            f"two runs are named {repeated[0]!r}: give each method once, and rename files whose "
+            "names stand for the same"
+        )
+    for run in runs:
+        if not run.is_file():
+            raise SourceError(f"run {run} cannot be read: there is no such file")
