@@ -1,4 +1,4 @@
-"""A run of 3,000 pairs through Prefect's server, Ray and the store."""
+"""Runs of many pairs through Prefect's server, Ray and the store: 720, and 3,000 if exhaustive."""
 
 from pathlib import Path
 
@@ -9,8 +9,7 @@ from tests.flows.world import Case, World, environment, rule
 
 pytestmark = pytest.mark.slow
 
-QUERIES, TOP_K, SHARD_SIZE = 60, 50, 50
-PAIRS = QUERIES * TOP_K
+QUERIES, SHARD_SIZE = 60, 50
 CASES = [
     Case(
         f"python multiply a number by {number}",
@@ -24,9 +23,11 @@ CASES = [
 JUDGE = rule("judge", {"reply": {"reason": "as scripted", "verdict": "answers"}})
 
 
-def test_three_thousand_pairs_are_judged_in_shards_whose_cost_does_not_grow(
-    folder: Path, prefect_server: str
+@pytest.mark.parametrize("top_k", [12, pytest.param(50, marks=pytest.mark.exhaustive)])
+def test_many_pairs_are_judged_once_each_in_shards(
+    folder: Path, prefect_server: str, top_k: int
 ) -> None:
+    pairs = QUERIES * top_k
     with ScriptedServer([JUDGE]) as model:
         world = World(
             folder,
@@ -41,16 +42,16 @@ def test_three_thousand_pairs_are_judged_in_shards_whose_cost_does_not_grow(
             ),
         )
         world.write(CASES, labels=False)
-        collected = world.run("collect", "--top-k", str(TOP_K))
+        collected = world.run("collect", "--top-k", str(top_k))
         assert collected.returncode == 0, collected.stdout
-        annotated = world.run("annotate", "--top-k", str(TOP_K))
+        annotated = world.run("annotate", "--top-k", str(top_k))
         assert annotated.returncode == 0, annotated.stdout[-5000:]
-        assert len(model.calls) == PAIRS + 12
-        again = world.run("annotate", "--top-k", str(TOP_K))
+        assert len(model.calls) == pairs + 12
+        again = world.run("annotate", "--top-k", str(top_k))
         assert "Nothing was left to do" in again.stdout
-        assert len(model.calls) == PAIRS + 12, "no pair is asked twice"
-    ((rows, pairs),) = world.rows(
+        assert len(model.calls) == pairs + 12, "no pair is asked twice"
+    ((rows, distinct),) = world.rows(
         "SELECT count(*), count(DISTINCT (query_id, code_id)) FROM annotations "
         "SEMI JOIN candidates USING (query_id, code_id) WHERE status = 'labelled'"
     )
-    assert (rows, pairs) == (PAIRS, PAIRS)
+    assert (rows, distinct) == (pairs, pairs)
