@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
+from flows.cli.options import Preset
 from infra.languages import languages
 from infra.registry import Registry
-from flows.cli.options import Preset
 from infra.settings import CONFIGURATION_SUMMARIES, load_settings
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
