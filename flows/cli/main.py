@@ -137,14 +137,14 @@ class _Cosqa(LazyGroup):
         ),
         "list": Command(
             "List the registered names: sources, filters, encoders, methods, metrics, suites, "
-            "estimators, languages, configurations.",
+            "estimators, languages, configurations, presets.",
             options="show:names",
             examples=("cosqa list methods",),
         ),
         "settings": Command(
             "Print all settings in force as a commented cosqa.toml.",
             options="show:settings",
-            examples=("cosqa settings > cosqa.toml",),
+            examples=("cosqa settings > cosqa.toml", "cosqa settings --preset cosqa-plus-v2"),
         ),
     }
 

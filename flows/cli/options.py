@@ -22,6 +22,7 @@ from infra.settings import (
     StoreSettings,
     load_settings,
 )
+from infra.settings.presets import preset_names
 from tasks.encoders import encoders
 from tasks.retrievers import retrievers
 from tasks.sources import sources
@@ -40,6 +41,17 @@ def default(section: type[Section], field: str) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"Settings of a published benchmark: one of {', '.join(preset_names())}. "
+        "What is set elsewhere, here or in cosqa.toml, comes before them; "
+        "`cosqa settings --preset NAME` prints them.",
+        show_default="none",
+        rich_help_panel=_INPUT,
+    ),
+]
 Source = Annotated[
     str | None,
     typer.Option(
@@ -206,6 +218,7 @@ class PipelineOptions:
 def pipeline(
     ctx: typer.Context,
     *,
+    preset: Preset = None,
     source: Source = None,
     path: SourcePath = None,
     distribution: Distribution = None,
@@ -246,7 +259,8 @@ def pipeline(
             "store": {"folder": store},
             "publish": {"folder": output, "allow_demo": allow_demo},
             "evaluation": {"methods": method or None},
-        }
+        },
+        preset,
     )
     return PipelineOptions(str(ctx.info_name), settings, dry_run, replay)
 

@@ -5,9 +5,11 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
+from flows.cli.options import Preset
 from infra.languages import languages
 from infra.registry import Registry
 from infra.settings import CONFIGURATION_SUMMARIES, load_settings
+from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
 from tasks.encoders import encoders
 from tasks.estimators import estimators
@@ -27,6 +29,7 @@ Kind = Literal[
     "estimators",
     "languages",
     "configurations",
+    "presets",
 ]
 _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
     "sources": (sources,),
@@ -46,6 +49,8 @@ def names(
     """Print the names of one kind, a line each, with what they mean."""
     if kind == "configurations":
         listed = cast("dict[str, str]", dict(CONFIGURATION_SUMMARIES))
+    elif kind == "presets":
+        listed = {name: load_preset(name).about for name in preset_names()}
     else:
         listed = {
             name: _summary(registry.get(name))
@@ -62,9 +67,9 @@ def _summary(factory: Callable[..., object]) -> str:
     return (factory.__doc__ or "").partition("\n")[0]
 
 
-def settings() -> None:
+def settings(*, preset: Preset = None) -> None:
     """Print all settings in force as a commented cosqa.toml."""
-    chosen = load_settings()
+    chosen = load_settings(preset=preset)
     check_options(chosen.source)
     options = sources.get(chosen.source.name).Options
     typer.echo(settings_reference(chosen, options), nl=False)

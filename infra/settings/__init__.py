@@ -1,8 +1,9 @@
 """Settings: a class per subsystem, bounds on every field, built once at the edge.
 
-Where values come from, the last one winning: the defaults in ``sections``; the TOML file named by
-``COSQA_CONFIG`` (default ``cosqa.toml``, optional); environment variables such as
-``COSQA_LLM__MODEL``; options of the command line. A function receives the section it needs.
+Where values come from, the last one winning: the defaults in ``sections``; the preset, where one is
+chosen; the TOML file named by ``COSQA_CONFIG`` (default ``cosqa.toml``, optional); environment
+variables such as ``COSQA_LLM__MODEL``; options of the command line. A function receives the section
+it needs.
 """
 
 import os
@@ -26,6 +27,7 @@ from infra.settings.environment import (
     EnvironmentSource,
     refuse_unknown_variables,
 )
+from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
 from infra.settings.section import Section
 from infra.settings.sections import (
@@ -65,12 +67,13 @@ __all__ = [
 
 
 class Settings(BaseSettings):
-    """Everything that can be set."""
+    """Everything that can be set: the name of a preset, and the sections."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter=DELIMITER, extra="forbid", frozen=True
     )
 
+    preset: str | None = None
     store: StoreSettings = StoreSettings()
     source: SourceSettings = SourceSettings()
     search: SearchSettings = SearchSettings()
@@ -92,17 +95,33 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Put the TOML file below the environment and the environment below the command line."""
-        environment = EnvironmentSource(settings_cls)
-        return init_settings, environment, TomlConfigSettingsSource(settings_cls, _config_file())
+        """Return the layers, the highest first: command line, environment, TOML file, preset."""
+        return (
+            init_settings,
+            EnvironmentSource(settings_cls),
+            TomlConfigSettingsSource(settings_cls, _config_file()),
+            PresetSource(settings_cls),
+        )
+
+    @classmethod
+    def sections(cls) -> dict[str, type[Section]]:
+        """Return section → its class, in their order."""
+        return {
+            name: type(field.default)
+            for name, field in cls.model_fields.items()
+            if isinstance(field.default, Section)
+        }
 
 
-def load_settings(overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:
-    """Return the settings from defaults, file, environment and ``overrides``, in rising order.
+def load_settings(
+    overrides: Mapping[str, Mapping[str, object]] | None = None, preset: str | None = None
+) -> Settings:
+    """Return the settings: defaults, preset, file, environment and ``overrides``, in rising order.
 
     Args:
         overrides: Section → field → value, as the command line gives them; a value of None means
             "not given" and leaves it to the lower layers.
+        preset: Name of a preset; None leaves the choice to the file and to COSQA_PRESET.
 
     Raises:
         SettingsError: A value is out of bounds, a key or a ``COSQA_*`` variable is unknown, or the
@@ -110,8 +129,8 @@ def load_settings(overrides: Mapping[str, Mapping[str, object]] | None = None) -
     """
     refuse_unknown_variables(
         (section, key)
-        for section, field in Settings.model_fields.items()
-        for key in type(field.default).model_fields
+        for section, model in Settings.sections().items()
+        for key in model.model_fields
     )
     given = {
         section: {key: value for key, value in fields.items() if value is not None}
@@ -120,7 +139,7 @@ def load_settings(overrides: Mapping[str, Mapping[str, object]] | None = None) -
     if "RAY_ADDRESS" in os.environ:
         given.setdefault("ray", {}).setdefault("address", os.environ["RAY_ADDRESS"])
     try:
-        return Settings(**given)  # type: ignore[arg-type]
+        return Settings(**given, **({"preset": preset} if preset else {}))  # type: ignore[arg-type]
     except ValidationError as error:
         first = {problem["loc"][:2]: problem for problem in reversed(error.errors())}
         lines = [

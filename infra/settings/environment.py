@@ -14,7 +14,14 @@ from infra.errors import SettingsError
 PREFIX = "COSQA_"
 DELIMITER = "__"
 _OTHER_VARIABLES = frozenset(  # read elsewhere: by this package, the set-up scripts and the tests
-    {"COSQA_CONFIG", "COSQA_DATA", "COSQA_MODEL_CACHE", "COSQA_REQUIRE_DOCKER", "COSQA_SOAK"}
+    {
+        "COSQA_CONFIG",
+        "COSQA_DATA",
+        "COSQA_MODEL_CACHE",
+        "COSQA_PRESET",
+        "COSQA_REQUIRE_DOCKER",
+        "COSQA_SOAK",
+    }
 )
 
 

@@ -69,7 +69,7 @@ def _origin(section: str, key: str, given: Mapping[str, Mapping[str, object]], f
 
 def _fields(model: type[BaseModel], section: str) -> dict[str, FieldInfo]:
     found = model.model_fields.get(section)
-    return type(found.default).model_fields if found else {}
+    return getattr(type(found.default), "model_fields", {}) if found else {}
 
 
 def _shown(value: Any) -> str:  # noqa: ANN401 - whatever was given

@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefinedType
 
 from infra.settings import Section, Settings
+from infra.settings.presets import load_preset
 
 _WIDTH = 96
 
@@ -23,11 +24,18 @@ def settings_reference(settings: Settings, source_options: type[BaseModel] | Non
         settings: The settings.
         source_options: Model of the chosen source's options.
     """
-    text = [_section(name, getattr(settings, name)) for name in Settings.model_fields]
+    names = list(Settings.sections())
+    text = [_section(name, getattr(settings, name)) for name in names]
     if source_options is not None:
-        place = list(Settings.model_fields).index("source")
-        text[place] += _options(source_options, settings.source.options)
-    return "\n".join(text)
+        text[names.index("source")] += _options(source_options, settings.source.options)
+    return "\n".join([*_preset(settings.preset), *text])
+
+
+def _preset(name: str | None) -> list[str]:
+    """Return the key that chooses the preset; its values follow in the sections."""
+    if name is None:
+        return []
+    return [f"# {load_preset(name).about}\npreset = {_toml(name)}\n"]
 
 
 def _section(name: str, section: Section) -> str:
