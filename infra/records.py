@@ -3,7 +3,7 @@
 They hold values only: no connection, no path to be opened, no method that does work.
 """
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
@@ -23,33 +23,39 @@ def normalise_code(text: str) -> str:
 
 
 class Record(BaseModel):
-    """Base of all records."""
+    """Base of all records; ``added`` are later fields, which digests pass over where empty."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    added: ClassVar[frozenset[str]] = frozenset()
 
 
 class Query(Record):
-    """A query; ``origin`` says where it comes from, as ``file:line`` or the source's own id."""
+    """A query: ``origin`` is ``file:line`` or the source's own id, ``split`` the source's split."""
+
+    added = frozenset({"split"})
 
     query_id: QueryId
     text: str = Field(min_length=1)
     origin: str = ""
+    split: str = ""
 
     @classmethod
-    def of(cls, text: str, origin: str = "") -> Self:
+    def of(cls, text: str, origin: str = "", split: str = "") -> Self:
         """Return the query with its content-derived id; empty text is a ``ValueError``."""
         text = normalise_query(text)
         if not text:
             raise ValueError("the query is empty")
-        return cls(query_id=QueryId(f"q{digest('query', text)}"), text=text, origin=origin)
+        identity = QueryId(f"q{digest('query', text)}")
+        return cls(query_id=identity, text=text, origin=origin, split=split)
 
 
 class Code(Record):
-    """A function: its text, and where it comes from.
+    """A piece of code, mostly a function; lines count from 1, and 0 is unknown.
 
-    ``documentation`` is the docstring as Python cleans it, "" where there is none. Lines count
-    from 1; 0 means unknown.
+    ``licence`` is SPDX's name, "unknown", or "" where the licence of the whole source covers it.
     """
+
+    added = frozenset({"source", "language", "licence", "url", "split"})
 
     code_id: CodeId
     text: str = Field(min_length=1)
@@ -60,6 +66,11 @@ class Code(Record):
     documentation: str = ""
     parameters: tuple[str, ...] = ()
     origin: str = ""
+    source: str = ""
+    language: str = ""
+    licence: str = ""
+    url: str = ""
+    split: str = ""
 
     @classmethod
     def of(cls, text: str, **fields: object) -> Self:
@@ -67,8 +78,7 @@ class Code(Record):
         text = normalise_code(text)
         if not text:
             raise ValueError("the code is empty")
-        identity = f"c{digest('code', text)}"
-        return cls.model_validate({**fields, "text": text, "code_id": identity})
+        return cls.model_validate({**fields, "text": text, "code_id": f"c{digest('code', text)}"})
 
 
 class Label(Record):
@@ -93,16 +103,6 @@ class SourceInfo(Record):
     licence: str
     revision: str
     location: str
-
-
-class Collected(Record):
-    """The content of a collection: queries, codes, labels, and how many items each rule dropped."""
-
-    info: SourceInfo
-    queries: tuple[Query, ...] = ()
-    codes: tuple[Code, ...] = ()
-    labels: tuple[Label, ...] = ()
-    dropped: dict[str, int] = Field(default_factory=dict)
 
 
 class Candidate(Record):

@@ -68,11 +68,29 @@ class SourceSettings(Section):
         max_length=100,
         description="Name of the collection in the store.",
     )
+    codes: tuple[str, ...] = Field(
+        (),
+        description="Sources that code is read from in place of the source's own, in this order, "
+        "each NAME or NAME=PATH. Likewise queries, where it is no file. Further options of such a "
+        "source are keys with its name before them, such as codesearchnet.filters.",
+    )
 
     @property
     def options(self) -> dict[str, object]:
         """The keys that are given beside those of every source."""
-        return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
+        extra = (self.model_extra or {}).items()
+        return {key: value for key, value in extra if value is not None and not isinstance(value, Mapping)}
+
+    @property
+    def options_of_parts(self) -> dict[str, Mapping[str, object]]:
+        """Name of a source that queries or codes are taken from → its options."""
+        extra = (self.model_extra or {}).items()
+        return {key: value for key, value in extra if isinstance(value, Mapping)}
+
+    @property
+    def title(self) -> str:
+        """What to call the input in logs: the collection or the source."""
+        return self.collection or self.name
 
 
 class SearchSettings(Section):

@@ -1,13 +1,17 @@
 """Tables of the collect stage: collections with their queries, codes and source labels."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 
-from infra.records import Code, Collected, Label, Query, Record, SourceInfo
+from infra.collected import Content
+from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
+from infra.store.spool import SpooledContent, spooled
 
 _OWN_TABLES = (
-    "collections", "dropped", "collection_queries", "collection_codes", "source_labels"
-)  # fmt: skip
+    *("collections", "dropped", "collection_sources"),
+    *("collection_queries", "collection_codes", "source_labels"),
+)
 
 
 class StoredCollection(Record):
@@ -35,30 +39,42 @@ def collections_of(database: Database, fingerprint: str) -> list[StoredCollectio
 
 
 def replace_collections(
-    database: Database, fingerprint: str, collected: Mapping[str, Collected], annotated: str
+    database: Database,
+    fingerprint: str,
+    contents: Mapping[str, Content],
+    annotated: str,
+    advance: Callable[[int], object] = bool,
 ) -> None:
     """Store all collections of a source in place of their earlier versions, in one transaction.
 
-    Texts of queries and codes are never deleted, since other collections and annotations may refer
-    to them.
+    The contents are read first, into files beside the database, which stays open to others
+    meanwhile; memory does not grow with their size. Texts of queries and codes are never deleted,
+    since other collections and annotations may refer to them.
 
     Args:
         database: The store.
         fingerprint: Digest of everything that the source read.
-        collected: Collection → its content.
+        contents: Collection → its content.
         annotated: The collection whose pairs the agents annotate.
+        advance: Called with the number of items that were read since its last call.
     """
-    with database.transaction() as tx:
-        for collection, content in collected.items():
-            for table in _OWN_TABLES:
-                tx.execute(f"DELETE FROM {table} WHERE collection = ?", [collection])  # noqa: S608
-            _insert_info(tx, collection, fingerprint, content.info, collection == annotated)
-            _insert_content(tx, collection, content)
+    with ExitStack() as stack:
+        files = {
+            name: stack.enter_context(spooled(content, database.settings.folder, advance))
+            for name, content in contents.items()
+        }
+        with database.transaction() as tx:
+            for name, content in contents.items():
+                for table in _OWN_TABLES:
+                    tx.execute(f"DELETE FROM {table} WHERE collection = ?", [name])  # noqa: S608
+                _insert_info(tx, name, fingerprint, content, is_annotated=name == annotated)
+                _insert_content(tx, name, files[name])
 
 
 def _insert_info(
-    tx: Transaction, collection: str, fingerprint: str, info: SourceInfo, is_annotated: bool
+    tx: Transaction, collection: str, fingerprint: str, content: Content, *, is_annotated: bool
 ) -> None:
+    info = content.info
     row = {
         "collection": collection,
         "fingerprint": fingerprint,
@@ -69,9 +85,6 @@ def _insert_info(
         "for_agents": is_annotated,
     }
     tx.insert("collections", [row])
-
-
-def _insert_content(tx: Transaction, collection: str, content: Collected) -> None:
     tx.insert(
         "dropped",
         [
@@ -79,12 +92,35 @@ def _insert_content(tx: Transaction, collection: str, content: Collected) -> Non
             for rule, items in content.dropped.items()
         ],
     )
-    _insert_queries(tx, collection, content.queries)
-    _insert_codes(tx, collection, content.codes)
     tx.insert(
-        "source_labels",
-        [{"collection": collection, **label.model_dump()} for label in content.labels],
+        "collection_sources",
+        [
+            {"collection": collection, "position": position, **part.model_dump()}
+            for position, part in enumerate(content.parts)
+        ],
     )
+
+
+def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -> None:
+    for kind, identity, spool in (
+        ("queries", "query_id", content.queries),
+        ("codes", "code_id", content.codes),
+    ):
+        with tx.stream("incoming", spool.read()):
+            tx.execute(
+                f"INSERT OR IGNORE INTO {kind} SELECT {identity}, text FROM incoming"  # noqa: S608
+            )
+        with tx.stream("incoming", spool.read()):
+            tx.execute(
+                f"INSERT INTO collection_{kind} BY NAME "  # noqa: S608 - literals above
+                "SELECT $1 AS collection, * EXCLUDE (text) FROM incoming",
+                [collection],
+            )
+    with tx.stream("incoming", content.labels.read()):
+        tx.execute(
+            "INSERT INTO source_labels BY NAME SELECT $1 AS collection, * FROM incoming",
+            [collection],
+        )
 
 
 def insert_texts(
@@ -103,40 +139,11 @@ def insert_texts(
     )
 
 
-def _insert_queries(tx: Transaction, collection: str, queries: Sequence[Query]) -> None:
-    insert_texts(tx, queries=queries)
-    tx.insert(
-        "collection_queries",
-        [
-            {
-                "collection": collection,
-                "position": position,
-                "query_id": query.query_id,
-                "origin": query.origin,
-            }
-            for position, query in enumerate(queries)
-        ],
-    )
-
-
-def _insert_codes(tx: Transaction, collection: str, codes: Sequence[Code]) -> None:
-    insert_texts(tx, codes=codes)
-    tx.insert(
-        "collection_codes",
-        [
-            {"collection": collection, "position": position}
-            | code.model_dump(exclude={"text"})
-            | {"parameters": list(code.parameters)}
-            for position, code in enumerate(codes)
-        ],
-    )
-
-
 def load_queries(database: Database, collection: str, limit: int | None = None) -> list[Query]:
     """Return a collection's queries, at most ``limit``, in the source's order."""
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT query_id, text, origin FROM collection_queries JOIN queries USING (query_id) "
+            "SELECT query_id, text, origin, split FROM collection_queries JOIN queries USING (query_id) "
             "WHERE collection = ? ORDER BY position LIMIT ?",
             [collection, limit if limit is not None else 2**31],
         )
@@ -150,8 +157,7 @@ def load_codes(
     wanted = None if only is None else list(only)
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT code_id, text, name, module, first_line, last_line, documentation, parameters, "
-            "origin FROM collection_codes JOIN codes USING (code_id) WHERE collection = ? "
+            "SELECT * EXCLUDE (collection, position) FROM collection_codes JOIN codes USING (code_id) WHERE collection = ? "
             "AND (?::VARCHAR[] IS NULL OR list_contains(?::VARCHAR[], code_id)) ORDER BY position",
             [collection, wanted, wanted],
         )
@@ -191,6 +197,18 @@ def load_source(database: Database, collection: str) -> tuple[SourceInfo, dict[s
             "SELECT rule, items FROM dropped WHERE collection = ? ORDER BY rule", [collection]
         )
     return SourceInfo.model_validate(info), {str(rule): int(str(items)) for rule, items in dropped}
+
+
+def load_parts(database: Database, collection: str) -> list[SourceInfo]:
+    """Return the sources that a collection was put together from; the one source where it was not.
+    """
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT name, licence, revision, location FROM collection_sources "
+            "WHERE collection = ? ORDER BY position",
+            [collection],
+        )
+    return [SourceInfo.model_validate(row) for row in rows] or [load_source(database, collection)[0]]
 
 
 def code_ids(database: Database, collection: str) -> list[str]:

@@ -21,7 +21,7 @@ from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
 from infra.store.migrations import UPGRADES
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _SCHEMA = Path(__file__).with_name("schema.sql")
 _LOCK_MESSAGE = "Could not set lock on file"
 
@@ -59,7 +59,13 @@ class Transaction:
     @contextmanager
     def table(self, name: str, columns: Mapping[str, Sequence[object]]) -> Iterator[None]:
         """Make ``columns`` a table of that name, as Arrow data, inside the ``with``."""
-        self.connection.register(name, pa.table({key: list(col) for key, col in columns.items()}))
+        with self.stream(name, pa.table({key: list(col) for key, col in columns.items()})):
+            yield
+
+    @contextmanager
+    def stream(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> Iterator[None]:
+        """Make Arrow data a table of that name inside the ``with``; a reader can be read once."""
+        self.connection.register(name, rows)
         yield
         self.connection.unregister(name)  # after an error, closing the connection drops it
 

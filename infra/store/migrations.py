@@ -8,4 +8,21 @@ UPGRADES = {  # version → statements that upgrade it to the next
         ALTER TABLE searches ADD COLUMN pool BOOLEAN DEFAULT false;
         ALTER TABLE recipes ADD COLUMN used_at TIMESTAMPTZ DEFAULT now();
     """,
+    3: """
+        ALTER TABLE collection_queries ADD COLUMN IF NOT EXISTS split VARCHAR DEFAULT '';
+        ALTER TABLE collection_codes ADD COLUMN IF NOT EXISTS source VARCHAR DEFAULT '';
+        ALTER TABLE collection_codes ADD COLUMN IF NOT EXISTS language VARCHAR DEFAULT '';
+        ALTER TABLE collection_codes ADD COLUMN IF NOT EXISTS licence VARCHAR DEFAULT '';
+        ALTER TABLE collection_codes ADD COLUMN IF NOT EXISTS url VARCHAR DEFAULT '';
+        ALTER TABLE collection_codes ADD COLUMN IF NOT EXISTS split VARCHAR DEFAULT '';
+        CREATE TABLE IF NOT EXISTS collection_sources (
+            collection VARCHAR NOT NULL,
+            position   INTEGER NOT NULL,
+            name       VARCHAR NOT NULL,
+            licence    VARCHAR NOT NULL,
+            revision   VARCHAR NOT NULL,
+            location   VARCHAR NOT NULL,
+            PRIMARY KEY (collection, position)
+        );
+    """,
 }

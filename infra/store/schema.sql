@@ -43,6 +43,7 @@ CREATE TABLE collection_queries (
     position   INTEGER NOT NULL,         -- the source's order, which "the first 20 queries" means
     query_id   VARCHAR NOT NULL,
     origin     VARCHAR NOT NULL,
+    split      VARCHAR NOT NULL DEFAULT '',
     PRIMARY KEY (collection, query_id)
 );
 
@@ -57,7 +58,22 @@ CREATE TABLE collection_codes (
     documentation VARCHAR NOT NULL,
     parameters    VARCHAR[] NOT NULL,
     origin        VARCHAR NOT NULL,
+    source        VARCHAR NOT NULL DEFAULT '',
+    language      VARCHAR NOT NULL DEFAULT '',
+    licence       VARCHAR NOT NULL DEFAULT '',  -- '': the whole source's
+    url           VARCHAR NOT NULL DEFAULT '',
+    split         VARCHAR NOT NULL DEFAULT '',
     PRIMARY KEY (collection, code_id)
+);
+
+CREATE TABLE collection_sources (        -- of collections put together from several
+    collection VARCHAR NOT NULL,
+    position   INTEGER NOT NULL,
+    name       VARCHAR NOT NULL,
+    licence    VARCHAR NOT NULL,
+    revision   VARCHAR NOT NULL,
+    location   VARCHAR NOT NULL,
+    PRIMARY KEY (collection, position)
 );
 
 CREATE TABLE source_labels (             -- labels that came with a source

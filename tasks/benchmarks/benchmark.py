@@ -125,4 +125,9 @@ def _refuse_unknown(benchmark: Benchmark, pairs: Iterable[tuple[str, str]]) -> N
 
 
 def _digest_of_records(records: Iterable[Record]) -> str:
-    return digest(*sorted(record.model_dump_json() for record in records))
+    return digest(*sorted(map(_digestible, records)))
+
+
+def _digestible(record: Record) -> str:
+    """Return a record as JSON without added fields that are empty, as older releases wrote it."""
+    return record.model_dump_json(exclude={name for name in record.added if not getattr(record, name)})

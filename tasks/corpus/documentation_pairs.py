@@ -8,7 +8,8 @@ import random
 from collections import Counter
 from typing import NamedTuple, Self
 
-from infra.records import Code, Collected, Label, Query, SourceInfo
+from infra.collected import Collected
+from infra.records import Code, Label, Query, SourceInfo
 from tasks.corpus.merging import REPEATED_CODE
 from tasks.filters import CorpusFunction, filters
 from tasks.filters.documentation import first_paragraph, unpaired_reason

@@ -1,12 +1,13 @@
-"""Collections made from a source's items, filtered and without duplicates."""
+"""Items of a source, filtered and without duplicates."""
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from infra.collected import Collected, Item, Streamed, whole
 from infra.errors import SourceError
-from infra.records import Code, Collected, Label, Query, SourceInfo
-from tasks.filters import CorpusFunction, Filter
+from infra.records import Code, Label, Query, SourceInfo
+from tasks.filters import CorpusFunction, Filter, notes_of
 
 CONFLICT = "label of a pair that has a higher one"
 REPEATED_LABEL = "label given twice"
@@ -18,53 +19,94 @@ _logger = logging.getLogger(__name__)
 
 
 class Merged:
-    """Collects queries, functions and labels, and counts what is dropped by reason.
+    """Lets items of one collection through, and counts by reason what it drops.
 
-    Texts that are equal when normalised are one query or one function.
+    Texts that are equal when normalised are one query or one function: the first stays. Of what
+    passed, only a digest of each id is kept, so that a source may be larger than memory. A small
+    source may gather instead: it calls the methods ``add_*``, and `collected` at the end.
 
     Args:
         keep: Filter of the functions.
+
+    Attributes:
+        dropped: Reason → number of items.
     """
 
     def __init__(self, keep: Filter) -> None:
+        self.dropped: Counter[str] = Counter()
         self._keep = keep
-        self._queries: dict[str, Query] = {}
-        self._codes: dict[str, Code] = {}
-        self._labels: dict[tuple[str, str], Label] = {}
-        self._dropped: Counter[str] = Counter()
+        self._queries: set[bytes] = set()
+        self._codes: set[bytes] = set()
+        self._items: list[Item] = []
+
+    def queries(self, queries: Iterable[Query]) -> Iterator[Query]:
+        """Yield the queries that are equal to no earlier one."""
+        for query in queries:
+            if _added(query.query_id, self._queries):
+                yield query
+            else:
+                self.dropped[REPEATED_QUERY] += 1
+
+    def codes(self, functions: Iterable[CorpusFunction]) -> Iterator[Code]:
+        """Yield the functions that are equal to no earlier one and that the filter keeps."""
+        for function in functions:
+            code = function.code
+            known = self.has_code(code.code_id)
+            reason = REPEATED_CODE if known else self._keep.reason_to_drop(function)
+            if reason is None:
+                _added(code.code_id, self._codes)
+                yield code
+            else:
+                self.dropped[reason] += 1
+                _logger.debug("%s is dropped: %s", code.origin, reason)
+
+    def has_code(self, code_id: str) -> bool:
+        """Return whether a function with this id has passed."""
+        return _short(code_id) in self._codes
+
+    def labels(self, labels: Iterable[Label]) -> list[Label]:
+        """Return labels of one origin whose functions have passed; of a pair's the highest."""
+        best: dict[tuple[str, str], Label] = {}
+        for label in labels:
+            if not self.has_code(label.code_id):
+                self.dropped[LABEL_OF_DROPPED] += 1
+                continue
+            earlier = best.setdefault(label.key, label)
+            if earlier is not label:
+                same = earlier.relevance == label.relevance
+                self.dropped[REPEATED_LABEL if same else CONFLICT] += 1
+                best[label.key] = max(earlier, label, key=lambda label: label.relevance)
+        return list(best.values())
+
+    def streamed(self, info: SourceInfo, items: Iterable[Item]) -> Streamed:
+        """Return a content of items that come through this object's methods as they are read.
+
+        Reading it raises a `SourceError` at its end when the filter has dropped every function.
+        """
+        notes: list[str] = []
+
+        def read() -> Iterator[Item]:
+            yield from items
+            if not self._codes:
+                raise SourceError(_nothing_kept(info, self.dropped))
+            notes.extend(notes_of(self._keep))
+
+        return Streamed(info, read(), self.dropped, notes)
 
     def add_queries(self, queries: Iterable[Query]) -> None:
         """Add queries; of equal ones the first stays."""
-        for query in queries:
-            if self._queries.setdefault(query.query_id, query) is not query:
-                self._dropped[REPEATED_QUERY] += 1
+        self._items.extend(self.queries(queries))
 
     def add_function(self, function: CorpusFunction) -> None:
         """Add a function, unless an equal one is there already or the filter drops it."""
-        code = function.code
-        known = code.code_id in self._codes
-        reason = REPEATED_CODE if known else self._keep.reason_to_drop(function)
-        if reason is None:
-            self._codes[code.code_id] = code
-        else:
-            self._dropped[reason] += 1
-            _logger.debug("%s is dropped: %s", code.origin, reason)
+        self._items.extend(self.codes([function]))
 
     def add_labels(self, labels: Iterable[Label]) -> None:
-        """Add labels of one origin, after the functions; of two for one pair the higher stays."""
-        for label in labels:
-            key = (label.query_id, label.code_id)
-            if label.code_id not in self._codes:
-                self._dropped[LABEL_OF_DROPPED] += 1
-                continue
-            earlier = self._labels.setdefault(key, label)
-            if earlier is not label:
-                same = earlier.relevance == label.relevance
-                self._dropped[REPEATED_LABEL if same else CONFLICT] += 1
-                self._labels[key] = max(earlier, label, key=lambda label: label.relevance)
+        """Add all labels, after the functions; of two for one pair the higher stays."""
+        self._items.extend(self.labels(labels))
 
     def collected(self, info: SourceInfo, dropped: Counter[str] | None = None) -> Collected:
-        """Return the collection in the order of addition.
+        """Return what was added, in its order.
 
         Args:
             info: Where it comes from.
@@ -73,17 +115,24 @@ class Merged:
         Raises:
             SourceError: The filter drops every function.
         """
-        dropped = self._dropped + (dropped or Counter())
-        if not self._codes:
-            reasons = ", ".join(f"{number:,} x {reason}" for reason, number in dropped.items())
-            raise SourceError(
-                f"source {info.name} has no function that its filters keep ({reasons}): set "
-                "source.filters, or give other input"
-            )
-        return Collected(
-            info=info,
-            queries=tuple(self._queries.values()),
-            codes=tuple(self._codes.values()),
-            labels=tuple(self._labels.values()),
-            dropped=dict(dropped),
-        )
+        self.dropped.update(dropped or {})
+        return whole(self.streamed(info, self._items))
+
+
+def _short(identity: str) -> bytes:
+    """Return the digest in a content-derived id, a third of its size in memory."""
+    return bytes.fromhex(identity[1:])
+
+
+def _added(identity: str, seen: set[bytes]) -> bool:
+    before = len(seen)
+    seen.add(_short(identity))
+    return len(seen) > before
+
+
+def _nothing_kept(info: SourceInfo, dropped: Counter[str]) -> str:
+    reasons = ", ".join(f"{number:,} x {reason}" for reason, number in dropped.items())
+    return (
+        f"source {info.name} has no function that its filters keep ({reasons}): set "
+        "source.filters, or give other input"
+    )

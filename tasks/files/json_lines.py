@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from infra.errors import SourceError
 from infra.records import Query
 from tasks.files.json_text import decode_json
-from tasks.files.text import printable, read_text
+from tasks.files.text import printable, read_text_lines
 
 
 class StrictRow(BaseModel):
@@ -43,12 +43,16 @@ class QueryRow(StrictRow):
 
 
 def read_lines(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
-    """Yield the lines of a file that are not empty.
+    """Yield the lines of a file that are not empty, as they are read.
+
+    Args:
+        file: As for `read_text_lines`.
+        model: The model of a line.
 
     Raises:
         SourceError: The file is missing, is not UTF-8, or a line is no JSON object of that model.
     """
-    for number, text in enumerate(read_text(file).split("\n"), 1):
+    for number, text in read_text_lines(file):
         if text.strip():
             value = decode_json(text, printable(file), number)
             place = f"{printable(file)}:{number}"
@@ -95,14 +99,15 @@ def refuse_repeated(ids: Iterable[tuple[str | None, str]]) -> None:
     """
     places: dict[str, str] = {}
     for identity, place in ids:
-        if identity is None:
-            continue
-        if identity in places:
-            raise SourceError(
-                f"{place}: id {identity!r} is taken already by {places[identity]}: give each its "
-                "own"
-            )
-        places[identity] = place
+        if identity is not None:
+            if identity in places:
+                raise SourceError(taken(identity, place, places[identity]))
+            places[identity] = place
+
+
+def taken(identity: str, place: str, earlier: str) -> str:
+    """Return the message about an id that is given at two places."""
+    return f"{place}: id {identity!r} is taken already by {earlier}: give each its own"
 
 
 def _problem(location: tuple[int | str, ...], message: str) -> str:

@@ -1,7 +1,10 @@
 """Text files: their content as UTF-8, and a digest that shows changes."""
 
-from collections.abc import Iterable
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO, cast
 
 from infra.errors import SourceError
 from infra.identity import digest_of
@@ -21,10 +24,62 @@ def read_text(file: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
+        raise SourceError(_not_utf_8(file, line, content[error.start])) from None
+
+
+_LONGEST_LINE = 1 << 28  # bytes; a file without line ends must not fill the memory
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_text_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file, which need not fit into memory, with their numbers from 1.
+
+    Args:
+        file: UTF-8; compressed if its name ends with ``.gz``.
+
+    Raises:
+        SourceError: The file is missing, cannot be read, is cut short or no gzip, is not UTF-8, or
+            has a line of more than 256 MiB.
+    """
+    number = 0
+    try:
+        with _opened(file) as stream:
+            while line := stream.readline(_LONGEST_LINE):
+                number += 1
+                yield number, _decoded(file, number, line)
+    except (EOFError, zlib.error) as error:
         raise SourceError(
-            f"{printable(file)}:{line}: byte 0x{content[error.start]:02x} is not UTF-8: convert "
-            "the file, for example with iconv -t UTF-8"
+            f"{printable(file)}:{number + 1}: the compressed file is cut short or damaged "
+            f"({error}): copy it again"
         ) from None
+    except OSError as error:
+        raise SourceError(
+            f"{printable(file)} cannot be read: {error.strerror or error}"
+        ) from None
+
+
+def _opened(file: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(file)) if file.suffix == ".gz" else file.open("rb")
+
+
+def _decoded(file: Path, number: int, line: bytes) -> str:
+    if len(line) == _LONGEST_LINE:
+        raise SourceError(
+            f"{printable(file)}:{number}: a line of more than {_LONGEST_LINE:,} bytes: is this "
+            "file text?"
+        )
+    line = line.removeprefix(_BOM) if number == 1 else line
+    try:
+        return line.removesuffix(b"\n").decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(_not_utf_8(file, number, line[error.start])) from None
+
+
+def _not_utf_8(file: Path, line: int, byte: int) -> str:
+    return (
+        f"{printable(file)}:{line}: byte 0x{byte:02x} is not UTF-8: convert the file, for example "
+        "with iconv -t UTF-8"
+    )
 
 
 def state_of(files: Iterable[Path]) -> str:

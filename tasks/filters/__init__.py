@@ -50,6 +50,11 @@ class Filter(Protocol):
         ...
 
 
+def notes_of(rule: Filter) -> list[str]:
+    """Return sentences by a filter about all that it was asked about; few filters have some."""
+    return list(getattr(rule, "notes", ()))
+
+
 filters: Registry[type[Filter]] = Registry("filter", "tasks.filters", members=("reason_to_drop",))
 
 
@@ -65,6 +70,11 @@ class FilterChain:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._filters = [filters.get(name)() for name in names]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the filters have to say of all functions that they were asked about."""
+        return [note for rule in self._filters for note in notes_of(rule)]
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:
         """Return the first filter's reason to drop a function, or None when all keep it."""

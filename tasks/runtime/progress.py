@@ -14,18 +14,18 @@ _SECONDS_BETWEEN_REPORTS = 10.0
 
 @dataclass
 class Progress:
-    """Counter of finished items of a known total, which reports every few seconds.
+    """Counter of finished items, which reports every few seconds.
 
     Attributes:
         what: What is counted, in the plural ("pairs annotated").
-        total: Number of items.
-        artifact: Id of the artifact in the Prefect UI.
+        total: Number of items; None where only the end will tell.
+        artifact: Id of the artifact in the Prefect UI, where the total is known.
         done: Number of finished items.
     """
 
     what: str
-    total: int
-    artifact: UUID
+    total: int | None
+    artifact: UUID | None
     done: int = 0
     _started: float = field(default_factory=time.monotonic)
     _reported: float = field(default_factory=time.monotonic)
@@ -41,6 +41,11 @@ class Progress:
         self._reported = time.monotonic()
         elapsed = max(self._reported - self._started, 1e-9)
         pace = self.done / elapsed
+        if self.total is None or self.artifact is None:
+            get_run_logger().info(
+                "%s %s, %s a minute", f"{self.done:,}", self.what, f"{pace * 60:,.0f}"
+            )
+            return
         left = f", about {_duration((self.total - self.done) / pace)} left" if self.done else ""
         get_run_logger().info(
             "%s of %s %s, %.1f a minute%s",
@@ -61,6 +66,20 @@ def progress(key: str, what: str, total: int) -> Iterator[Progress]:
     artifact = create_progress_artifact(progress=0.0, key=key, description=what)
     assert isinstance(artifact, UUID)  # noqa: S101 - a coroutine only where there is an event loop
     counter = Progress(what, total, artifact)
+    try:
+        yield counter
+    finally:
+        counter.report()
+
+
+@contextmanager
+def open_ended_progress(what: str) -> Iterator[Progress]:
+    """Yield a `Progress` of a total that only the end will tell; it writes to the log.
+
+    Args:
+        what: What is counted, in the plural.
+    """
+    counter = Progress(what, total=None, artifact=None)
     try:
         yield counter
     finally:

@@ -7,8 +7,9 @@ To add one, write a file with a class like the `Source` below, whose options are
 `SourceOptions`, and decorate it with ``@sources.register("name")``, the name being that of the file
 with dashes for underscores. Its options are keys of the settings' section ``source``, and on the
 command line ``--source-option KEY=VALUE``. ``read`` passes its items through
-`tasks.corpus.merging.Merged`, which applies the filters and drops repeated items; ``fingerprint``
-includes ``options.other_filters``. ``jsonl.py`` is the shortest example.
+`tasks.corpus.merging.Merged`, which applies the filters and drops repeated items: one by one where
+the input may be larger than memory (``jsonl.py`` is the shortest example); ``fingerprint``
+includes ``options.other_filters``.
 `tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
 
@@ -20,8 +21,8 @@ from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from infra.collected import Collected, Content, whole
 from infra.errors import SettingsError, SourceError
-from infra.records import Collected
 from infra.registry import Registry
 from infra.settings import SourceSettings
 from tasks.files.text import printable
@@ -97,12 +98,13 @@ class Source(Protocol):
         """
         ...
 
-    def read(self) -> dict[str, Collected]:
+    def read(self) -> Mapping[str, Content]:
         """Return collection name → content.
 
         The first is the main collection, whose candidates the agents annotate; the names of the
         others begin with its name. Functions that a filter drops are counted by reason in
-        ``dropped``.
+        ``dropped``. The contents are read in this order, each once; they may be read from files
+        only then, and raise what they find.
 
         Raises:
             SourceError: An input file is missing or malformed; the message names file and line.
@@ -180,6 +182,15 @@ def _missing_options(settings: SourceSettings) -> str:
                 f"source {settings.name} needs {name!r}: give {flag} ({field.description})"
             )
     return "\n".join(lines)
+
+
+def read_whole(source: Source) -> dict[str, Collected]:
+    """Return collection name → content, whole in memory: for small inputs.
+
+    Raises:
+        SourceError: See `Source.read`.
+    """
+    return {name: whole(content) for name, content in source.read().items()}
 
 
 def require_folder(path: Path) -> Path:

@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from infra.errors import SourceError
 from infra.identity import digest
-from infra.records import Collected, Label, Query, SourceInfo
+from infra.collected import Collected
+from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import validated

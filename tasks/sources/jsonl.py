@@ -3,24 +3,28 @@
 A folder with ``queries.jsonl`` (lines such as ``{"query": "...", "id": "q1"}``), ``codes.jsonl``
 (``{"code": "def ...", "id": "c1", "name": "...", "origin": "..."}``) and, when pairs are labelled
 already, ``labels.jsonl`` (``{"query": "q1", "code": "c1", "relevance": 1}``). All but the query,
-the code and the three parts of a label may be left out.
+the code and the three parts of a label may be left out. A function may have a ``licence`` (SPDX's
+name), a ``url`` and a ``split``. ``codes.jsonl`` may be larger than memory.
 
 A function that does not parse is dropped and counted, unless ``filters`` are set otherwise.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
 
+from infra.collected import Item, Streamed
 from infra.errors import SourceError
 from infra.identity import digest
-from infra.records import Code, Collected, Label, Query, SourceInfo
+from infra.ids import CodeId, QueryId
+from infra.records import Label, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.json_lines import StrictRow, read_lines, read_queries, refuse_repeated
+from tasks.files.json_lines import Line, StrictRow, read_lines, read_queries, taken
 from tasks.files.text import state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.sources import SourceOptions, require_folder, sources
@@ -35,6 +39,9 @@ class _CodeRow(StrictRow):
     id: str | None = Field(None, min_length=1)
     name: str = ""
     origin: str = ""
+    licence: str = ""
+    url: str = ""
+    split: str = ""
 
 
 class _LabelRow(StrictRow):
@@ -93,26 +100,27 @@ class JsonLinesSource:
         state = state_of([self._queries, self._codes, *labels])
         return digest("jsonl", _VERSION, self._name, state, *self._options.other_filters)
 
-    def read(self) -> dict[str, Collected]:
-        """Return what the files hold.
+    def read(self) -> dict[str, Streamed]:
+        """Return what the files hold; the functions are read as they are asked for.
 
         Raises:
             SourceError: A file is missing, a line of it cannot be used, or the filters drop every
                 function.
         """
-        queries, functions = read_queries(self._queries), _read_functions(self._codes)
-        merged = Merged(FilterChain(self._options.filters))
-        merged.add_queries(query for _, query in queries)
-        for _, function in functions:
-            merged.add_function(function)
-        if self._labels.exists():
-            query_of = {identity: query for identity, query in queries if identity is not None}
-            code_of = {identity: item.code for identity, item in functions if identity is not None}
-            merged.add_labels(_read_labels(self._labels, query_of, code_of))
         info = SourceInfo(
             name="jsonl", licence="unknown", revision="unknown", location=str(self._folder)
         )
-        return {self._name: merged.collected(info)}
+        merged = Merged(FilterChain(self._options.filters))
+        return {self._name: merged.streamed(info, self._items(merged))}
+
+    def _items(self, merged: Merged) -> Iterator[Item]:
+        queries = read_queries(self._queries)
+        rows = list(read_lines(self._labels, _LabelRow)) if self._labels.exists() else []
+        code_ids = dict.fromkeys((line.row.code for line in rows), "")
+        yield from merged.queries(query for _, query in queries)
+        yield from merged.codes(_read_functions(self._codes, code_ids))
+        query_ids = {identity: query.query_id for identity, query in queries if identity}
+        yield from merged.labels(_labels(rows, query_ids, code_ids))
 
     @property
     def _queries(self) -> Path:
@@ -127,33 +135,48 @@ class JsonLinesSource:
         return self._folder / "labels.jsonl"
 
 
-def _read_functions(file: Path) -> list[tuple[str | None, CorpusFunction]]:
-    rows = list(read_lines(file, _CodeRow))
-    if not rows:
+def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunction]:
+    """Yield the functions of a file; put those ids into ``code_ids`` that it has as keys."""
+    number, seen = 0, set[bytes]()
+    for number, (place, row) in enumerate(read_lines(file, _CodeRow), 1):
+        if not row.code.strip():
+            raise SourceError(f"{place}: the code is empty: write a function or delete the line")
+        if row.id is not None:
+            _refuse_taken(file, row.id, place, seen)
+        function = parse_function(row.code, row.origin or Path(place).name, row.name)
+        code = function.code.model_copy(update=row.model_dump(include={"licence", "url", "split"}))
+        if row.id in code_ids:
+            code_ids[row.id] = code.code_id
+        yield replace(function, code=code)
+    if not number:
         raise SourceError(f'{file} holds no functions: write lines such as {{"code": "def ..."}}')
-    refuse_repeated((row.id, place) for place, row in rows)
-    return [(row.id, _function(place, row)) for place, row in rows]
 
 
-def _function(place: str, row: _CodeRow) -> CorpusFunction:
-    if not row.code.strip():
-        raise SourceError(f"{place}: the code is empty: write a function or delete the line")
-    return parse_function(row.code, row.origin or Path(place).name, row.name)
+def _refuse_taken(file: Path, identity: str, place: str, seen: set[bytes]) -> None:
+    """Refuse an id that is given twice; of those seen, only digests are kept."""
+    key = bytes.fromhex(digest(identity))
+    if key in seen:
+        earlier = next(line.place for line in read_lines(file, _CodeRow) if line.row.id == identity)
+        raise SourceError(taken(identity, place, earlier))
+    seen.add(key)
 
 
-def _read_labels(
-    file: Path, query_of: Mapping[str, Query], code_of: Mapping[str, Code]
+def _labels(
+    rows: Iterable[Line[_LabelRow]], query_ids: Mapping[str, str], code_ids: Mapping[str, str]
 ) -> Iterator[Label]:
-    for place, row in read_lines(file, _LabelRow):
-        for kind, identity, known in (("query", row.query, query_of), ("code", row.code, code_of)):
-            if identity not in known:
+    for place, row in rows:
+        for kind, identity, known in (
+            ("query", row.query, query_ids),
+            ("code", row.code, code_ids),
+        ):
+            if not known.get(identity):
                 raise SourceError(
                     f"{place}: no {kind} has the id {identity!r}: give it to a line of the {kind} "
                     "file as its id, or delete the label"
                 )
         yield Label(
-            query_id=query_of[row.query].query_id,
-            code_id=code_of[row.code].code_id,
+            query_id=QueryId(query_ids[row.query]),
+            code_id=CodeId(code_ids[row.code]),
             origin=LABELS,
             relevance=row.relevance,
         )

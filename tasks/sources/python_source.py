@@ -13,7 +13,7 @@ from pydantic import Field
 
 from infra.errors import SettingsError
 from infra.identity import digest, digest_of
-from infra.records import Collected
+from infra.collected import Collected
 from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
 from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged

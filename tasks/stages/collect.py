@@ -10,6 +10,7 @@ from infra.settings import SourceSettings
 from infra.store import Database, benchmarks, corpus
 from infra.store.corpus import StoredCollection
 from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.progress import open_ended_progress
 from tasks.sources import open_source
 
 
@@ -19,7 +20,7 @@ def _is_collected(p: Parameters) -> bool:
 
 @stage(
     "collect",
-    "collect-{source.name}",
+    "collect-{source.title}",
     # "annotated": results that Prefect cached before have a field of another name.
     key=lambda p: digest("collect", "annotated", p.database.store_id, p.fingerprint),
     is_valid=_is_collected,
@@ -39,27 +40,32 @@ def collect_source(
     """
     logger = get_run_logger()
     if stored := corpus.collections_of(database, fingerprint):
-        logger.info("%s is unchanged", source.name)
+        logger.info("%s is unchanged", source.title)
         return stored
     started = time.monotonic()
-    collected = open_source(source).read()
-    main = next(iter(collected))
-    corpus.replace_collections(database, fingerprint, collected, annotated=main)
-    for name, content in collected.items():
+    contents = open_source(source).read()
+    main = next(iter(contents))
+    with open_ended_progress(f"items read from {source.title}") as bar:
+        corpus.replace_collections(database, fingerprint, contents, main, bar.advance)
+    stored = corpus.collections_of(database, fingerprint)
+    for collection in stored:
+        content = contents[collection.name]
         logger.info(
-            "%s: %s queries, %s codes; dropped: %s", name, f"{len(content.queries):,}",
-            f"{len(content.codes):,}", content.dropped or "nothing",
+            "%s: %s queries, %s codes; dropped: %s", collection.name, f"{collection.queries:,}",
+            f"{collection.codes:,}", dict(content.dropped) or "nothing",
         )  # fmt: skip
+        for note in content.notes:
+            logger.info("%s: %s", collection.name, note)
         benchmarks.record_stage_run(
             database,
             benchmarks.StageRun(
-                collection=name,
+                collection=collection.name,
                 stage="collect",
-                items=len(content.queries) + len(content.codes),
+                items=collection.queries + collection.codes,
                 seconds=time.monotonic() - started,
             ),
         )
-    return corpus.collections_of(database, fingerprint)
+    return stored
 
 
 def stored_collections(
@@ -78,7 +84,7 @@ def stored_collections(
     stored = corpus.collections_of(database, fingerprint)
     if not stored:
         raise StoreError(
-            f"the store {database.settings.folder} has no collection of source {source.name} with "
+            f"the store {database.settings.folder} has no collection of source {source.title} with "
             "its present files and options; run `cosqa collect` with the same options first"
         )
     return stored

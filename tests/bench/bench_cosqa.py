@@ -31,7 +31,7 @@ from tasks.reports.leaderboard import (
     leaderboard_markdown,
 )
 from tasks.retrievers import Rankings
-from tasks.sources import open_source
+from tasks.sources import open_source, read_whole
 from tests.bench.measure import cosqa_data
 
 LEXICAL = ("bag-of-words", "tf-idf", "bm25")
@@ -43,7 +43,7 @@ Qrels = Mapping[str, Mapping[str, float]]
 
 def development_benchmark(folder: Path) -> Benchmark:
     """Return CoSQA's development queries over its code base."""
-    collected = open_source(SourceSettings(name="cosqa", path=folder)).read()["cosqa"]
+    collected = read_whole(open_source(SourceSettings(name="cosqa", path=folder)))["cosqa"]
     return Benchmark(
         name="cosqa-dev-500",
         label_origin=collected.labels[0].origin,

@@ -15,7 +15,7 @@ import torch
 from infra.settings import SourceSettings
 from tasks.encoders import Vectors, encoders
 from tasks.encoders._transformer import TransformerEncoder
-from tasks.sources import open_source
+from tasks.sources import open_source, read_whole
 from tests.bench.measure import medians, print_table
 
 BATCH = 32
@@ -23,7 +23,7 @@ BATCH = 32
 
 def functions(number: int) -> list[str]:
     """Return functions of the standard library, evenly drawn, in the order of their files."""
-    codes = next(iter(open_source(SourceSettings()).read().values())).codes
+    codes = next(iter(read_whole(open_source(SourceSettings())).values())).codes
     return [code.text for code in codes[:: max(1, len(codes) // number)][:number]]
 
 

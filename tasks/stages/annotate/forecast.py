@@ -1,7 +1,9 @@
 """The forecast of an annotation run: number of pairs left to judge, and their expected cost."""
 
+from collections import Counter
+
 from infra.errors import SandboxError
-from infra.records import Record
+from infra.records import Code, Query, Record
 from infra.settings import Settings
 from infra.store import Database, annotations, corpus, open_database
 from infra.store.pending import Selection, count_pairs
@@ -92,7 +94,8 @@ def _size(database: Database | None, settings: Settings) -> tuple[str, int, int]
         if held.is_annotated:
             return held.name, held.queries, held.codes
     content = next(iter(source.read().values()))
-    return "", len(content.queries), len(content.codes)
+    kinds = Counter(type(item) for item in content.items())
+    return "", kinds[Query], kinds[Code]
 
 
 def _history(

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from infra.collected import Collected
 from infra.ids import CodeId, PairKey, RecipeId, SearchId
-from infra.records import Annotation, Candidate, Code, Collected, Query, SourceInfo
+from infra.records import Annotation, Candidate, Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database
 from infra.store.pending import Position, Selection, count_pairs, load_pending

@@ -15,13 +15,13 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from infra.collected import Collected
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.ids import BenchmarkId, RecipeId, SearchId
 from infra.records import (
     Annotation,
     Candidate,
     Code,
-    Collected,
     Execution,
     ExecutionResult,
     Label,
@@ -256,7 +256,13 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
 def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database) -> None:
     recipes.record_recipe(database, RecipeId("earlier"), {"model": "m"}, demo=False)
     candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
+    keep(database, "print", collected())
     with database.transaction() as tx:
+        tx.execute("DROP TABLE collection_sources")
+        for column in Query.added:
+            tx.execute(f"ALTER TABLE collection_queries DROP COLUMN {column}")
+        for column in Code.added:
+            tx.execute(f"ALTER TABLE collection_codes DROP COLUMN {column}")
         tx.execute("ALTER TABLE recipes DROP COLUMN used_at")
         tx.execute("ALTER TABLE searches DROP COLUMN pool")
         tx.execute("UPDATE meta SET schema_version = 2")
@@ -266,6 +272,9 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
     assert candidates.pools_of(upgraded, "c") == []
     recipes.record_recipe(upgraded, RecipeId("later"), {"model": "n"}, demo=False)
     assert recipes.load_recipe(upgraded, RecipeId("later")) == {"model": "n"}
+    assert corpus.load_queries(upgraded, "c") == list(QUERIES[:2])
+    assert corpus.load_codes(upgraded, "c") == list(CODES)
+    assert corpus.load_parts(upgraded, "c") == [INFO]
     assert open_database(database.settings) == upgraded
 
 

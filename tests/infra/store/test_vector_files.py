@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import StoreError
-from infra.records import Code, Collected, SourceInfo
+from infra.collected import Collected
+from infra.records import Code, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, corpus, open_database, vectors
 from infra.store.vector_files import StoredVectors, read_vectors, write_vectors

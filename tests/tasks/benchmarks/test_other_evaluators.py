@@ -17,7 +17,7 @@ from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run
 from tasks.metrics import evaluate, mean
 from tasks.retrievers import retrievers
-from tasks.sources import open_source
+from tasks.sources import open_source, read_whole
 from tests.fakes.benchmarks import people_benchmark
 
 ROUNDED = 5  # places, to which both evaluators round means
@@ -145,7 +145,7 @@ def test_cosqas_development_queries_get_the_same_scores_from_all(
     tmp_path: Path, method: str, reciprocal_rank: float | None
 ) -> None:
     settings = SourceSettings(name="cosqa", path=Path(os.environ["COSQA_DATA"]))
-    collected = open_source(settings).read()["cosqa"]
+    collected = read_whole(open_source(settings))["cosqa"]
     origin = collected.labels[0].origin
     asked = {label.query_id for label in collected.labels}
     of = Benchmark(

@@ -9,7 +9,7 @@ import pytest
 from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import SourceSettings
-from tasks.sources import Source, open_source, sources
+from tasks.sources import Source, open_source, read_whole, sources
 
 
 @pytest.fixture(params=sources.names())
@@ -23,23 +23,23 @@ def opened(settings: SourceSettings, **changed: object) -> Source:
 
 
 def test_the_main_collection_comes_first_and_names_the_others(settings: SourceSettings) -> None:
-    main, *others = opened(settings).read()
+    main, *others = read_whole(opened(settings))
     assert main == settings.name
     assert all(other.startswith(f"{main}-") for other in others)
 
 
 def test_a_collection_can_be_named(settings: SourceSettings) -> None:
-    names = list(opened(settings).read())
-    renamed = list(opened(settings, collection="mine").read())
+    names = list(read_whole(opened(settings)))
+    renamed = list(read_whole(opened(settings, collection="mine")))
     assert renamed == [name.replace(settings.name, "mine", 1) for name in names]
 
 
 def test_reading_twice_gives_equal_collections(settings: SourceSettings) -> None:
-    assert opened(settings).read() == opened(settings).read()
+    assert read_whole(opened(settings)) == read_whole(opened(settings))
 
 
 def test_every_collection_has_queries_and_codes_each_once(settings: SourceSettings) -> None:
-    for collected in opened(settings).read().values():
+    for collected in read_whole(opened(settings)).values():
         query_ids = [query.query_id for query in collected.queries]
         code_ids = [code.code_id for code in collected.codes]
         assert query_ids
@@ -49,7 +49,7 @@ def test_every_collection_has_queries_and_codes_each_once(settings: SourceSettin
 
 
 def test_ids_follow_from_content(settings: SourceSettings) -> None:
-    for collected in opened(settings).read().values():
+    for collected in read_whole(opened(settings)).values():
         for query in collected.queries:
             assert query.query_id == Query.of(query.text).query_id
         for code in collected.codes:
@@ -57,7 +57,7 @@ def test_ids_follow_from_content(settings: SourceSettings) -> None:
 
 
 def test_labels_are_of_pairs_of_the_collection(settings: SourceSettings) -> None:
-    for collected in opened(settings).read().values():
+    for collected in read_whole(opened(settings)).values():
         query_ids = {query.query_id for query in collected.queries}
         code_ids = {code.code_id for code in collected.codes}
         pairs = [(label.query_id, label.code_id) for label in collected.labels]
@@ -66,7 +66,7 @@ def test_labels_are_of_pairs_of_the_collection(settings: SourceSettings) -> None
 
 
 def test_licence_revision_and_location_are_said(settings: SourceSettings) -> None:
-    for collected in opened(settings).read().values():
+    for collected in read_whole(opened(settings)).values():
         info = collected.info
         assert info.name == settings.name
         assert info.licence
@@ -77,7 +77,7 @@ def test_licence_revision_and_location_are_said(settings: SourceSettings) -> Non
 def test_the_paths_of_this_machine_stay_out_of_the_records(
     settings: SourceSettings, tmp_path: Path
 ) -> None:
-    for collected in opened(settings).read().values():
+    for collected in read_whole(opened(settings)).values():
         origins = [query.origin for query in collected.queries]
         origins += [code.origin for code in collected.codes]
         assert not any(str(tmp_path) in origin for origin in origins)
@@ -109,8 +109,8 @@ def test_every_option_has_a_description(settings: SourceSettings) -> None:
 def test_filters_are_honoured_and_what_they_drop_is_counted(
     settings: SourceSettings, name: str
 ) -> None:
-    every = next(iter(opened(settings, filters=()).read().values()))
-    kept = next(iter(opened(settings, filters=(name,)).read().values()))
+    every = next(iter(read_whole(opened(settings, filters=())).values()))
+    kept = next(iter(read_whole(opened(settings, filters=(name,))).values()))
     assert len(every.codes) - len(kept.codes) <= sum(kept.dropped.values())
     assert {code.code_id for code in kept.codes} <= {code.code_id for code in every.codes}
 

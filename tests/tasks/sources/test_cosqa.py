@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
-from infra.records import Code, Collected, Query
+from infra.records import Code, Query
 from infra.settings import SourceSettings
 from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
-from tasks.sources import Source, open_source
+from tasks.sources import Source, open_source, read_whole
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, cosqa, cosqa_row
 
 RETRIEVAL, PAIRS, BASE = "cosqa-retrieval-dev-1.json", "cosqa-dev.json", "code_idx_map.txt"
@@ -31,14 +32,14 @@ def pair(doc: str, code: str) -> tuple[str, str]:
 
 
 def test_queries_are_asked_over_the_whole_code_base(source: Source) -> None:
-    collected = source.read()["cosqa"]
+    collected = read_whole(source)["cosqa"]
     assert [code.name for code in collected.codes] == ["double", "halve", ""]
     assert relevances(collected) == {pair("python double a number", DOUBLE): 1.0}
     assert {label.origin for label in collected.labels} == {"people:cosqa-retrieval"}
 
 
 def test_labelled_pairs_are_a_collection_of_their_own(source: Source) -> None:
-    collected = source.read()["cosqa-pairs"]
+    collected = read_whole(source)["cosqa-pairs"]
     assert relevances(collected) == {
         pair("python double a number", DOUBLE): 1.0,
         pair("python shout", HALVE): 0.0,
@@ -48,11 +49,11 @@ def test_labelled_pairs_are_a_collection_of_their_own(source: Source) -> None:
 
 def test_without_labelled_pairs_there_is_one_collection(source: Source, tmp_path: Path) -> None:
     (tmp_path / PAIRS).unlink()
-    assert list(source.read()) == ["cosqa"]
+    assert list(read_whole(source)) == ["cosqa"]
 
 
 def test_a_function_that_does_not_parse_stays_in_the_code_base(source: Source) -> None:
-    shout = source.read()["cosqa"].codes[2]
+    shout = read_whole(source)["cosqa"].codes[2]
     assert "print x" in shout.text
     assert shout.parameters == ()
 
@@ -64,7 +65,7 @@ def test_filters_drop_functions_and_their_labels(tmp_path: Path) -> None:
     settings = SourceSettings.model_validate(
         {"name": "cosqa", "path": tmp_path, "filters": "testable"}
     )
-    main, pairs = open_source(settings).read().values()
+    main, pairs = read_whole(open_source(settings)).values()
     assert [code.name for code in main.codes] == ["double", "halve"]
     assert main.dropped == {"function does not parse: Python 2 statement": 1}
     assert len(pairs.labels) == 1
@@ -84,7 +85,7 @@ def test_what_normalises_to_the_same_is_merged_and_labels_follow(
         cosqa_row("double it", DOUBLE, 1, retrieval_idx=1),
     ]
     (tmp_path / RETRIEVAL).write_text(json.dumps(rows))
-    collected = source.read()["cosqa"]
+    collected = read_whole(source)["cosqa"]
     assert len(collected.codes) == 2
     assert relevances(collected) == {pair("double it", DOUBLE): 1.0}
     assert collected.dropped == {REPEATED_CODE: 1, REPEATED_QUERY: 1, REPEATED_LABEL: 1}
@@ -93,7 +94,7 @@ def test_what_normalises_to_the_same_is_merged_and_labels_follow(
 def test_of_two_labels_for_a_pair_the_higher_stays(source: Source, tmp_path: Path) -> None:
     rows = [cosqa_row("double it", DOUBLE, label) for label in (0, 1, 0)]
     (tmp_path / PAIRS).write_text(json.dumps(rows))
-    collected = source.read()["cosqa-pairs"]
+    collected = read_whole(source)["cosqa-pairs"]
     assert relevances(collected) == {pair("double it", DOUBLE): 1.0}
     assert collected.dropped == {CONFLICT: 2}
 
@@ -129,22 +130,22 @@ def test_a_changed_file_is_named_with_its_place(
 ) -> None:
     (tmp_path / file).write_text(content)
     with pytest.raises(SourceError, match=message):
-        source.read()
+        read_whole(source)
 
 
 def test_another_encoding_is_named_with_its_line(source: Source, tmp_path: Path) -> None:
     (tmp_path / PAIRS).write_bytes(b'[\n\n"\xff"]')
     with pytest.raises(SourceError, match=r"cosqa-dev.json:3: byte 0xff is not UTF-8"):
-        source.read()
+        read_whole(source)
 
 
 def test_missing_files_are_named(source: Source, tmp_path: Path) -> None:
     (tmp_path / BASE).unlink()
     with pytest.raises(SourceError, match=r"code_idx_map.txt cannot be read"):
-        source.read()
+        read_whole(source)
     (tmp_path / RETRIEVAL).unlink()
     with pytest.raises(SourceError, match=r"has no cosqa-retrieval"):
-        source.read()
+        read_whole(source)
 
 
 def test_settings_without_meaning_are_refused(tmp_path: Path) -> None:
@@ -162,7 +163,7 @@ def test_settings_without_meaning_are_refused(tmp_path: Path) -> None:
 )
 def test_the_published_dev_files_have_their_known_counts() -> None:
     settings = SourceSettings(name="cosqa", path=Path(os.environ["COSQA_DATA"]))
-    main, pairs = open_source(settings).read().values()
+    main, pairs = read_whole(open_source(settings)).values()
     assert (len(main.queries), len(main.codes), len(main.labels)) == (500, 6267, 500)
     assert sum(not code.name for code in main.codes) == 20
     assert main.dropped == {}

@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
-from infra.records import Code, Collected, Label, Query
+from infra.records import Code, Label, Query
 from infra.settings import SourceSettings
 from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_QUERY
-from tasks.sources import open_source
+from tasks.sources import open_source, read_whole
 from tests.tasks.sources.examples import DOUBLE, HALVE, jsonl, write_lines
 
 
 def read(folder: Path) -> Collected:
-    (collected,) = open_source(SourceSettings(name="jsonl", path=folder)).read().values()
+    (collected,) = read_whole(open_source(SourceSettings(name="jsonl", path=folder))).values()
     return collected
 
 
@@ -134,7 +135,7 @@ def test_without_filters_functions_that_do_not_parse_stay(tmp_path: Path) -> Non
     jsonl(tmp_path)
     write_lines(tmp_path / "codes.jsonl", {"code": UNREADABLE["print"], "id": "c1"})
     settings = SourceSettings.model_validate({"name": "jsonl", "path": tmp_path, "filters": ""})
-    (collected,) = open_source(settings).read().values()
+    (collected,) = read_whole(open_source(settings)).values()
     assert len(collected.codes) == len(collected.labels) == 1
     assert collected.dropped == {}
 
@@ -159,10 +160,10 @@ def test_missing_and_empty_files_are_named(tmp_path: Path, file: str) -> None:
     source = open_source(jsonl(tmp_path))
     (tmp_path / file).write_text("")
     with pytest.raises(SourceError, match=rf"{file} holds no"):
-        source.read()
+        read_whole(source)
     (tmp_path / file).unlink()
     with pytest.raises(SourceError, match=rf"{file} cannot be read"):
-        source.read()
+        read_whole(source)
     with pytest.raises(SourceError, match=rf"{file} cannot be read"):
         source.fingerprint()
 

@@ -13,7 +13,7 @@ import pytest
 
 from infra.errors import SettingsError, SourceError
 from infra.languages.python.functions import functions_of
-from infra.records import Collected
+from infra.collected import Collected
 from infra.settings import SourceSettings
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import FILE_NAME, FILE_NOT_PARSED
@@ -21,7 +21,7 @@ from tasks.corpus.merging import REPEATED_CODE
 from tasks.filters import documentation, testable
 from tasks.filters._special import SPECIAL
 from tasks.filters.near_duplicates import NEAR
-from tasks.sources import open_source
+from tasks.sources import open_source, read_whole
 from tasks.sources.python_source import STANDARD_LIBRARY_QUERIES
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, python_source, write_lines
 
@@ -29,7 +29,7 @@ from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, python_source,
 def read(folder: Path, **changed: object) -> list[Collected]:
     queries = write_lines(folder / "asked.jsonl", {"query": "double it"})
     settings = SourceSettings.model_validate({"path": folder, "queries": queries, **changed})
-    return list(open_source(settings).read().values())
+    return list(read_whole(open_source(settings)).values())
 
 
 def documented(number: int, paragraph: str = "") -> str:
@@ -40,7 +40,7 @@ def documented(number: int, paragraph: str = "") -> str:
 
 
 def test_testable_functions_are_for_the_agents(tmp_path: Path) -> None:
-    main = open_source(python_source(tmp_path)).read()["python-source"]
+    main = read_whole(open_source(python_source(tmp_path)))["python-source"]
     assert [(code.name, code.origin) for code in main.codes] == [
         ("halve", "package/__init__.py:1"),
         ("double", "package/arithmetic.py:1"),
@@ -180,7 +180,7 @@ def test_files_without_queries_give_the_benchmark_by_documentation_alone(
     options = {"path": tmp_path} if place == "path" else {"distribution": "typer"}
     source = open_source(SourceSettings.model_validate(options))
     assert source.fingerprint() == source.fingerprint()
-    main, pairs = source.read().values()
+    main, pairs = read_whole(source).values()
     assert main.codes
     assert main.queries == ()
     assert main.labels == ()
@@ -218,7 +218,7 @@ def test_a_missing_file_of_queries_is_a_source_error(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def standard_library() -> dict[str, Collected]:
-    return open_source(SourceSettings()).read()
+    return read_whole(open_source(SourceSettings()))
 
 
 def test_the_standard_library_comes_with_forty_queries(
