@@ -152,7 +152,8 @@ def load_codes(
         rows = tx.dicts(
             "SELECT code_id, text, name, module, first_line, last_line, documentation, parameters, "
             "origin FROM collection_codes JOIN codes USING (code_id) WHERE collection = ? "
-            "AND (?::VARCHAR[] IS NULL OR list_contains(?::VARCHAR[], code_id)) ORDER BY position",
+            "AND (?::VARCHAR[] IS NULL OR code_id IN (SELECT unnest(?::VARCHAR[]))) "
+            "ORDER BY position",
             [collection, wanted, wanted],
         )
     return [Code.model_validate(row) for row in rows]
