@@ -149,7 +149,7 @@ def _with_candidates_only(database: Database, labels: LabelSet, benchmark: Bench
     found = candidates.candidate_codes(database, labels.searches, labels.collection.name)
     if not found:
         return benchmark
-    kept = {*found, *(label.code_id for label in benchmark.labels)}
+    kept: set[str] = {*found, *(label.code_id for label in benchmark.labels)}
     kept.update(item.code_id for item in benchmark.undecided)
     codes = tuple(code for code in benchmark.codes if code.code_id in kept)
     return benchmark.model_copy(update={"codes": codes, "code_base": "candidates"})

@@ -43,7 +43,7 @@ def test_an_export_has_the_split_beside_its_queries_and_in_its_qrels(tmp_path: P
     rows = pq.read_table(tmp_path / "b" / "splits.parquet").to_pylist()
     assert {row["query_id"]: row["split"] for row in rows} == parts
     assert "train 1, dev 1, test 1." in (tmp_path / "b" / "README.md").read_text()
-    found = {}
+    found: dict[tuple[str, str], str] = {}
     for file in (tmp_path / "b" / "beir" / "qrels").iterdir():
         with file.open(newline="") as stream:
             _, *lines = csv.reader(stream, delimiter="\t")
