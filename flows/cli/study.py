@@ -6,7 +6,7 @@ from flows.cli.console import say
 from flows.cli.study_options import StudyOptions
 from flows.cli.tables import print_table
 from flows.runtime.prefect_server import prefect_api
-from tasks.reports.study import StudyReport, StudySection, study_rows
+from tasks.reports.study import StudyReport, StudySection, condition_rows, study_rows
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.report import FIGURES, PAGE, read_report
 
@@ -29,6 +29,8 @@ def print_report(report: StudyReport, page: str) -> None:
     """Print the tables that were computed, then what was not, and why."""
     if report.demo:
         say("The labels are the demo model's: no figure that rests on them is meaningful.")
+    header, conditions = condition_rows(report)
+    print_table("Conditions of this run and of the papers", header, conditions, rest=page)
     for section in report.sections:
         if not section.problem:
             _print_section(section, page)

@@ -70,6 +70,11 @@ def published_figures() -> tuple[PublishedFigure, ...]:
     )
 
 
+def study_order() -> list[str]:
+    """Return the studies that have a published table or figure, in the order of the file."""
+    return list(dict.fromkeys(table["study"] for table in _content()["tables"]))
+
+
 def absent_figures() -> tuple[Absent, ...]:
     """Return what is published and computed by no command."""
     return tuple(Absent.model_validate(row) for row in _content()["absent"])

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from infra.errors import StudyError
 from tasks.statistics.agreement import average_variance, cronbach_alpha
 from tasks.studies import Evidence, Figure, Mean, Study, have, studies
 
@@ -39,6 +40,8 @@ class MatchesAndScores(Study):
             for group, mean in by_metric.get(metric, {}).items()
             if group in GROUPS
         ]
+        if not figures:
+            raise StudyError("no scored query of the benchmark has 2, 3, 4 or 5 matches")
         return [*figures, *(each for metric in METRICS for each in _consistency(metric, scores))]
 
 

@@ -23,7 +23,7 @@ class MatchesByRank(Study):
         """Return the share of matches of each rank; None where nothing is labelled."""
         return [
             Figure(
-                row=str(facts.rank),
+                row=f"rank {facts.rank}",
                 column="share",
                 value=facts.matches / facts.labelled if facts.labelled else None,
                 n=facts.labelled,

@@ -26,12 +26,14 @@ class MatchesOfQueries(Study):
         """Return for each number of matches the queries that have so many, and their share."""
         counts = have(evidence.benchmark).matches_of_queries
         total = sum(counts.values())
-        rows = range(max(counts, default=0) + 1)
-        numbers = {row: counts.get(row, 0) for row in rows}
+        numbers = {
+            "1 match" if number == 1 else f"{number} matches": counts.get(number, 0)
+            for number in range(max(counts, default=0) + 1)
+        }
         return [
-            *(Figure(row=str(row), column="queries", value=n) for row, n in numbers.items()),
+            *(Figure(row=row, column="queries", value=number) for row, number in numbers.items()),
             *(
-                Figure(row=str(row), column="share", value=n / total if total else None, n=total)
-                for row, n in numbers.items()
+                Figure(row=row, column="share", value=number / total if total else None, n=total)
+                for row, number in numbers.items()
             ),
         ]

@@ -28,12 +28,17 @@ class QueriesOfCodes(Study):
         """Return the codes by number of queries, those of ten or more together, and the share."""
         counts = have(evidence.benchmark).queries_of_codes
         total = sum(counts.values())
-        bars = {str(number): counts.get(number, 0) for number in range(1, _MOST)}
-        bars[f"{_MOST} or more"] = sum(n for number, n in counts.items() if number >= _MOST)
+        highest = max(counts, default=0)
+        bars = {
+            "1 query" if number == 1 else f"{number} queries": counts.get(number, 0)
+            for number in range(1, min(highest + 1, _MOST))
+        }
+        if highest >= _MOST:
+            bars[f"{_MOST}+ queries"] = sum(n for number, n in counts.items() if number >= _MOST)
         several = total - counts.get(1, 0)
         return [
             *(Figure(row=row, column="codes", value=number) for row, number in bars.items()),
             Figure(
-                row="2 or more", column="share", value=several / total if total else None, n=total
+                row="2+ queries", column="share", value=several / total if total else None, n=total
             ),
         ]

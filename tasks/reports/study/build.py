@@ -13,14 +13,21 @@ from tasks.studies import (
     published_name,
     studies,
 )
-from tasks.studies._published import Absent, absent_figures, paper_conditions, paper_titles
+from tasks.studies._published import (
+    Absent,
+    absent_figures,
+    paper_conditions,
+    paper_titles,
+    study_order,
+)
 
 
 class Line(Record):
     """A figure of ours, a published one, or both side by side.
 
     Attributes:
-        row: Our name of the row; where the paper calls it otherwise, with the paper's in brackets.
+        row: Our name of the row; the paper's where we have no figure.
+        published_row: The paper's name of it where it is another one, else empty.
         ours: None where it is unknown or not computed.
         published: None where the papers print none.
         n: The number of items that ours is taken over.
@@ -30,6 +37,7 @@ class Line(Record):
 
     row: str
     column: str
+    published_row: str = ""
     ours: int | float | None = None
     published: int | float | None = None
     n: int | None = None
@@ -51,7 +59,7 @@ class StudySection(Record):
         study: The study's name; empty where only another command computes it.
         command: What computes it.
         problem: Why it is not computed; empty where it is.
-        differed: Paper → the conditions that were others, each as "queries: 40, published 20,604".
+        differed: Paper → condition that was another → what it was, here and there.
         chart: Columns that are drawn over the rows.
     """
 
@@ -61,7 +69,7 @@ class StudySection(Record):
     command: str
     problem: str
     lines: tuple[Line, ...]
-    differed: dict[str, tuple[str, ...]]
+    differed: dict[str, dict[str, str]]
     chart: tuple[str, ...] = ()
 
 
@@ -70,6 +78,7 @@ class StudyReport(Record):
 
     Attributes:
         conditions: Name of a condition → its value in this run.
+        of_papers: Paper → condition → its value there, of papers whose conditions are known.
         demo: Whether the labels are the demo model's.
         absent: What is published and computed by no command.
         papers: Key of a paper → its title.
@@ -78,6 +87,7 @@ class StudyReport(Record):
     title: str
     generated_at: str
     conditions: dict[str, str]
+    of_papers: dict[str, dict[str, str]]
     demo: bool
     sections: tuple[StudySection, ...]
     absent: tuple[Absent, ...]
@@ -96,12 +106,17 @@ def build_report(evidence: Evidence, title: str, generated_at: str, *, demo: boo
     published: dict[str, list[PublishedFigure]] = {}
     for figure in published_figures():
         published.setdefault(figure.study, []).append(figure)
-    order = {name: place for place, name in enumerate(published)}
+    order = {name: place for place, name in enumerate(study_order())}
     names = sorted(studies, key=lambda name: (order.get(name, len(order)), name))
     return StudyReport(
         title=title,
         generated_at=generated_at,
         conditions=dict(evidence.conditions),
+        of_papers={
+            paper: dict(conditions)
+            for paper in paper_titles()
+            if (conditions := paper_conditions(paper))
+        },
         demo=demo,
         sections=(
             *(_section(name, evidence, published.get(name, [])) for name in names),
@@ -141,14 +156,17 @@ def _computed(study: type[Study], evidence: Evidence) -> tuple[Sequence[Figure],
     return figures, "" if figures else "there is nothing to compute it from"
 
 
-def differences(names: Sequence[str], ours: Mapping[str, str], paper: str) -> tuple[str, ...]:
-    """Return those of the named conditions in which a run differs from a paper."""
+def differences(names: Sequence[str], ours: Mapping[str, str], paper: str) -> dict[str, str]:
+    """Return those of the named conditions in which a run differs from a paper.
+
+    Each has a text such as "queries: 40, published 20,604".
+    """
     theirs = paper_conditions(paper)
-    return tuple(
-        f"{name}: {ours.get(name, 'none')}, published {theirs[name]}"
+    return {
+        name: f"{name}: {ours.get(name, 'none')}, published {theirs[name]}"
         for name in names
         if name in theirs and ours.get(name) != theirs[name]
-    )
+    }
 
 
 def _lines(figures: Sequence[Figure], published: Sequence[PublishedFigure]) -> Iterator[Line]:
@@ -160,13 +178,13 @@ def _lines(figures: Sequence[Figure], published: Sequence[PublishedFigure]) -> I
     for figure in figures:
         row, differs = published_name(figure.row)
         met.add((row, figure.column))
-        shown = figure.row if row == figure.row else f"{figure.row} ({row})"
         alone = Line(
-            row=shown, column=figure.column, ours=figure.value, n=figure.n, note=figure.note
+            row=figure.row, column=figure.column, ours=figure.value, n=figure.n, note=figure.note
         )
         beside = theirs.get((row, figure.column), [])
         for other in beside:
             update = {
+                "published_row": "" if row == figure.row else row,
                 "published": other.value,
                 "source": other.source,
                 "note": _joined(figure.note, differs, other.note),

@@ -66,7 +66,7 @@ def _chart(column: str, lines: list[Line]) -> BarChart:
                 width=round(step * 0.8, 2),
                 height=height,
                 middle=round(_LEFT + step * (place + 0.5), 2),
-                label="" if place % every else line.row,
+                label="" if place % every else _shown(line.row),
                 tooltip=f"{line.row}: {number(line, line.ours)}{over}",
             )
         )
@@ -83,6 +83,11 @@ def _chart(column: str, lines: list[Line]) -> BarChart:
             for mark in marks
         ),
     )
+
+
+def _shown(row: str) -> str:
+    """Return the number in a row's name: "10+" of "10+ queries"."""
+    return next((word for word in row.split() if word[0].isdigit()), row)
 
 
 def _round_above(highest: float) -> float:

@@ -7,7 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tasks.reports import _text as text
 from tasks.reports.study import charts
 from tasks.reports.study.build import StudyReport
-from tasks.reports.study.tables import HEADER, cells, differed
+from tasks.reports.study.tables import HEADER, cells, condition_rows, differed, notes_of
 
 _HERE = Path(__file__).parent
 _LONGEST = 600
@@ -23,7 +23,13 @@ def render_study(report: StudyReport) -> str:
         lstrip_blocks=True,
     )
     environment.filters["cut"] = lambda value: text.visible(value, _LONGEST)
-    environment.globals.update(cells=cells, differed=differed, bar_charts=charts.bar_charts)
+    environment.globals.update(
+        bar_charts=charts.bar_charts,
+        cells=cells,
+        conditions=condition_rows(report),
+        differed=differed,
+        notes_of=notes_of,
+    )
     return environment.get_template("study.html.jinja").render(
         report=report, header=HEADER, width=charts.WIDTH, height=charts.HEIGHT
     )

@@ -130,7 +130,7 @@ def _conditions(
         return conditions | {"benchmark": "none", "code base": "none"}
     manifest = read_manifest(Path(published.folder))
     return conditions | {
-        "benchmark": f"{published.name}, labels by {published.label_origin}",
+        "benchmark": published.name,
         "code base": f"{manifest.code_base}, {manifest.counts['codes']:,}",
         "rankings": f"{settings.evaluation.depth:,}",
     }
