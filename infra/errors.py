@@ -21,6 +21,7 @@ CosqaError
 ├── WorkerLostError          a Ray worker's process died
 ├── ReplayError              stored replies and executions do not give the stored labels
 ├── CanaryError              the agents label pairs with known labels wrongly
+├── StudyError               what a study's figures are computed from is not there
 └── PublishError             an export would be misleading or incomplete
 
 A program that fails inside a box is a result, not an error; a pair that cannot be judged is a row
@@ -110,6 +111,10 @@ class ReplayError(CosqaError):
 
 class CanaryError(CosqaError):
     """The agents label too many pairs with known labels wrongly."""
+
+
+class StudyError(CosqaError):
+    """What a study's figures are computed from is not there."""
 
 
 class PublishError(CosqaError):

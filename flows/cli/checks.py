@@ -2,6 +2,8 @@
 
 from flows.cli.evaluation_options import CompareOptions, DiffOptions, LeaderboardOptions
 from flows.cli.options import PipelineOptions
+from flows.cli.study_options import StudyOptions
+from infra.errors import SourceError
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.runtime.input_checks import check_comparison_input, check_pipeline_input
@@ -15,6 +17,16 @@ def pipeline(options: PipelineOptions) -> None:
         check_pipeline_input(options.settings)
     if options.replay or (options.command in _READ_THE_STORE and not options.dry_run):
         require_store(options.settings.store)
+
+
+def study(options: StudyOptions) -> None:
+    """Check the names, the input, the store, and the files of further figures."""
+    check_pipeline_input(options.settings)
+    require_store(options.settings.store)
+    files = (*options.annotators, options.annotation_store, options.score_sheet)
+    for file in files:
+        if file is not None and not file.is_file():
+            raise SourceError(f"{file} cannot be read: there is no such file")
 
 
 def leaderboard(options: LeaderboardOptions) -> None:

@@ -104,6 +104,21 @@ class _Cosqa(LazyGroup):
             action="pipeline:run",
             examples=("cosqa evaluate --method bm25 --method minilm",),
         ),
+        "study": Command(
+            "Compute the papers' tables and figures for a benchmark, beside the published ones.",
+            options="study_options:study",
+            check="checks:study",
+            action="study:study",
+            hidden=("model", "limit", "dry_run", "replay"),
+            details="Each figure stands beside the published one, with the difference and with "
+            "what differed: data, model, size. Methods that are not scored yet are ranked first. "
+            "What cannot be computed says what is missing.",
+            examples=(
+                "cosqa study",
+                "cosqa study --method bm25 --method minilm",
+                "cosqa study --annotators compared.json --score-sheet score_sheet.csv",
+            ),
+        ),
         "leaderboard": Command(
             "Compare retrieval methods on a benchmark, with confidence intervals, significance "
             "tests and charts.",

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, SecretStr
 from pydantic.json_schema import SkipJsonSchema
@@ -295,6 +295,18 @@ class PublishSettings(Section):
         "a test program that passed the checks (valid_oracle) or failed them (void_oracle), or "
         "agents without checks (ungated).",
     )
+    code_base: Literal["collection", "candidates"] = Field(
+        "collection",
+        description="Codes of a benchmark: the whole collection, or only the union of all queries' "
+        "candidates, as CoSQA+ has it. A collection without candidates is exported whole.",
+    )
+    split: str | None = Field(
+        None,
+        pattern=r"^[1-9][0-9]{0,2}(:[0-9]{1,3}){2}$",
+        description="Split the queries into train, dev and test in this ratio, such as 8:1:1, "
+        "alike for each number of matches; none given splits nothing.",
+    )
+    split_seed: int = Field(0, ge=0, description="Seed of the split.")
 
     former_names: ClassVar[Mapping[str, str]] = {"grades": "support"}
 

@@ -93,6 +93,20 @@ def pairs_of(database: Database, search_ids: Sequence[SearchId], collection: str
     return [PairKey(QueryId(str(query)), CodeId(str(code))) for query, code in rows]
 
 
+def candidate_codes(
+    database: Database, search_ids: Sequence[SearchId], collection: str
+) -> list[CodeId]:
+    """Return the ids of the codes that are candidates of a collection's queries, ascending."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT DISTINCT code_id FROM candidates "
+            "SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = ?) "
+            "USING (query_id) WHERE list_contains(?, search_id) ORDER BY code_id",
+            [collection, list(search_ids)],
+        )
+    return [CodeId(str(code)) for (code,) in rows]
+
+
 def load_candidates(
     database: Database, search_id: SearchId, collection: str, limit: int | None = None
 ) -> list[Candidate]:

@@ -157,8 +157,10 @@ def load_codes(
     wanted = None if only is None else list(only)
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT * EXCLUDE (collection, position) FROM collection_codes JOIN codes USING (code_id) WHERE collection = ? "
-            "AND (?::VARCHAR[] IS NULL OR list_contains(?::VARCHAR[], code_id)) ORDER BY position",
+            "SELECT * EXCLUDE (collection, position) FROM collection_codes "
+            "JOIN codes USING (code_id) WHERE collection = ? "
+            "AND (?::VARCHAR[] IS NULL OR code_id IN (SELECT unnest(?::VARCHAR[]))) "
+            "ORDER BY position",
             [collection, wanted, wanted],
         )
     return [Code.model_validate(row) for row in rows]

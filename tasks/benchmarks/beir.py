@@ -16,6 +16,7 @@ from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.benchmark import Benchmark
 from tasks.benchmarks.qrels import QrelsTable
+from tasks.benchmarks.splits import SPLITS
 from tasks.benchmarks.trec import _write_lines, qrels_table
 from tasks.files.columns import NAME, NUMBER, read_columns
 from tasks.files.json_lines import read_lines, refuse_repeated
@@ -118,7 +119,10 @@ def _refuse_unknown(file: Path, kind: str, unknown: set[str]) -> None:
 
 
 def write_beir(benchmark: Benchmark, folder: Path) -> None:
-    """Write ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``, sorted by id."""
+    """Write ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``, sorted by id.
+
+    Where the queries are split, ``qrels/`` has a file for each part.
+    """
     (folder / "qrels").mkdir(parents=True)
     codes = sorted(benchmark.codes, key=lambda code: code.code_id)
     corpus = ({"_id": code.code_id, "title": "", "text": code.text} for code in codes)
@@ -127,8 +131,12 @@ def write_beir(benchmark: Benchmark, folder: Path) -> None:
     questions = ({"_id": query.query_id, "text": query.text} for query in queries)
     _write_lines(folder / "queries.jsonl", map(_json_line, questions))
     labels = sorted(benchmark.labels, key=lambda label: (label.query_id, label.code_id))
-    header = "query-id\tcorpus-id\tscore"
-    _write_lines(folder / "qrels" / "test.tsv", [header, *map(_qrels_line, labels)])
+    parts: dict[str, list[str]] = {part: [] for part in (SPLITS if benchmark.splits else ["test"])}
+    for label in labels:
+        parts[benchmark.splits.get(label.query_id, "test")].append(_qrels_line(label))
+    for part, lines in parts.items():
+        header = "query-id\tcorpus-id\tscore"
+        _write_lines(folder / "qrels" / f"{part}.tsv", [header, *lines])
 
 
 def _qrels_line(label: Label) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Literal
 
 from pydantic import Field
 
@@ -32,6 +33,8 @@ class Benchmark(Record):
         dropped: Reason → items of the sources that were dropped.
         evidence: The agents' annotations with every call and execution, when they are to be
             published too.
+        code_base: Whether ``codes`` is the whole collection or the union of all candidates.
+        splits: Query → train, dev or test (`split_queries`); empty where nothing is split.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -45,6 +48,8 @@ class Benchmark(Record):
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
     evidence: tuple[Annotation, ...] = ()
+    code_base: Literal["collection", "candidates"] = "collection"
+    splits: dict[str, str] = Field(default_factory=dict)
 
     @property
     def demo(self) -> bool:
@@ -70,6 +75,8 @@ def benchmark_fingerprint(benchmark: Benchmark) -> str:
     records = (benchmark.sources, benchmark.queries, benchmark.codes)
     pairs = (benchmark.labels, benchmark.undecided)
     parts = [_digest_of_records(kind) for kind in (*records, *pairs)]
+    if benchmark.splits:
+        parts.append(digest_of(benchmark.splits))
     return digest("benchmark", str(FORMAT_VERSION), digest_of(body), *parts)
 
 

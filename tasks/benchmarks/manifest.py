@@ -1,13 +1,16 @@
 """The manifest of an export: what it holds, where it comes from, and every file's checksum."""
 
 import hashlib
+from collections import Counter
 from pathlib import Path
+from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from infra.errors import PublishError
 from infra.records import Record, SourceInfo
 from tasks.benchmarks.benchmark import FORMAT_VERSION, Benchmark, benchmark_fingerprint
+from tasks.benchmarks.splits import SPLITS
 
 MANIFEST = "manifest.json"
 
@@ -30,6 +33,8 @@ class Manifest(Record):
             code, pairs left undecided, and pairs that could not be judged.
         dropped: Reason → items of the sources that were dropped.
         undecided_listed: Whether ``undecided.parquet`` is there.
+        code_base: Whether the codes are the whole collection or the union of all candidates.
+        splits: Train, dev and test → number of queries; empty where nothing is split.
         files: All files but the manifest itself and what evaluation adds under ``runs/``.
     """
 
@@ -43,12 +48,15 @@ class Manifest(Record):
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None
     undecided_listed: bool
+    code_base: Literal["collection", "candidates"] = "collection"
+    splits: dict[str, int] = Field(default_factory=dict)
     files: tuple[ExportedFile, ...]
 
 
 def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
     """Return the manifest of a benchmark whose files are not written yet."""
     relevant = [label for label in benchmark.labels if label.relevance > 0]
+    parts = Counter(benchmark.splits.values())
     return Manifest(
         format_version=FORMAT_VERSION,
         name=benchmark.name,
@@ -68,6 +76,8 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
         recipe=benchmark.recipe,
         undecided_listed=undecided_listed,
+        code_base=benchmark.code_base,
+        splits={part: parts[part] for part in SPLITS if part in parts},
         files=(),
     )
 

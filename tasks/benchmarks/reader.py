@@ -36,6 +36,8 @@ def read_benchmark(folder: Path) -> Benchmark:
         failed=manifest.counts.get("failed", 0),
         dropped=manifest.dropped,
         evidence=tuple(_annotation(row) for row in _rows(folder, "evidence")),
+        code_base=manifest.code_base,
+        splits={str(row["query_id"]): str(row["split"]) for row in _rows(folder, "splits")},
     )
 
 

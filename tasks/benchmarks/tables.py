@@ -27,6 +27,7 @@ CODES = pa.schema(
     }
 )
 LABELS = pa.schema({**_PAIR, "relevance": pa.float64(), "origin": _TEXT, "demo": pa.bool_()})
+SPLITS = pa.schema({"query_id": _TEXT, "split": _TEXT})
 UNDECIDED = pa.schema({**_PAIR, "reason": _TEXT, "demo": pa.bool_()})
 
 _CALL = pa.struct(
@@ -85,13 +86,16 @@ EVIDENCE = pa.schema(
 
 
 def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool) -> None:
-    """Write queries, codes and labels, and undecided pairs and evidence where asked for."""
+    """Write queries, codes and labels; undecided pairs, split and evidence where asked for."""
     _write(folder / "queries.parquet", QUERIES, _rows(benchmark.queries))
     _write(folder / "codes.parquet", CODES, _rows(benchmark.codes))
     _write(folder / "labels.parquet", LABELS, _rows(benchmark.labels))
     if include_undecided:
         marked = [row | {"demo": benchmark.demo} for row in _rows(benchmark.undecided)]
         _write(folder / "undecided.parquet", UNDECIDED, marked)
+    if benchmark.splits:
+        parts = [{"query_id": query, "split": part} for query, part in benchmark.splits.items()]
+        _write(folder / "splits.parquet", SPLITS, parts)
     if benchmark.evidence:
         rows = [_evidence_row(annotation) for annotation in benchmark.evidence]
         _write(folder / "evidence.parquet", EVIDENCE, rows)

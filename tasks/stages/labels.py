@@ -10,6 +10,7 @@ from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
 from infra.store.recipes import StoredRecipe
 from tasks.benchmarks import Benchmark, Undecided
+from tasks.benchmarks.splits import count_matches, split_queries
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.candidates import judged_searches
 
@@ -20,7 +21,7 @@ class LabelSet(Record):
     Attributes:
         name: Name of the benchmark made of them.
         recipe_id: The agents' recipe; empty for labels that came with the source.
-        searches: The searches whose candidates the agents annotate.
+        searches: The searches of the collection whose candidates the agents annotate.
     """
 
     collection: StoredCollection
@@ -46,7 +47,11 @@ def label_sets(
         for origin in origins:
             suffix = "" if len(origins) == 1 else "-" + origin.replace(":", "-")
             name = f"{collection.name}{suffix}"
-            sets.append(LabelSet(collection=collection, origin=origin, name=name))
+            searches = judged_searches(database, source.search) if collection == source.main else []
+            labels = LabelSet(
+                collection=collection, origin=origin, name=name, searches=tuple(searches)
+            )
+            sets.append(labels)
         if recipe and collection == source.main:
             sets.append(_labels_of_agents(database, source, recipe))
     return sets
@@ -83,17 +88,28 @@ def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe 
 
 
 def labelled_benchmark(
-    database: Database, labels: LabelSet, support: Sequence[Support]
+    database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Benchmark:
     """Return the benchmark of a collection with the labels of one origin.
 
     Args:
         database: The store.
         labels: The collection and the origin.
-        support: Kinds of evidence that labels of the agents must have.
+        settings: What labels of the agents must rest on, the code base, and the split.
     """
+    benchmark = _labelled(database, labels, settings)
+    if settings.code_base == "candidates":
+        benchmark = _with_candidates_only(database, labels, benchmark)
+    if settings.split is None:
+        return benchmark
+    matches = count_matches((query.query_id for query in benchmark.queries), benchmark.labels)
+    parts = split_queries(matches, settings.split, settings.split_seed)
+    return benchmark.model_copy(update={"splits": parts})
+
+
+def _labelled(database: Database, labels: LabelSet, settings: PublishSettings) -> Benchmark:
     if labels.recipe_id:
-        return _labelled_by_agents(database, labels, support)
+        return _labelled_by_agents(database, labels, settings.support)
     selected = [
         label
         for label in corpus.load_source_labels(database, labels.collection.name)
@@ -122,6 +138,21 @@ def _labelled_by_agents(
             "evidence": tuple(item for item in judged if item.status != "failed"),
         }
     )
+
+
+def _with_candidates_only(database: Database, labels: LabelSet, benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark with the union of candidates and labelled codes as its codes.
+
+    A collection without candidates stays whole: all its codes are what the relevant ones are to be
+    told from.
+    """
+    found = candidates.candidate_codes(database, labels.searches, labels.collection.name)
+    if not found:
+        return benchmark
+    kept: set[str] = {*found, *(label.code_id for label in benchmark.labels)}
+    kept.update(item.code_id for item in benchmark.undecided)
+    codes = tuple(code for code in benchmark.codes if code.code_id in kept)
+    return benchmark.model_copy(update={"codes": codes, "code_base": "candidates"})
 
 
 def _benchmark(

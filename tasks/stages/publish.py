@@ -31,7 +31,7 @@ def publish_benchmark(
         PublishError: The labels contradict one another or the folder has other content.
     """
     logger, started = get_run_logger(), time.monotonic()
-    benchmark = labelled_benchmark(database, labels, settings.support)
+    benchmark = labelled_benchmark(database, labels, settings)
     if not benchmark.labels:
         logger.warning("%s has no labels: nothing to export", benchmark.name)
         return None
@@ -44,7 +44,10 @@ def publish_benchmark(
     published = _reference(labels, manifest, settings)
     unchanged = benchmarks.find_benchmark(database, published.benchmark_id) == published
     logger.info(
-        "%s: %s (%s)", published.folder, "unchanged" if unchanged else "written", manifest.counts
+        "%s: %s (%s)",
+        published.folder,
+        "unchanged" if unchanged else "written",
+        manifest.counts | manifest.splits,
     )
     if not unchanged:
         benchmarks.record_benchmark(database, published)

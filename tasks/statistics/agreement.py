@@ -70,7 +70,7 @@ def by_matches(
     return np.array([np.mean(group) if group else np.nan for group in groups])
 
 
-def average_variance(scores: Values) -> float:
+def average_variance(scores: Values, *, ddof: int = 1) -> float:
     """Return how much a metric depends on the number of matches, as the first CoSQA+ paper asks.
 
     Research question 4 of arXiv 2406.11589v1 compares metrics by their average variance over
@@ -83,5 +83,6 @@ def average_variance(scores: Values) -> float:
 
     Args:
         scores: (methods, groups) see `by_matches`.
+        ddof: 1 for sample variances, 0 for those of a population; the paper does not say which.
     """
-    return float(scores.var(axis=1, ddof=1).mean())
+    return float(scores.var(axis=1, ddof=ddof).mean())

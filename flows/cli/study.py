@@ -1,0 +1,46 @@
+"""What ``cosqa study`` does: run the flow, print our figures beside the published ones."""
+
+from importlib import import_module
+
+from flows.cli.console import say
+from flows.cli.study_options import StudyOptions
+from flows.cli.tables import print_table
+from flows.runtime.prefect_server import prefect_api
+from tasks.reports.study import StudyReport, StudySection, condition_rows, study_rows
+from tasks.stages.study.evidence import StudyFiles
+from tasks.stages.study.report import FIGURES, PAGE, read_report
+
+
+def study(options: StudyOptions) -> None:
+    """Run the study's flow; print each table that was computed, and why others were not."""
+    files = StudyFiles(
+        annotators=options.annotators,
+        annotation_store=options.annotation_store,
+        score_sheet=options.score_sheet,
+    )
+    with prefect_api(meanwhile=lambda: import_module("flows.study")):
+        written = import_module("flows.study").study(options.settings, files)
+    print_report(read_report(written.folder), str(written.folder / PAGE))
+    say(f"all figures as a table: {written.folder / FIGURES}")
+    say(f"study: {written.folder / PAGE}")
+
+
+def print_report(report: StudyReport, page: str) -> None:
+    """Print the tables that were computed, then what was not, and why."""
+    if report.demo:
+        say("The labels are the demo model's: no figure that rests on them is meaningful.")
+    header, conditions = condition_rows(report)
+    print_table("Conditions of this run and of the papers", header, conditions, rest=page)
+    for section in report.sections:
+        if not section.problem:
+            _print_section(section, page)
+    say("not computed:", style="bold")
+    for section in report.sections:
+        if section.problem:
+            say(f"  {section.title}: {section.problem}")
+    say("")
+
+
+def _print_section(section: StudySection, page: str) -> None:
+    header, rows, notes = study_rows(section)
+    print_table(section.title, header, rows, rest=page, note="\n".join(notes))

@@ -1,0 +1,36 @@
+"""The study flow: the papers' tables and figures, computed for one's own benchmark."""
+
+from prefect import flow
+
+from flows.runtime.parameters import FlowSettings
+from flows.runtime.run_names import run_name
+from tasks.ranking.methods import chosen_methods
+from tasks.stages.preflight import check_ready, collected_source
+from tasks.stages.scoring import OpenBenchmark, score_method
+from tasks.stages.study.evidence import StudyFiles
+from tasks.stages.study.overlap import overlaps_of
+from tasks.stages.study.report import (
+    WrittenStudy,
+    studied_benchmark,
+    with_study_metrics,
+    write_study,
+)
+
+
+@flow(name="study", flow_run_name=run_name)
+def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> WrittenStudy:
+    """Compute every table and figure that store, benchmark and files allow; write the report.
+
+    Args:
+        settings: The settings; None reads them from file and environment.
+        files: Further files that figures are computed from.
+    """
+    ready = check_ready(settings)
+    database, chosen = ready.database, with_study_metrics(ready.settings)
+    source = collected_source(ready)
+    published = studied_benchmark(database, source, chosen)
+    if published:
+        for method in chosen_methods(chosen.evaluation, chosen.search):
+            score_method(database, OpenBenchmark(published), method, chosen)
+    overlaps = overlaps_of(database, source, chosen.search)
+    return write_study(database, source, published, overlaps, files or StudyFiles(), chosen)

@@ -1,0 +1,44 @@
+"""Splits of a benchmark's queries into train, dev and test, alike in their numbers of matches."""
+
+from collections.abc import Iterable, Mapping
+
+from infra.identity import digest
+from infra.records import Label
+
+SPLITS = ("train", "dev", "test")
+
+
+def count_matches(queries: Iterable[str], labels: Iterable[Label]) -> dict[str, int]:
+    """Return query → number of its relevant codes."""
+    matches = dict.fromkeys(queries, 0)
+    for label in labels:
+        matches[label.query_id] += label.relevance > 0
+    return matches
+
+
+def split_queries(matches: Mapping[str, int], ratio: str, seed: int) -> dict[str, str]:
+    """Return query → train, dev or test.
+
+    As the authors of CoSQA+ split: by query, so that all pairs of one are in one part; the N
+    queries of each number of matches are shuffled and cut at 8 N // 10 and N // 10 (for 8:1:1), the
+    rest is test. The order of the shuffle is that of digests of seed and query, so that queries
+    which are added later leave most others where they are.
+
+    Args:
+        matches: Query → number of relevant codes; those without any are a group too.
+        ratio: The shares of train, dev and test, such as ``8:1:1``.
+        seed: The same one gives the same split.
+    """
+    train, dev, test = map(int, ratio.split(":"))
+    whole = train + dev + test
+    groups: dict[int, list[str]] = {}
+    for query, number in matches.items():
+        groups.setdefault(number, []).append(query)
+    parts: dict[str, str] = {}
+    for queries in groups.values():
+        shuffled = sorted(queries, key=lambda query: digest("split", str(seed), query))
+        trained, tuned = len(queries) * train // whole, len(queries) * dev // whole
+        names = ["train"] * trained + ["dev"] * tuned
+        names += ["test"] * (len(queries) - len(names))
+        parts |= zip(shuffled, names, strict=True)
+    return parts

@@ -1,0 +1,227 @@
+"""What a study's figures are computed from, gathered from the store, an export and files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from agents.evidence import was_executed
+from infra.records import ExecutionResult, Outcome, Record
+from infra.settings import Settings
+from infra.store import Database, benchmarks, corpus, recipes, studies
+from infra.store.benchmarks import Published
+from infra.store.recipes import StoredRecipe
+from infra.store.studies import GroupMean, PairEffort, ProgramCounts
+from tasks.benchmarks import read_manifest
+from tasks.ranking.methods import chosen_methods
+from tasks.runtime.references import CollectedSource
+from tasks.stages.candidates import judged_searches
+from tasks.stages.labels import exported_recipe, judging_recipe
+from tasks.stages.scoring import method_key
+from tasks.stages.study.overlap import Overlaps
+from tasks.studies import (
+    CollectionFacts,
+    Effort,
+    Evidence,
+    Mean,
+    Missing,
+    ProgramFacts,
+    RankFacts,
+)
+from tasks.studies._files import benchmark_facts, matches_of, read_annotators
+from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
+from tasks.studies.retrieval import METRICS as OF_METHODS
+
+_EXECUTED = [
+    outcome for outcome in get_args(Outcome) if was_executed(ExecutionResult(outcome=outcome))
+]
+_NO_BENCHMARK = Missing(
+    reason="no benchmark of this source is published: run `cosqa publish` first"
+)
+_UNLABELLED = Missing(
+    reason="the agents have labelled none of the candidates: run `cosqa annotate`"
+)
+_REFUSED = Missing(
+    reason="the candidates are labelled by the demo model, whose labels are not meaningful: name a "
+    "model, or compute the figures with --allow-demo, marked as a demo"
+)
+_NO_SCORES = Missing(reason="no query of the benchmark has a relevant code, so nothing is scored")
+
+
+class StudyFiles(Record):
+    """Files that figures are computed from, beside the store.
+
+    Attributes:
+        annotators: What ``cosqa annotators compare --output`` has written.
+        annotation_store: CodeSearchNet's annotationStore.csv.
+        score_sheet: Neural Code Search's score_sheet.csv.
+    """
+
+    annotators: tuple[Path, ...] = ()
+    annotation_store: Path | None = None
+    score_sheet: Path | None = None
+
+
+def gather_evidence(
+    database: Database,
+    source: CollectedSource,
+    published: Published | None,
+    overlaps: Overlaps,
+    files: StudyFiles,
+    settings: Settings,
+) -> Evidence:
+    """Return the evidence; a part that cannot be had says what makes it.
+
+    Args:
+        database: The store.
+        source: The collections, and the search over the first.
+        published: The benchmark under study, if one is published.
+        overlaps: Those of the encoders.
+        files: Further files.
+        settings: The methods, and whether labels of the demo model are shown.
+
+    Raises:
+        SourceError: A file of compared annotators is malformed.
+    """
+    recipe = exported_recipe(database, source.search, settings.publish)
+    _, dropped = corpus.load_source(database, source.main.name)
+    agents = _of_agents(database, source, recipe)
+    methods = _of_methods(database, published, settings)
+    return Evidence(
+        conditions=_conditions(database, source, published, recipe, settings),
+        collection=CollectionFacts(
+            queries=source.main.queries, codes=source.main.codes, dropped=dropped
+        ),
+        overlaps=_overlaps(overlaps),
+        ranks=agents.ranks,
+        benchmark=benchmark_facts(Path(published.folder)) if published else _NO_BENCHMARK,
+        programs=agents.programs,
+        efforts=agents.efforts,
+        scores=methods.scores,
+        group_scores=methods.by_matches,
+        rounds=Missing(reason="the pairs of this store were labelled in one round"),
+        annotators=read_annotators(files.annotators)
+        if files.annotators
+        else Missing(reason="no file of compared annotators is given"),
+        annotation_store=files.annotation_store or Missing(reason="the file is not given"),
+        score_sheet=files.score_sheet or Missing(reason="the file is not given"),
+    )
+
+
+def _conditions(
+    database: Database,
+    source: CollectedSource,
+    published: Published | None,
+    recipe: StoredRecipe | None,
+    settings: Settings,
+) -> dict[str, str]:
+    """Return the conditions of the figures, by the names that ``published.toml`` has."""
+    info, _ = corpus.load_source(database, source.main.name)
+    body = recipes.load_recipe(database, recipe.recipe_id) if recipe else {}
+    conditions = {
+        "source": info.name,
+        "queries": f"{source.main.queries:,}",
+        "codes": f"{source.main.codes:,}",
+        "encoders": ", ".join(settings.search.encoders),
+        "top k": str(settings.search.top_k),
+        "model": recipe.model if recipe else "none",
+        "configuration": str(body.get("configuration", "none")),
+    }
+    if published is None:
+        return conditions | {"benchmark": "none", "code base": "none"}
+    manifest = read_manifest(Path(published.folder))
+    return conditions | {
+        "benchmark": published.name,
+        "code base": f"{manifest.code_base}, {manifest.counts['codes']:,}",
+        "rankings": f"{settings.evaluation.depth:,}",
+    }
+
+
+def _overlaps(overlaps: Overlaps) -> dict[str, Mean] | Missing:
+    if overlaps.problem:
+        return Missing(reason=overlaps.problem)
+    return {
+        encoder: Mean(value=value, n=overlaps.queries)
+        for encoder, value in overlaps.by_encoder.items()
+    }
+
+
+class _Agents(NamedTuple):
+    ranks: list[RankFacts] | Missing
+    programs: ProgramFacts | Missing
+    efforts: dict[str, Effort] | Missing
+
+
+def _of_agents(database: Database, source: CollectedSource, recipe: StoredRecipe | None) -> _Agents:
+    if recipe is None:
+        is_demo = judging_recipe(database, source.search) is not None
+        missing = _REFUSED if is_demo else _UNLABELLED
+        return _Agents(missing, missing, missing)
+    searches = judged_searches(database, source.search)
+    counted = studies.count_programs(database, recipe.recipe_id, searches, _EXECUTED)
+    ranks = studies.count_by_rank(database, source.search.search_id, recipe.recipe_id)
+    return _Agents(
+        ranks=[RankFacts.model_validate(row.model_dump()) for row in ranks],
+        programs=_programs(counted),
+        efforts=_efforts(studies.efforts(database, recipe.recipe_id, searches)),
+    )
+
+
+def _programs(counted: ProgramCounts) -> ProgramFacts | Missing:
+    if not counted.programs:
+        return Missing(reason="no test program was run: no pair was unclear, or none runs them")
+    return ProgramFacts(
+        programs=counted.programs,
+        mean_tests=counted.tests / counted.programs,
+        executable=counted.executed,
+    )
+
+
+def _efforts(rows: Sequence[PairEffort]) -> dict[str, Effort]:
+    """Return clear, unclear and all pairs; a kind that has none is there with 0 pairs."""
+    known = [row.dollars for row in rows if row.dollars is not None]
+    everything = Effort(
+        pairs=sum(row.pairs for row in rows),
+        seconds=sum(row.seconds for row in rows),
+        dollars=sum(known) if len(known) == len(rows) else None,
+    )
+    none = Effort(pairs=0, seconds=0, dollars=None)
+    by_kind = {row.kind: Effort(**row.model_dump(exclude={"kind"})) for row in rows}
+    return {
+        "clear": by_kind.get("clear", none),
+        "unclear": by_kind.get("unclear", none),
+        "all": everything,
+    }
+
+
+class _Methods(NamedTuple):
+    scores: dict[str, dict[str, Mean]] | Missing
+    by_matches: dict[str, dict[str, dict[int, Mean]]] | Missing
+
+
+def _of_methods(database: Database, published: Published | None, settings: Settings) -> _Methods:
+    if published is None:
+        return _Methods(_NO_BENCHMARK, _NO_BENCHMARK)
+    benchmark, matches = published.benchmark_id, matches_of(Path(published.folder))
+    keys = [
+        method_key(method, settings)
+        for method in chosen_methods(settings.evaluation, settings.search)
+    ]
+    means = benchmarks.mean_scores(database, benchmark, keys, OF_METHODS)
+    if not means:
+        return _Methods(_NO_SCORES, _NO_SCORES)
+    scored = sum(number > 0 for number in matches.values())
+    scores = {
+        method: {metric: Mean(value=value, n=scored) for metric, value in row.items()}
+        for method, row in means.items()
+    }
+    groups = studies.group_means(database, benchmark, keys, BY_MATCHES, matches)
+    return _Methods(scores, _grouped(groups))
+
+
+def _grouped(means: Sequence[GroupMean]) -> dict[str, dict[str, dict[int, Mean]]]:
+    """Return method → metric → number of matches → mean."""
+    grouped: dict[str, dict[str, dict[int, Mean]]] = {}
+    for row in means:
+        by_matches = grouped.setdefault(row.method, {}).setdefault(row.metric, {})
+        by_matches[row.matches] = Mean(value=row.value, n=row.queries)
+    return grouped

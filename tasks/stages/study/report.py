@@ -1,0 +1,121 @@
+"""The task that writes a study: page, Markdown, and all figures as one table."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from prefect import task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.logging import get_run_logger
+
+from infra.atomic import atomic_write
+from infra.records import Record
+from infra.settings import Settings
+from infra.store import Database
+from infra.store.benchmarks import Published
+from tasks.reports.study import (
+    StudyReport,
+    build_report,
+    figures_table,
+    render_study,
+    study_markdown,
+)
+from tasks.runtime.references import CollectedSource
+from tasks.stages.labels import exported_recipe, label_sets
+from tasks.stages.publish import published_benchmarks
+from tasks.stages.study.evidence import StudyFiles, gather_evidence
+from tasks.stages.study.overlap import Overlaps
+from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
+from tasks.studies.retrieval import METRICS as OF_METHODS
+
+PAGE, MARKDOWN, FIGURES, REPORT = "study.html", "study.md", "figures.parquet", "study.json"
+
+
+class WrittenStudy(Record):
+    """Reference to a written study.
+
+    Attributes:
+        folder: With the page, the Markdown, the table of figures, and the report as JSON.
+        computed: Tables and figures that were computed.
+        sections: All tables and figures.
+    """
+
+    folder: Path
+    computed: int
+    sections: int
+
+
+def studied_benchmark(
+    database: Database, source: CollectedSource, settings: Settings
+) -> Published | None:
+    """Return the published benchmark under study: the agents', else the source's own first one."""
+    recipe = exported_recipe(database, source.search, settings.publish)
+    labels = label_sets(database, source, recipe)
+    own = [item for item in labels if item.collection == source.main]
+    ordered = sorted(own, key=lambda item: not item.recipe_id) or labels
+    published = published_benchmarks(ordered, settings.publish)
+    return published[0] if published else None
+
+
+def with_study_metrics(settings: Settings) -> Settings:
+    """Return the settings with the metrics that studies need beside their own."""
+    names = dict.fromkeys([*settings.evaluation.metrics, *OF_METHODS, *BY_MATCHES])
+    evaluation = settings.evaluation.model_copy(update={"metrics": tuple(names)})
+    return settings.model_copy(update={"evaluation": evaluation})
+
+
+@task(name="study", task_run_name="study-{source.main.name}", cache_policy=NO_CACHE)
+def write_study(
+    database: Database,
+    source: CollectedSource,
+    published: Published | None,
+    overlaps: Overlaps,
+    files: StudyFiles,
+    settings: Settings,
+) -> WrittenStudy:
+    """Compute the figures, and write them beside the published ones.
+
+    Args:
+        database: The store.
+        source: The collections, and the search over the first.
+        published: The benchmark under study, whose methods are scored; None if there is none.
+        overlaps: Those of the encoders.
+        files: Further files that figures are computed from.
+        settings: The methods and the folder of benchmarks.
+
+    Raises:
+        SourceError: A file of compared annotators is malformed.
+    """
+    with database.kept_open():
+        evidence = gather_evidence(database, source, published, overlaps, files, settings)
+        recipe = exported_recipe(database, source.search, settings.publish)
+    demo = bool((recipe and recipe.demo) or (published and published.demo))
+    title = f"{source.main.name}: the papers' tables and figures"
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    report = build_report(evidence, title, now, demo=demo)
+    folder = settings.publish.folder.resolve() / "studies" / source.main.name
+    _write(report, folder)
+    create_markdown_artifact(study_markdown(report), key="study", description=title)
+    get_run_logger().info("study: %s", folder / PAGE)
+    computed = sum(not section.problem for section in report.sections)
+    return WrittenStudy(folder=folder, computed=computed, sections=len(report.sections))
+
+
+def _write(report: StudyReport, folder: Path) -> None:
+    texts: dict[str, Callable[[], str]] = {
+        PAGE: lambda: render_study(report),
+        MARKDOWN: lambda: study_markdown(report),
+        REPORT: lambda: report.model_dump_json(indent=1),
+    }
+    for name, text in texts.items():
+        with atomic_write(folder / name) as partial:
+            partial.write_text(text(), encoding="utf-8")
+    with atomic_write(folder / FIGURES) as partial:
+        pq.write_table(figures_table(report), partial)
+
+
+def read_report(folder: Path) -> StudyReport:
+    """Return the report that `write_study` wrote into a folder."""
+    return StudyReport.model_validate_json((folder / REPORT).read_text("utf-8"))

@@ -1,0 +1,154 @@
+"""What studies compute their figures from; a part that is not there says why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from infra.errors import StudyError
+from infra.records import Record
+
+Part = TypeVar("Part")
+
+
+class Missing(Record):
+    """The reason why a part of the evidence is not there, and what makes it."""
+
+    reason: str
+
+
+def have(part: Part | Missing) -> Part:
+    """Return a part of the evidence.
+
+    Raises:
+        StudyError: It is not there.
+    """
+    if isinstance(part, Missing):
+        raise StudyError(part.reason)
+    return part
+
+
+class Mean(Record):
+    """A mean over ``n`` items."""
+
+    value: float
+    n: int
+
+
+class CollectionFacts(Record):
+    """The sizes of a collection: queries, codes, and items of its sources dropped, by reason."""
+
+    queries: int
+    codes: int
+    dropped: dict[str, int]
+
+
+class RankFacts(Record):
+    """The candidates of one rank: how many are labelled, and how many of these match."""
+
+    rank: int
+    labelled: int
+    matches: int
+
+
+class BenchmarkFacts(Record):
+    """Counts over the labels of a benchmark.
+
+    Attributes:
+        pairs: Labelled pairs.
+        codes: Distinct codes in them.
+        mean_characters: Mean length of these codes in characters.
+        matches_of_queries: Number of matches → queries that have so many.
+        queries_of_codes: Number of queries → codes that match so many, from 1.
+    """
+
+    pairs: int
+    codes: int
+    mean_characters: float
+    matches_of_queries: dict[int, int]
+    queries_of_codes: dict[int, int]
+
+
+class ProgramFacts(Record):
+    """The last test programs of pairs.
+
+    Attributes:
+        programs: Pairs with a program.
+        mean_tests: Mean number of test functions that a program defines.
+        executable: Programs that ran to their end or to a failing assertion.
+    """
+
+    programs: int
+    mean_tests: float
+    executable: int
+
+
+class Effort(Record):
+    """Time and cost of pairs, as if no reply had come from the cache.
+
+    Attributes:
+        pairs: How many.
+        seconds: Sum of the time in models and boxes.
+        dollars: Sum of the costs; None where that of one call is unknown.
+    """
+
+    pairs: int
+    seconds: float
+    dollars: float | None
+
+
+class Annotator(Record):
+    """An annotator's score against known labels, as ``cosqa annotators compare`` writes it.
+
+    Attributes:
+        configuration: The agents; the annotator's name for people and the baseline.
+        model: Empty for people and the baseline.
+        accuracy: Share of right labels.
+        pairs: How many.
+        alpha_with_people: Krippendorff's alpha of the people and this annotator together.
+    """
+
+    configuration: str
+    model: str = ""
+    accuracy: float | None
+    pairs: int
+    alpha_with_people: float | None = None
+
+
+_NOT_GIVEN = Missing(reason="nothing was given")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run's store, benchmark and files hold.
+
+    Attributes:
+        conditions: Name of a condition → its value in this run: source, queries, codes, encoders,
+            top k, model, configuration, code base.
+        collection: The collection's sizes.
+        overlaps: Encoder → share of its top k that the ensemble's top k has too.
+        ranks: Labels by the rank of the candidate.
+        benchmark: The published benchmark.
+        programs: The agents' test programs.
+        efforts: ``clear``, ``unclear`` and ``all`` pairs → time and cost.
+        scores: Method → metric → mean.
+        group_scores: Method → metric → number of matches → mean.
+        rounds: Alpha between consecutive rounds of labelling.
+        annotators: Scores of annotators.
+        annotation_store: CodeSearchNet's annotationStore.csv.
+        score_sheet: Neural Code Search's score_sheet.csv.
+    """
+
+    conditions: Mapping[str, str]
+    collection: CollectionFacts | Missing = _NOT_GIVEN
+    overlaps: Mapping[str, Mean] | Missing = _NOT_GIVEN
+    ranks: Sequence[RankFacts] | Missing = _NOT_GIVEN
+    benchmark: BenchmarkFacts | Missing = _NOT_GIVEN
+    programs: ProgramFacts | Missing = _NOT_GIVEN
+    efforts: Mapping[str, Effort] | Missing = _NOT_GIVEN
+    scores: Mapping[str, Mapping[str, Mean]] | Missing = _NOT_GIVEN
+    group_scores: Mapping[str, Mapping[str, Mapping[int, Mean]]] | Missing = _NOT_GIVEN
+    rounds: Sequence[float] | Missing = _NOT_GIVEN
+    annotators: Sequence[Annotator] | Missing = _NOT_GIVEN
+    annotation_store: Path | Missing = _NOT_GIVEN
+    score_sheet: Path | Missing = _NOT_GIVEN

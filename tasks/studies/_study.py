@@ -1,0 +1,58 @@
+"""What every study has: its figures, how they are read, and the registry."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from infra.records import Record
+from infra.registry import Registry
+from tasks.studies._evidence import Evidence
+
+
+class Figure(Record):
+    """A computed figure.
+
+    Attributes:
+        row: The name of its row, a method's being that of the registry.
+        column: The name of its column.
+        value: An integer is a count; None is unknown.
+        n: The number of items that it is taken over, None where it has none.
+        note: What the figure alone needs said.
+    """
+
+    row: str
+    column: str
+    value: int | float | None
+    n: int | None = None
+    note: str = ""
+
+
+class Study:
+    """Base of all studies.
+
+    Attributes:
+        title: What the table or figure shows.
+        reading: How the figures are computed, and what the papers leave open.
+        command: The command that computes it, with the files that it needs.
+        conditions: The names of the conditions that the figures depend on.
+        chart: Columns to draw as bars over the rows; none draws nothing.
+    """
+
+    title: ClassVar[str]
+    reading: ClassVar[str]
+    command: ClassVar[str] = "cosqa study"
+    conditions: ClassVar[tuple[str, ...]] = ()
+    chart: ClassVar[tuple[str, ...]] = ()
+
+    def figures(self, evidence: Evidence) -> Sequence[Figure]:
+        """Return the figures.
+
+        Raises:
+            StudyError: What they are computed from is not there.
+            SourceError: A file that they are computed from is malformed.
+        """
+        raise NotImplementedError
+
+
+studies: Registry[type[Study]] = Registry(
+    "study", "tasks.studies", members=("title", "reading", "figures")
+)

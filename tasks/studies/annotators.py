@@ -1,0 +1,82 @@
+"""Tables IV and VI, and Tables 3 and 4 of the first version: annotators against known labels."""
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+from typing import ClassVar
+
+from tasks.studies import Annotator, Evidence, Figure, Study, have, published_name, studies
+
+# Configuration → its row in Table VI: PS screener, TPG writer, TE executor, BF fixer, FA arbiter.
+_ABLATION = {
+    "single": "Single LLM",
+    "arbiter": "PS + FA",
+    "writer": "PS + TPG + FA",
+    "executor": "PS + TPG + TE + FA",
+    "simulated": "PS + TPG + simulated executor + FA",
+    "paper": "PS + TPG + TE + BF + FA",
+}
+_CRITERIA = {"v1-half": "50 %", "v1-exact": "exact"}
+
+
+@studies.register("annotators")
+class Annotators(Study):
+    """Accuracy of annotators."""
+
+    title: ClassVar[str] = "Annotators against known labels"
+    reading: ClassVar[str] = (
+        "Accuracy over the pairs of the file; an undecided pair is not right. Agents are "
+        "configuration paper, single models are configuration single, and the first version's are "
+        "v1-exact and v1-half. Human figures are the mean over people."
+    )
+    command: ClassVar[str] = (
+        "cosqa annotators compare --truth FILE --output compared.json, then "
+        "cosqa study --annotators compared.json"
+    )
+    conditions: ClassVar[tuple[str, ...]] = ("source",)
+
+    def figures(self, evidence: Evidence) -> Sequence[Figure]:
+        """Return the accuracy of each annotator that the files have, by the papers' names."""
+        annotators = have(evidence.annotators)
+        figures = [figure for item in annotators if item.model for figure in _of_agents(item)]
+        return [*_of_people(annotators), *figures]
+
+
+def _of_people(annotators: Sequence[Annotator]) -> Iterator[Figure]:
+    people = [
+        item
+        for item in annotators
+        if not item.model and not item.configuration.startswith(("always ", "average "))
+    ]
+    accuracies = [item.accuracy for item in people if item.accuracy is not None]
+    if accuracies:
+        note = ", ".join(item.configuration for item in people)
+        pairs = max(item.pairs for item in people)
+        for row, column in (
+            ("human without test program", "accuracy"),
+            ("average human", "accuracy, exact"),
+        ):
+            yield Figure(row=row, column=column, value=fmean(accuracies), n=pairs, note=note)
+
+
+def _of_agents(item: Annotator) -> Iterator[Figure]:
+    model, differs = published_name(item.model.rpartition("/")[2].lower())
+    note = f"{item.model}: {differs}" if differs else item.model
+    if item.configuration in _CRITERIA:
+        criterion = _CRITERIA[item.configuration]
+        yield _figure(item, model, f"accuracy, {criterion}", note)
+        if item.alpha_with_people is not None:
+            column = f"alpha with humans, {criterion}"
+            yield _figure(item, model, column, note, item.alpha_with_people)
+        return
+    yield _figure(item, _ABLATION.get(item.configuration, item.configuration), "accuracy", note)
+    if item.configuration == "paper":
+        yield _figure(item, "agents", "accuracy", note)
+    if item.configuration == "single":
+        yield _figure(item, model, "accuracy", note)
+
+
+def _figure(
+    item: Annotator, row: str, column: str, note: str, value: float | None = None
+) -> Figure:
+    shown = item.accuracy if value is None else value
+    return Figure(row=row, column=column, value=shown, n=item.pairs, note=note)

@@ -1,0 +1,130 @@
+"""Evidence for studies, small enough to check by hand."""
+
+from pathlib import Path
+
+from tasks.studies import (
+    Annotator,
+    BenchmarkFacts,
+    CollectionFacts,
+    Effort,
+    Evidence,
+    Mean,
+    ProgramFacts,
+    RankFacts,
+)
+
+CONDITIONS = {
+    "source": "cosqa + codesearchnet",
+    "queries": "20,604",
+    "codes": "15,228",
+    "encoders": "codebert, unixcoder, codet5p",
+    "top k": "20",
+    "model": "openai/some-model",
+    "configuration": "paper",
+    "benchmark": "made-agents",
+    "code base": "candidates, 9,001",
+}
+
+# Tables 6 to 8 of the first version: metric → method → means of queries with 2 to 5 matches.
+BY_MATCHES = {
+    "MRR": {
+        "unixcoder": (0.307, 0.427, 0.517, 0.617),
+        "codet5p": (0.215, 0.313, 0.404, 0.531),
+        "codebert": (0.405, 0.497, 0.571, 0.651),
+    },
+    "MAP": {
+        "unixcoder": (0.285, 0.381, 0.448, 0.525),
+        "codet5p": (0.206, 0.288, 0.361, 0.457),
+        "codebert": (0.374, 0.416, 0.493, 0.554),
+    },
+    "MMRR": {
+        "unixcoder": (0.192, 0.213, 0.229, 0.273),
+        "codet5p": (0.124, 0.141, 0.159, 0.193),
+        "codebert": (0.265, 0.265, 0.275, 0.301),
+    },
+}
+
+
+def group_scores() -> dict[str, dict[str, dict[int, Mean]]]:
+    """Return the published means by method, metric and number of matches."""
+    return {
+        method: {
+            metric: {
+                matches: Mean(value=value, n=100 * matches)
+                for matches, value in enumerate(methods[method], 2)
+            }
+            for metric, methods in BY_MATCHES.items()
+        }
+        for method in BY_MATCHES["MRR"]
+    }
+
+
+def csn_annotations(folder: Path) -> Path:
+    """Write annotations of three functions, one graded twice; return the file."""
+    file = folder / "annotationStore.csv"
+    file.write_text(
+        "Language,Query,GitHubUrl,Relevance,Notes\n"
+        "Python,sort,u/a,3,\nPython,Sort,u/a,1,\nPython,sort,u/b,0,\nJavascript,sort,u/c,2,\n",
+        encoding="utf-8",
+    )
+    return file
+
+
+def ncs_sheet(folder: Path) -> Path:
+    """Write a sheet of two questions; return the file."""
+    file = folder / "score_sheet.csv"
+    file.write_text("No.,StackOverflow ID,NCS FRank\n1,11,NF\n2,22,5\n", encoding="utf-8")
+    return file
+
+
+def full_evidence(folder: Path) -> Evidence:
+    """Return evidence with every part."""
+    scores = {"bm25": 0.28, "unixcoder": 0.187, "somebody's": 0.3}
+    metrics = ("NDCG@10", "MRR@10", "MAP@10", "Recall@10", "MMRR", "MRR")
+    return Evidence(
+        conditions=CONDITIONS,
+        collection=CollectionFacts(queries=40, codes=15_228, dropped={"not testable": 4_000}),
+        overlaps={
+            "codebert": Mean(value=0.25, n=40),
+            "unixcoder": Mean(value=0.5, n=40),
+            "codet5p": Mean(value=0.125, n=40),
+        },
+        ranks=[
+            RankFacts(rank=rank, labelled=40, matches=round(20 / rank)) for rank in range(1, 21)
+        ],
+        benchmark=BenchmarkFacts(
+            pairs=800,
+            codes=500,
+            mean_characters=321.5,
+            matches_of_queries={0: 10, 1: 15, 2: 9, 4: 6},
+            queries_of_codes={1: 30, 2: 8, 3: 3, 12: 1},
+        ),
+        programs=ProgramFacts(programs=200, mean_tests=4.5, executable=150),
+        efforts={
+            "clear": Effort(pairs=600, seconds=6_000.0, dollars=0.3),
+            "unclear": Effort(pairs=200, seconds=10_000.0, dollars=0.2),
+            "all": Effort(pairs=800, seconds=16_000.0, dollars=0.5),
+        },
+        scores={
+            method: {metric: Mean(value=value, n=30) for metric in metrics}
+            for method, value in scores.items()
+        },
+        group_scores=group_scores(),
+        rounds=(0.96, 0.97),
+        annotators=[
+            Annotator(configuration="always 1", accuracy=0.5, pairs=400),
+            Annotator(configuration="first", accuracy=0.875, pairs=400),
+            Annotator(configuration="second", accuracy=0.625, pairs=400),
+            Annotator(configuration="paper", model="x/deepseek-chat", accuracy=0.9, pairs=400),
+            Annotator(configuration="single", model="x/deepseek-chat", accuracy=0.8, pairs=400),
+            Annotator(
+                configuration="v1-half",
+                model="openai/gpt-4o",
+                accuracy=0.6,
+                pairs=100,
+                alpha_with_people=0.3,
+            ),
+        ],
+        annotation_store=csn_annotations(folder),
+        score_sheet=ncs_sheet(folder),
+    )
