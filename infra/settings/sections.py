@@ -171,6 +171,14 @@ class AnnotationSettings(Section):
         + "; ".join(f"{name} ({about})" for name, about in CONFIGURATION_SUMMARIES.items())
         + ".",
     )
+    rounds: int = Field(
+        1,
+        ge=1,
+        le=25,
+        description="Labelling rounds: how often each pair is judged, every time anew. The label "
+        "that more than half of the rounds give is published. At temperature 0 rounds differ "
+        "only by what the provider leaves to chance.",
+    )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
     demo_pairs: int = Field(
         12,

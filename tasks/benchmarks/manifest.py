@@ -29,6 +29,7 @@ class Manifest(Record):
         counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
             code, pairs left undecided, and pairs that could not be judged.
         dropped: Reason → items of the sources that were dropped.
+        rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         undecided_listed: Whether ``undecided.parquet`` is there.
         files: All files but the manifest itself and what evaluation adds under ``runs/``.
     """
@@ -42,6 +43,7 @@ class Manifest(Record):
     dropped: dict[str, int]
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None
+    rounds: tuple[str, ...] = ()
     undecided_listed: bool
     files: tuple[ExportedFile, ...]
 
@@ -67,6 +69,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         dropped=dict(sorted(benchmark.dropped.items())),
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
         recipe=benchmark.recipe,
+        rounds=benchmark.rounds,
         undecided_listed=undecided_listed,
         files=(),
     )

@@ -107,6 +107,14 @@ def test_the_recipes_of_existing_labels_stay_what_they_were(configuration: Any) 
     assert identity(llm=llm, annotation=annotation) == DIGESTS[configuration]
 
 
+def test_a_later_round_is_a_recipe_of_its_own_and_the_first_is_that_of_before() -> None:
+    first, second, third = (recipe_of(Settings(), "box", number) for number in (1, 2, 3))
+    assert first == recipe_of(Settings(), "box")
+    assert "round" not in first
+    assert second == first | {"round": 2}
+    assert len({digest_of(item) for item in (first, second, third)}) == 3
+
+
 def test_the_recipe_of_the_embedded_model_stays_what_it_was() -> None:
     assert identity() == "21416ba44581cd4ead80"
 
