@@ -10,7 +10,7 @@ from infra.ray import box_resources, ensure_ray
 from infra.settings import Settings
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.model_server import served_model
-from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation
+from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_of
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
 
@@ -32,12 +32,23 @@ def annotate(settings: FlowSettings = None) -> AnnotationReference:
 def judge_candidates(
     ready: Ready, search: SearchReference, recipe: RecipeReference
 ) -> AnnotationReference:
-    """Judge the pending candidates of a search under a recipe; return their reference."""
-    plan = plan_annotation(search, recipe, ready.settings)
-    if plan.pairs:
-        ensure_ray(ready.settings.ray)  # else Prefect's task runner starts a cluster of its own
-        annotate_shards(plan, ready.settings)
-    return plan.reference
+    """Judge the pending candidates of a search under a recipe; return their reference.
+
+    Labelling rounds follow one another, each over all candidates.
+
+    Args:
+        ready: The checked inputs.
+        search: The search.
+        recipe: The recipe of the first round.
+    """
+    plans = []
+    for of_round in rounds_of(recipe, ready.settings):
+        plan = plan_annotation(search, of_round, ready.settings)
+        if plan.pairs:
+            ensure_ray(ready.settings.ray)  # else Prefect's task runner starts a cluster of its own
+            annotate_shards(plan, ready.settings)
+        plans.append(plan)
+    return plans[0].reference
 
 
 @flow(

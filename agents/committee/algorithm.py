@@ -10,7 +10,9 @@ from agents.committee.tester import Tester
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
 from agents.llm.client import ReportingModel
-from agents.roles.arbiter import Arbiter, Judge, Judgement, is_confirmed
+from agents.roles.arbiter import Arbiter, is_confirmed
+from agents.roles.base import Judgement
+from agents.roles.judge import StepwiseJudgement
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
 from agents.roles.writer import Writer
@@ -102,8 +104,7 @@ class Committee:
 
     async def _judge(self, pair: Pair, trace: Trace) -> _Decision:
         if not self._configuration.screener:
-            judgement = await Judge(trace.model).read(pair)
-            return _labelled(judgement, AnnotationPath.READ_ALONE)
+            return await self._judge_unclear(pair, trace, AnnotationPath.READ_ALONE)
         screening = await Screener(trace.model).screen(pair)
         if screening.verdict == "unclear":
             return await self._judge_unclear(pair, trace)
@@ -118,10 +119,12 @@ class Committee:
             agreeing=1,
         )
 
-    async def _judge_unclear(self, pair: Pair, trace: Trace) -> _Decision:
+    async def _judge_unclear(
+        self, pair: Pair, trace: Trace, read: AnnotationPath = AnnotationPath.UNCLEAR_READ
+    ) -> _Decision:
+        """Return the label by a test program; ``read`` is the path where none is written."""
         if not self._configuration.writer:
-            judgement = await Judge(trace.model).read(pair)
-            return _labelled(judgement, AnnotationPath.UNCLEAR_READ)
+            return _labelled(await self._configuration.judge(trace.model).read(pair), read)
         draft = await Writer(trace.model).write(pair)
         attempts = await self._attempts(pair, draft, trace)
         judgement = await Arbiter(trace.model).judge(pair, attempts)
@@ -139,7 +142,7 @@ class Committee:
 
 
 def _labelled(
-    judgement: Judgement,
+    judgement: Judgement | StepwiseJudgement,
     path: AnnotationPath,
     support: Support = "screened",
     attempts: Sequence[Attempt] = (),

@@ -18,7 +18,11 @@ _LANGUAGE = "python"  # of all codes, and of the test programs
 
 
 def build_committee(
-    settings: Settings, recipe_id: str, sandbox: Sandbox, endpoint: Endpoint | None = None
+    settings: Settings,
+    recipe_id: str,
+    sandbox: Sandbox,
+    endpoint: Endpoint | None = None,
+    labelling_round: int = 1,
 ) -> Committee:
     """Return the committee that the settings describe.
 
@@ -27,11 +31,13 @@ def build_committee(
         recipe_id: The digest of ``recipe_of`` for the same settings.
         sandbox: Where programs run; closing it is left to the caller.
         endpoint: Address and key instead of the settings'; the embedded model needs it.
+        labelling_round: The round in which pairs are judged.
 
     Raises:
         SettingsError: The embedded model is chosen and has no server.
     """
-    return committee_on(build_model(settings, endpoint), settings, recipe_id, sandbox)
+    model = build_model(settings, endpoint, labelling_round)
+    return committee_on(model, settings, recipe_id, sandbox)
 
 
 def committee_on(
@@ -55,12 +61,15 @@ def committee_on(
     )
 
 
-def build_model(settings: Settings, endpoint: Endpoint | None = None) -> LanguageModel:
+def build_model(
+    settings: Settings, endpoint: Endpoint | None = None, labelling_round: int = 1
+) -> LanguageModel:
     """Return the language model that the settings describe.
 
     Args:
         settings: The model and the folder of replies.
         endpoint: Address and key instead of the settings'; the embedded model needs it.
+        labelling_round: Replies of one round are not found by another.
 
     Raises:
         SettingsError: The embedded model is chosen and has no server.
@@ -69,4 +78,6 @@ def build_model(settings: Settings, endpoint: Endpoint | None = None) -> Languag
     if llm.is_demo and endpoint is None:
         raise SettingsError(f"{llm.model} needs the endpoint that agents.llm.embedded serves it at")
     limiter = SharedLimiter(settings.store.ledgers, llm)
-    return LanguageModel(llm, ReplyCache(settings.store.replies), limiter, endpoint)
+    return LanguageModel(
+        llm, ReplyCache(settings.store.replies), limiter, endpoint, labelling_round
+    )

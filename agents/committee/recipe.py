@@ -24,14 +24,18 @@ def prompt_versions(agents: Iterable[AgentType]) -> dict[str, str]:
     }
 
 
-def recipe_of(settings: Settings, sandbox_description: str) -> dict[str, object]:
+def recipe_of(
+    settings: Settings, sandbox_description: str, labelling_round: int = 1
+) -> dict[str, object]:
     """Return the recipe as a JSON-able value.
 
     The server's address and the key are no part of it: a model is the same wherever it is served.
+    Nor is the first round, so that labels made before there were rounds are those of the first.
 
     Args:
         settings: Model, rounds and limits.
         sandbox_description: What ``Sandbox.check`` returned (engine, image id).
+        labelling_round: The round in which pairs are judged, from 1.
     """
     model = adapted(settings.llm)
     labels = {"model", "temperature", "max_tokens", "max_code_characters", "max_field_characters"}
@@ -47,6 +51,7 @@ def recipe_of(settings: Settings, sandbox_description: str) -> dict[str, object]
         "prompts": prompt_versions(configuration.agents),
         "sandbox": sandbox_description if runs else None,
         "limits": _limits_of(settings) if runs else None,
+        **({"round": labelling_round} if labelling_round > 1 else {}),
     }
 
 

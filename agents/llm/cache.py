@@ -1,6 +1,7 @@
 """The cache of replies on disk, so that no reply is paid for twice.
 
-A reply's key is the hash of the request: model, messages, schema, sampling and attempt. The
+A reply's key is the hash of the request: model, messages, schema, sampling, attempt and
+labelling round. The
 server's address and the API key are no part of it.
 """
 

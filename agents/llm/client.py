@@ -91,6 +91,7 @@ class LanguageModel:
         cache: Where replies are kept, and looked up before anything is paid for.
         limiter: Paces requests and keeps the budget, with all other workers of the same key.
         endpoint: Overrides the settings' address and key; the embedded model needs it.
+        labelling_round: Replies of one round are not found by another.
     """
 
     def __init__(
@@ -99,9 +100,11 @@ class LanguageModel:
         cache: ReplyCache,
         limiter: SharedLimiter,
         endpoint: Endpoint | None = None,
+        labelling_round: int = 1,
     ) -> None:
         self.code_limit = settings.max_code_characters
         self._settings = settings
+        self._later_round = [labelling_round] if labelling_round > 1 else []  # first: no part
         self._cache = cache
         self._transport = Transport(settings, endpoint)
         self._format = ResponseFormat()
@@ -151,9 +154,8 @@ class LanguageModel:
     async def _call(self, question: _Question, on_call: OnCall) -> LanguageModelCall:
         """Return the call with its reply, from the cache or from the provider."""
         settings = self._settings
-        key = digest_of(
-            [settings.model, settings.temperature, settings.max_tokens, question.model_dump()]
-        )
+        sampling = [settings.model, settings.temperature, settings.max_tokens]
+        key = digest_of([*sampling, question.model_dump(), *self._later_round])
         call = LanguageModelCall(
             role=question.role,
             attempt=question.attempt,

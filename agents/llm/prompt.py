@@ -23,12 +23,15 @@ class Prompt(Record):
         ]
 
 
+_SHARED = ("guideline", "half_guideline", "three_steps")
+
+
 @cache
 def system_text(role: str) -> str:
-    """Return an agent's system text: its file in `agents.roles`, with the shared guideline."""
+    """Return an agent's system text: its file in `agents.roles`, with the shared texts in it."""
     folder = files("agents.roles")
-    guideline = (folder / "guideline.txt").read_text("utf-8").strip()
-    return Template((folder / f"{role}.txt").read_text("utf-8")).substitute(guideline=guideline)
+    shared = {name: (folder / f"{name}.txt").read_text("utf-8").strip() for name in _SHARED}
+    return Template((folder / f"{role}.txt").read_text("utf-8")).substitute(shared)
 
 
 def fence(name: str, content: str) -> str:

@@ -1,14 +1,12 @@
-"""The final arbiter, which sees test programs and their runs, and the judge that only reads."""
+"""The final arbiter, which sees test programs and their runs."""
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from agents.evidence import Attempt, RunEvidence
 from agents.gates.gates import reason_of
 from agents.llm.prompt import fence, pair_section, shorten
-from agents.llm.structured_output import Reply
-from agents.roles.base import Agent
+from agents.roles.base import Agent, Judgement
 from infra.records import Pair
 
 _MEANING_OF = {
@@ -35,24 +33,6 @@ _UNCONFIRMED = (
 )
 _SHOWN = {"outcome", "error_type", "message", "tests_run", "asserts_executed", "target_calls"}
 _LONGEST_REPORT = 2_000
-
-
-class Judgement(Reply):
-    """The last word."""
-
-    reason: str
-    verdict: Literal["answers", "does_not_answer"]
-
-
-class Judge(Agent[Judgement]):
-    """Judges pairs by reading alone."""
-
-    role = "judge"
-    reply_type = Judgement
-
-    async def read(self, pair: Pair) -> Judgement:
-        """Return the judgement; ``LanguageModelError`` when the model fails."""
-        return await self._ask(pair_section(pair, self._model.code_limit))
 
 
 class Arbiter(Agent[Judgement]):

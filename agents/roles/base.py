@@ -1,10 +1,10 @@
 """The base of the agents: a role with its system text, a type of reply, and a model."""
 
-from typing import ClassVar, Generic
+from typing import ClassVar, Generic, Literal
 
 from agents.llm.client import Model
 from agents.llm.prompt import Prompt, system_text
-from agents.llm.structured_output import ReplyType
+from agents.llm.structured_output import Reply, ReplyType
 
 
 class Agent(Generic[ReplyType]):
@@ -25,3 +25,10 @@ class Agent(Generic[ReplyType]):
         """Return the reply to a user message; ``LanguageModelError`` when the model fails."""
         prompt = Prompt(system=system_text(self.role), user=user)
         return await self._model.ask(self.role, prompt, self.reply_type)
+
+
+class Judgement(Reply):
+    """The last word."""
+
+    reason: str
+    verdict: Literal["answers", "does_not_answer"]

@@ -2,6 +2,6 @@
 
 ``main`` lists the commands, which ``lazy`` imports when they are named; ``options`` and
 ``evaluation_options`` declare their options. ``pipeline``, ``leaderboard`` (and diff),
-``annotators``, ``suites``, ``sandbox`` and ``show`` (list, settings) run them. ``console``,
-``tables`` and ``errors`` are how all of them print.
+``annotators``, ``rounds``, ``suites``, ``sandbox`` and ``show`` (list, settings) run them.
+``console``, ``tables`` and ``errors`` are how all of them print.
 """

@@ -4,6 +4,7 @@ from flows.cli.evaluation_options import CompareOptions, DiffOptions, Leaderboar
 from flows.cli.options import PipelineOptions
 from flows.cli.study_options import StudyOptions
 from infra.errors import SourceError
+from infra.settings import Settings
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.runtime.input_checks import check_comparison_input, check_pipeline_input
@@ -37,6 +38,11 @@ def leaderboard(options: LeaderboardOptions) -> None:
 def diff(options: DiffOptions) -> None:
     """Check methods, metrics and the folders of both versions."""
     check_comparison_input(options.settings, [options.before, options.after])
+
+
+def labelling_rounds(settings: Settings) -> None:
+    """Check that there is a store."""
+    require_store(settings.store)
 
 
 def compare_annotators(options: CompareOptions) -> None:

@@ -245,6 +245,11 @@ def compare_annotators(
     return CompareOptions(truth, model or [settings.llm.model], chosen, limit, settings, output)
 
 
+def labelling_rounds(*, store: Store = None) -> Settings:
+    """Return the settings of ``cosqa annotators rounds``."""
+    return load_settings({"store": {"folder": store}})
+
+
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,15 @@ class _Annotators(LazyGroup):
                 "cosqa annotators compare --truth CoSQA/cosqa-dev.json --limit 100",
                 "cosqa annotators compare --truth pairs.jsonl --configuration gated",
             ),
-        )
+        ),
+        "rounds": Command(
+            "Print how far labelling rounds agree: alpha of all, and of every two.",
+            options="evaluation_options:labelling_rounds",
+            check="checks:labelling_rounds",
+            action="rounds:print_rounds",
+            details="Rounds are made by `cosqa annotate` with COSQA_ANNOTATION__ROUNDS above 1.",
+            examples=("cosqa annotators rounds --store cosqa-data",),
+        ),
     }
 
 

@@ -4,6 +4,7 @@ from importlib import import_module
 
 from flows.cli.console import say
 from flows.cli.options import PipelineOptions
+from flows.cli.rounds import print_rounds
 from flows.cli.tables import print_table
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings
@@ -34,6 +35,8 @@ def run_flow(name: str, settings: Settings) -> None:
         result = getattr(import_module(f"flows.{name}"), name)(settings)
     if count_stage_runs(settings.store) == before:
         say(_nothing_left(name, settings))
+    if name in _ANNOTATE and settings.annotation.rounds > 1:
+        print_rounds(settings)
     if name in _WRITE_REPORTS:
         print_report(result)
 
@@ -82,9 +85,10 @@ def print_estimate(settings: Settings) -> None:
     """Print how many pairs there are, how many are left, and what they may cost."""
     forecast = estimate(settings)
     cost = "unknown" if forecast.cost_usd is None else f"${forecast.cost_usd:,.2f}"
+    rounds = f" in each of {forecast.rounds} rounds" if forecast.rounds > 1 else ""
     pairs = (
-        f"{forecast.queries:,} queries, top {settings.search.top_k}: {forecast.pairs:,} pairs, "
-        f"{forecast.finished:,} judged already"
+        f"{forecast.queries:,} queries, top {settings.search.top_k}: {forecast.pairs:,} pairs"
+        f"{rounds}, {forecast.finished:,} judged already"
     )
     if not forecast.queries:
         say("There is nothing to annotate: the source gives no queries for the agents.")

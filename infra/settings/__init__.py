@@ -27,8 +27,10 @@ from infra.settings.environment import (
     EnvironmentSource,
     refuse_unknown_variables,
 )
+from infra.settings.generation import GenerationSettings
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
+from infra.settings.ray import RaySettings
 from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
@@ -38,7 +40,6 @@ from infra.settings.sections import (
     GateSettings,
     LanguageModelSettings,
     PublishSettings,
-    RaySettings,
     SandboxSettings,
     SearchSettings,
     SourceSettings,
@@ -53,6 +54,7 @@ __all__ = [
     "EncoderSettings",
     "EvaluationSettings",
     "GateSettings",
+    "GenerationSettings",
     "LanguageModelSettings",
     "PublishSettings",
     "RaySettings",
@@ -81,6 +83,7 @@ class Settings(BaseSettings):
     llm: LanguageModelSettings = LanguageModelSettings()
     annotation: AnnotationSettings = AnnotationSettings()
     gates: GateSettings = GateSettings()
+    generation: GenerationSettings = GenerationSettings()
     sandbox: SandboxSettings = SandboxSettings()
     ray: RaySettings = RaySettings()
     publish: PublishSettings = PublishSettings()

@@ -3,13 +3,19 @@
 from collections.abc import Mapping
 from typing import Literal
 
-Configuration = Literal["single", "arbiter", "writer", "executor", "simulated", "paper", "gated"]
+Configuration = Literal[
+    "single", "arbiter", "writer", "executor", "simulated", "paper", "gated", "tested",
+    "v1-exact", "v1-half",
+]  # fmt: skip
 CONFIGURATION_SUMMARIES: Mapping[Configuration, str] = {
-    "single": "one model reads the pair",
+    "single": "one model reads the pair, in three steps",
     "arbiter": "a screener decides clear pairs, and one model reads the others",
     "writer": "as arbiter, with a test program for unclear pairs that is not run",
     "executor": "as writer, and the test program is run",
     "simulated": "as executor, but a model predicts the run",
     "paper": "all five agents of CoSQA+: as executor, with a fixer that repairs programs",
     "gated": "as paper, and test programs must pass checks before their results count",
+    "tested": "as gated without the screener: every pair gets a test program",
+    "v1-exact": "CoSQA+ version 1, a label for code that answers in full: as single, with rounds=3",
+    "v1-half": "CoSQA+ version 1, a label for code that meets half of the demands, with rounds=3",
 }

@@ -189,6 +189,14 @@ class AnnotationSettings(Section):
         + "; ".join(f"{name} ({about})" for name, about in CONFIGURATION_SUMMARIES.items())
         + ".",
     )
+    rounds: int = Field(
+        1,
+        ge=1,
+        le=25,
+        description="Labelling rounds: how often each pair is judged, every time anew. The label "
+        "that more than half of the rounds give is published. At temperature 0 rounds differ "
+        "only by what the provider leaves to chance.",
+    )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
     demo_pairs: int = Field(
         12,
@@ -267,27 +275,17 @@ class SandboxSettings(Section):
     )
 
 
-class RaySettings(Section):
-    """The Ray cluster."""
-
-    address: str | None = Field(
-        None, description="Address of a cluster; none starts one on this machine, closed to others."
-    )
-    cpus: int | None = Field(
-        None, ge=1, description="Cores of a local cluster; all when not given."
-    )
-    gpus: int | None = Field(None, ge=0, description="GPUs of a local cluster; all when not given.")
-    object_store_mb: int = Field(
-        512, ge=80, description="Memory of a local cluster's object store."
-    )
-
-
 class PublishSettings(Section):
     """Output."""
 
     folder: Path = Field(Path("cosqa-benchmarks"), description="Folder of the exported benchmarks.")
     allow_demo: bool = Field(False, description="Export labels of the embedded demo model.")
     include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
+    generated: Literal["none", "confirmed", "verified"] = Field(
+        "confirmed",
+        description="Written answers to queries without a match (`cosqa generate`) to export: those "
+        "that a person confirmed, all that the agents verified, or none.",
+    )
     support: tuple[Support, ...] = Field(
         ("screened", "valid_oracle", "void_oracle", "ungated"),
         min_length=1,

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
-from infra.records import Annotation, Code, Label, Pair, Query, Support
+from infra.records import Annotation, Code, Pair, Query
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
 from infra.summaries import Effort
 
+RecipeIds = RecipeId | Sequence[RecipeId]
 _PAIR = ("query_id", "code_id", "recipe_id")
 OF_SEARCHES = (
     "SEMI JOIN (SELECT query_id, code_id FROM candidates WHERE list_contains(?, search_id)) "
@@ -109,61 +110,51 @@ def _delete(tx: Transaction, annotations: Sequence[Annotation]) -> None:
             )
 
 
-def label_origin(recipe_id: RecipeId) -> str:
-    """Return the origin of the labels that a recipe's agents give."""
-    return f"agents:{recipe_id}"
-
-
-def agent_labels(
-    database: Database,
-    recipe_id: RecipeId,
-    pairs: Sequence[PairKey],
-    support: Sequence[Support] | None = None,
-) -> list[Label]:
-    """Return a recipe's labels of these pairs; ``support`` keeps those that rest on it."""
-    with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
-        rows = tx.dicts(
-            "SELECT query_id, code_id, ? AS origin, "
-            "label::DOUBLE AS relevance, demo FROM annotations "
-            "SEMI JOIN wanted USING (query_id, code_id) "
-            "WHERE recipe_id = ? AND status = 'labelled' "
-            "AND (? IS NULL OR list_contains(?::VARCHAR[], grade)) ORDER BY query_id, code_id",
-            [label_origin(recipe_id), recipe_id, *[None if support is None else list(support)] * 2],
-        )
-    return [Label.model_validate(row) for row in rows]
+def label_origin(recipe_id: RecipeId, rounds: int = 1) -> str:
+    """Return the origin of the labels that a recipe's agents give, alone or in several rounds."""
+    origin = f"agents:{recipe_id}"
+    return f"{origin}, majority of {rounds} rounds" if rounds > 1 else origin
 
 
 def _columns(pairs: Sequence[PairKey]) -> dict[str, Sequence[object]]:
     return {"query_id": [query for query, _ in pairs], "code_id": [code for _, code in pairs]}
 
 
+def _listed(recipes: RecipeIds) -> list[str]:
+    return [recipes] if isinstance(recipes, str) else list(recipes)
+
+
 def count_by(
     database: Database,
-    recipe_id: RecipeId,
+    recipes: RecipeIds,
     search_ids: Sequence[SearchId],
     column: Literal["status", "path", "label", "grade"],
 ) -> dict[str, int]:
-    """Return value of a column → number of the searches' annotations; NULL counts as "none"."""
+    """Return value of a column → number of the searches' annotations; NULL counts as "none".
+
+    Of several recipes, as of labelling rounds, all annotations are counted.
+    """
     with database.transaction() as tx:
         rows = tx.rows(
             f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608
-            f"FROM annotations {OF_SEARCHES} WHERE recipe_id = ? GROUP BY value ORDER BY value",
-            [list(search_ids), recipe_id],
+            f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id) "
+            "GROUP BY value ORDER BY value",
+            [list(search_ids), _listed(recipes)],
         )
     return {str(value): int(str(number)) for value, number in rows}
 
 
-def count_queries(database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchId]) -> int:
+def count_queries(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> int:
     """Return the number of queries of these searches that have an annotation."""
     with database.transaction() as tx:
         return tx.count(
             "SELECT count(DISTINCT query_id) "  # noqa: S608 - literals only
-            f"FROM annotations {OF_SEARCHES} WHERE recipe_id = ?",
-            [list(search_ids), recipe_id],
+            f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id)",
+            [list(search_ids), _listed(recipes)],
         )
 
 
-def effort(database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchId]) -> Effort:
+def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> Effort:
     """Return calls, tokens, cost and time of the annotations of searches.
 
     Cached replies cost nothing. The total cost is unknown if that of one uncached call is.
@@ -177,28 +168,50 @@ def effort(database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchI
             "CASE WHEN count(*) FILTER (NOT cached AND cost_usd IS NULL) > 0 THEN NULL "
             "ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd, "
             "coalesce(sum(seconds), 0) AS model_seconds "
-            f"FROM llm_calls {OF_SEARCHES} WHERE recipe_id = ?",
-            [list(search_ids), recipe_id],
+            f"FROM llm_calls {OF_SEARCHES} WHERE list_contains(?, recipe_id)",
+            [list(search_ids), _listed(recipes)],
         )[0]
         seconds = tx.value(
             "SELECT coalesce(sum(seconds), 0) "  # noqa: S608 - literals only
-            f"FROM annotations {OF_SEARCHES} WHERE recipe_id = ?",
-            [list(search_ids), recipe_id],
+            f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id)",
+            [list(search_ids), _listed(recipes)],
         )
     return Effort.model_validate(calls | {"pair_seconds": seconds})
 
 
 def count_outcomes(
-    database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchId]
+    database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]
 ) -> dict[str, int]:
     """Return outcome → number of executions for the pairs of searches."""
     with database.transaction() as tx:
         rows = tx.rows(
             f"SELECT outcome, count(*) FROM executions {OF_SEARCHES} "  # noqa: S608 - literals only
-            "WHERE recipe_id = ? GROUP BY outcome ORDER BY outcome",
-            [list(search_ids), recipe_id],
+            "WHERE list_contains(?, recipe_id) GROUP BY outcome ORDER BY outcome",
+            [list(search_ids), _listed(recipes)],
         )
     return {str(outcome): int(str(number)) for outcome, number in rows}
+
+
+def labels_of_rounds(
+    database: Database, rounds: Sequence[RecipeId]
+) -> dict[PairKey, tuple[int | None, ...]]:
+    """Return the labels of rounds, in their order, for all candidates that one has judged.
+
+    A round that gave a candidate no label has None there.
+    """
+    labels: dict[PairKey, list[int | None]] = {}
+    place = {recipe_id: number for number, recipe_id in enumerate(rounds)}
+    with database.transaction() as tx:
+        rows = tx.rows(
+            "SELECT query_id, code_id, recipe_id, label FROM annotations "
+            "SEMI JOIN candidates USING (query_id, code_id) "
+            "WHERE list_contains(?, recipe_id) ORDER BY query_id, code_id",
+            [list(rounds)],
+        )
+    for query, code, recipe_id, label in rows:
+        votes = labels.setdefault(_pair_key(query, code), [None] * len(rounds))
+        votes[place[RecipeId(str(recipe_id))]] = label if isinstance(label, int) else None
+    return {pair: tuple(votes) for pair, votes in labels.items()}
 
 
 def load_annotations(

@@ -6,25 +6,51 @@ from collections.abc import Mapping, Sequence
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
 from infra.store.annotations import OF_SEARCHES
-from infra.store.database import Database
+from infra.store.database import Database, Transaction
 
 
 class StoredRecipe(Record):
-    """A stored recipe: its id, its model, and whether that is the demo model."""
+    """A stored recipe.
+
+    Attributes:
+        recipe_id: Its id; of several labelling rounds that of the first.
+        model: Its model.
+        demo: Whether that is the demo model.
+        rounds: The ids of all labelling rounds that were last in use together, in order.
+    """
 
     recipe_id: RecipeId
     model: str
     demo: bool
+    rounds: tuple[RecipeId, ...]
 
 
-def record_recipe(
-    database: Database, recipe_id: RecipeId, body: Mapping[str, object], *, demo: bool
+def record_recipes(
+    database: Database,
+    bodies: Mapping[RecipeId, Mapping[str, object]],
+    *,
+    demo: bool,
+    in_use: bool = True,
 ) -> None:
-    """Store a recipe once, and set the time of its last use."""
-    row = {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
+    """Store recipes once.
+
+    Args:
+        database: The store.
+        bodies: Id → body, of all labelling rounds.
+        demo: Whether their model is the demo model.
+        in_use: Set the time of their last use, by which rounds belong together.
+    """
+    rows = [
+        {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
+        for recipe_id, body in bodies.items()
+    ]
     with database.transaction() as tx:
-        tx.insert("recipes", [row], on_conflict="ignore")
-        tx.execute("UPDATE recipes SET used_at = now() WHERE recipe_id = ?", [recipe_id])
+        tx.insert("recipes", rows, on_conflict="ignore")
+        if in_use:
+            tx.execute(
+                "UPDATE recipes SET used_at = now() WHERE list_contains(?, recipe_id)",
+                [list(bodies)],
+            )
 
 
 def load_recipe(database: Database, recipe_id: RecipeId) -> dict[str, object]:
@@ -59,4 +85,29 @@ def latest_recipe(database: Database, search_ids: Sequence[SearchId]) -> StoredR
             "ORDER BY used_at DESC, annotated_at DESC LIMIT 1",
             [list(search_ids)],
         )
-    return StoredRecipe.model_validate(rows[0]) if rows else None
+        return _with_rounds(tx, rows[0]) if rows else None
+
+
+def recipes_in_rounds(database: Database) -> list[StoredRecipe]:
+    """Return the recipes that were last in use for several labelling rounds, oldest first."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT recipe_id, body->>'$.model.model' AS model, demo FROM recipes "
+            "SEMI JOIN annotations USING (recipe_id) ORDER BY used_at, recipe_id"
+        )
+        found = {item.recipe_id: item for item in (_with_rounds(tx, row) for row in rows)}
+    return [item for item in found.values() if len(item.rounds) > 1]
+
+
+def _with_rounds(tx: Transaction, row: Mapping[str, object]) -> StoredRecipe:
+    """Return a recipe with its rounds: those that differ in nothing else and were used with it."""
+    found = tx.rows(
+        "WITH chosen AS (SELECT * FROM recipes WHERE recipe_id = ?) "
+        "SELECT recipes.recipe_id FROM recipes JOIN chosen ON recipes.used_at = chosen.used_at "
+        "AND json_merge_patch(recipes.body, '{\"round\": null}') "
+        "= json_merge_patch(chosen.body, '{\"round\": null}') "
+        "ORDER BY coalesce((recipes.body->>'$.round')::INTEGER, 1)",
+        [row["recipe_id"]],
+    )
+    rounds = [RecipeId(str(recipe_id)) for (recipe_id,) in found]
+    return StoredRecipe.model_validate({**row, "recipe_id": rounds[0], "rounds": rounds})

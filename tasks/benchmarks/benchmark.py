@@ -31,6 +31,7 @@ class Benchmark(Record):
         recipe: Everything that could change the agents' labels; None for labels of another origin.
         failed: Pairs that could not be judged; counted, never exported.
         dropped: Reason → items of the sources that were dropped.
+        rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         evidence: The agents' annotations with every call and execution, when they are to be
             published too.
         code_base: Whether ``codes`` is the whole collection or the union of all candidates.
@@ -47,6 +48,7 @@ class Benchmark(Record):
     undecided: tuple[Undecided, ...] = ()
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
+    rounds: tuple[str, ...] = ()
     evidence: tuple[Annotation, ...] = ()
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, str] = Field(default_factory=dict)

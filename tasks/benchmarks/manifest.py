@@ -32,6 +32,7 @@ class Manifest(Record):
         counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
             code, pairs left undecided, and pairs that could not be judged.
         dropped: Reason → items of the sources that were dropped.
+        rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         undecided_listed: Whether ``undecided.parquet`` is there.
         code_base: Whether the codes are the whole collection or the union of all candidates.
         splits: Train, dev and test → number of queries; empty where nothing is split.
@@ -47,6 +48,7 @@ class Manifest(Record):
     dropped: dict[str, int]
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None
+    rounds: tuple[str, ...] = ()
     undecided_listed: bool
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, int] = Field(default_factory=dict)
@@ -75,6 +77,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         dropped=dict(sorted(benchmark.dropped.items())),
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
         recipe=benchmark.recipe,
+        rounds=benchmark.rounds,
         undecided_listed=undecided_listed,
         code_base=benchmark.code_base,
         splits={part: parts[part] for part in SPLITS if part in parts},

@@ -32,6 +32,7 @@ def read_benchmark(folder: Path) -> Benchmark:
         labels=tuple(Label.model_validate(row) for row in _rows(folder, "labels")),
         sources=manifest.sources,
         recipe=manifest.recipe,
+        rounds=manifest.rounds,
         undecided=tuple(_undecided(row) for row in _rows(folder, "undecided")),
         failed=manifest.counts.get("failed", 0),
         dropped=manifest.dropped,

@@ -28,6 +28,9 @@ CODES = pa.schema(
 )
 LABELS = pa.schema({**_PAIR, "relevance": pa.float64(), "origin": _TEXT, "demo": pa.bool_()})
 SPLITS = pa.schema({"query_id": _TEXT, "split": _TEXT})
+ROUNDS = pa.schema(
+    {**_PAIR, "round": pa.int32(), "recipe_id": _TEXT, "status": _TEXT, "label": pa.int8()}
+)
 UNDECIDED = pa.schema({**_PAIR, "reason": _TEXT, "demo": pa.bool_()})
 
 _CALL = pa.struct(
@@ -86,7 +89,7 @@ EVIDENCE = pa.schema(
 
 
 def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool) -> None:
-    """Write queries, codes and labels; undecided pairs, split and evidence where asked for."""
+    """Write queries, codes, labels; undecided pairs, split, rounds, evidence where there are."""
     _write(folder / "queries.parquet", QUERIES, _rows(benchmark.queries))
     _write(folder / "codes.parquet", CODES, _rows(benchmark.codes))
     _write(folder / "labels.parquet", LABELS, _rows(benchmark.labels))
@@ -96,6 +99,8 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
     if benchmark.splits:
         parts = [{"query_id": query, "split": part} for query, part in benchmark.splits.items()]
         _write(folder / "splits.parquet", SPLITS, parts)
+    if benchmark.rounds:
+        _write(folder / "rounds.parquet", ROUNDS, _round_rows(benchmark))
     if benchmark.evidence:
         rows = [_evidence_row(annotation) for annotation in benchmark.evidence]
         _write(folder / "evidence.parquet", EVIDENCE, rows)
@@ -103,6 +108,16 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
 
 def _rows(records: Iterable[Record]) -> list[dict[str, object]]:
     return [record.model_dump() for record in records]
+
+
+def _round_rows(benchmark: Benchmark) -> list[dict[str, object]]:
+    number = {recipe_id: place for place, recipe_id in enumerate(benchmark.rounds, 1)}
+    fields = {"query_id", "code_id", "recipe_id", "status", "label"}
+    rows = [
+        item.model_dump(include=fields) | {"round": number[item.recipe_id]}
+        for item in benchmark.evidence
+    ]
+    return sorted(rows, key=lambda row: row["round"])
 
 
 def _evidence_row(annotation: Annotation) -> dict[str, object]:

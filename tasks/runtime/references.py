@@ -34,18 +34,24 @@ class RecipeReference(Record):
         model: The language model.
         demo: Whether that is the demo model, whose labels are not meaningful.
         sandbox: The engine and the image that programs run in; empty if none are run.
+        labelling_round: The round in which pairs are judged, from 1.
     """
 
     recipe_id: RecipeId
     model: str
     demo: bool
     sandbox: str = ""
+    labelling_round: int = 1
 
 
 class AnnotationReference(Record):
-    """Reference to the annotations of a search's pairs under a recipe."""
+    """Reference to the annotations of a search's pairs under a recipe.
+
+    ``rounds`` are the recipes of all labelling rounds that these belong to, in order.
+    """
 
     recipe_id: RecipeId
+    rounds: tuple[RecipeId, ...]
     search_id: SearchId
     collection: str
     model: str

@@ -13,15 +13,15 @@ from typing import Any
 from prefect import task
 from prefect.logging import get_run_logger
 
+from agents import recipe_of
 from agents.evidence import was_executed
 from infra.ids import RecipeId
 from infra.records import Annotation, Execution, LanguageModelCall, Pair, Record
 from infra.settings import Configuration, Settings, StoreSettings
-from infra.store import annotations, open_database
+from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.model_server import served_model
-from tasks.stages.annotate.plan import record_recipe
 from tasks.stages.annotate.shard import judge_all
 from tasks.stages.annotate.sinks import StoreSink
 from tasks.statistics.annotator_scores import Agreement, agreement
@@ -101,7 +101,8 @@ def judge_truth(
 def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings: Settings) -> int:
     """Judge the pairs that a recipe has not finished, in this process; return their number."""
     database = open_database(settings.store)
-    record_recipe(database, recipe, settings)
+    body = recipe_of(settings, recipe.sandbox)
+    recipes.record_recipes(database, {recipe.recipe_id: body}, demo=recipe.demo, in_use=False)
     annotations.record_pairs(database, pairs)
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from infra.ids import RecipeId, SearchId
-from infra.records import Label, Record, Support
+from infra.ids import PairKey, RecipeId, SearchId
+from infra.records import Annotation, Label, Record, Support
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
@@ -13,6 +13,7 @@ from tasks.benchmarks import Benchmark, Undecided
 from tasks.benchmarks.splits import count_matches, split_queries
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.candidates import judged_searches
+from tasks.statistics.rounds import RoundsAgreement, majority, rounds_agreement
 
 
 class LabelSet(Record):
@@ -21,6 +22,7 @@ class LabelSet(Record):
     Attributes:
         name: Name of the benchmark made of them.
         recipe_id: The agents' recipe; empty for labels that came with the source.
+        rounds: The recipes of all labelling rounds, of which ``recipe_id`` is the first.
         searches: The searches of the collection whose candidates the agents annotate.
     """
 
@@ -28,6 +30,7 @@ class LabelSet(Record):
     origin: str
     name: str
     recipe_id: RecipeId = RecipeId("")
+    rounds: tuple[RecipeId, ...] = ()
     searches: tuple[SearchId, ...] = ()
 
 
@@ -62,9 +65,10 @@ def _labels_of_agents(
 ) -> LabelSet:
     return LabelSet(
         collection=source.main,
-        origin=annotations.label_origin(recipe.recipe_id),
+        origin=annotations.label_origin(recipe.recipe_id, len(recipe.rounds)),
         name=f"{source.main.name}-agents",
         recipe_id=recipe.recipe_id,
+        rounds=recipe.rounds,
         searches=tuple(judged_searches(database, source.search)),
     )
 
@@ -85,6 +89,27 @@ def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe 
     """
     own, *pools = judged_searches(database, search)
     return recipes.latest_recipe(database, [own]) or recipes.latest_recipe(database, pools)
+
+
+def agreement_of_rounds(database: Database, rounds: Sequence[RecipeId]) -> RoundsAgreement:
+    """Return how far labelling rounds agree on the candidates that they judged."""
+    votes = annotations.labels_of_rounds(database, rounds)
+    return rounds_agreement(votes.values(), len(rounds))
+
+
+class StoredRounds(Record):
+    """A recipe that judged in several labelling rounds, and how far these agree."""
+
+    recipe: StoredRecipe
+    agreement: RoundsAgreement
+
+
+def rounds_in_store(database: Database) -> list[StoredRounds]:
+    """Return all recipes that were last in use for several rounds, oldest first."""
+    return [
+        StoredRounds(recipe=recipe, agreement=agreement_of_rounds(database, recipe.rounds))
+        for recipe in recipes.recipes_in_rounds(database)
+    ]
 
 
 def labelled_benchmark(
@@ -121,21 +146,20 @@ def _labelled(database: Database, labels: LabelSet, settings: PublishSettings) -
 def _labelled_by_agents(
     database: Database, labels: LabelSet, support: Sequence[Support]
 ) -> Benchmark:
-    recipe_id = labels.recipe_id
     pairs = candidates.pairs_of(database, labels.searches, labels.collection.name)
-    judged = annotations.load_annotations(database, recipe_id, pairs)
-    exported = annotations.agent_labels(database, recipe_id, pairs, support)
-    benchmark = _benchmark(database, labels, exported, {item.query_id for item in judged})
+    judged = [
+        annotations.load_annotations(database, recipe_id, pairs) for recipe_id in labels.rounds
+    ]
+    exported, undecided, failed = _decided(labels, judged, support)
+    everything = [item for of_round in judged for item in of_round]
+    benchmark = _benchmark(database, labels, exported, {item.query_id for item in everything})
     return benchmark.model_copy(
         update={
-            "recipe": recipes.load_recipe(database, recipe_id),
-            "undecided": tuple(
-                Undecided(query_id=item.query_id, code_id=item.code_id, reason=item.reason)
-                for item in judged
-                if item.status == "undecided"
-            ),
-            "failed": sum(item.status == "failed" for item in judged),
-            "evidence": tuple(item for item in judged if item.status != "failed"),
+            "recipe": recipes.load_recipe(database, labels.recipe_id),
+            "rounds": labels.rounds if len(labels.rounds) > 1 else (),
+            "undecided": tuple(undecided),
+            "failed": failed,
+            "evidence": tuple(item for item in everything if item.status != "failed"),
         }
     )
 
@@ -153,6 +177,58 @@ def _with_candidates_only(database: Database, labels: LabelSet, benchmark: Bench
     kept.update(item.code_id for item in benchmark.undecided)
     codes = tuple(code for code in benchmark.codes if code.code_id in kept)
     return benchmark.model_copy(update={"codes": codes, "code_base": "candidates"})
+
+
+def _decided(
+    labels: LabelSet, judged: Sequence[Sequence[Annotation]], support: Sequence[Support]
+) -> tuple[list[Label], list[Undecided], int]:
+    """Return the labels to export, the undecided pairs, and the number of unfinished ones.
+
+    A pair's label is that of more than half of all rounds (`majority`); of one round, its own. A
+    label whose support is not to be exported is no vote. A pair without a majority is undecided
+    once every round has finished it; until then a later run may decide it.
+    """
+    by_pair: dict[PairKey, list[Annotation]] = {}
+    for item in (item for of_round in judged for item in of_round):
+        by_pair.setdefault(item.key, []).append(item)
+    exported, undecided, unfinished = [], [], 0
+    for items in by_pair.values():
+        missing = [None] * (len(judged) - len(items))
+        said = [*(item.label for item in items), *missing]
+        counted = [item.label if item.support in support else None for item in items]
+        label = majority([*counted, *missing])
+        if label is not None:
+            exported.append(_label(labels, items, label))
+        elif missing or any(item.status == "failed" for item in items):
+            unfinished += 1
+        elif majority(said) is None:
+            undecided.append(_undecided(items))
+    return exported, undecided, unfinished
+
+
+def _label(labels: LabelSet, items: Sequence[Annotation], label: int) -> Label:
+    return Label(
+        query_id=items[0].query_id,
+        code_id=items[0].code_id,
+        origin=labels.origin,
+        relevance=float(label),
+        demo=any(item.demo for item in items),
+    )
+
+
+def _undecided(items: Sequence[Annotation]) -> Undecided:
+    said = [item.label for item in items]
+    ones, zeros, none = said.count(1), said.count(0), said.count(None)
+    reason = (
+        f"no label has more than half of {len(said)} rounds: "
+        f"{ones} say 1, {zeros} say 0, {none} say neither"
+    )
+    first = items[0]
+    return Undecided(
+        query_id=first.query_id,
+        code_id=first.code_id,
+        reason=reason if len(items) > 1 else first.reason,
+    )
 
 
 def _benchmark(

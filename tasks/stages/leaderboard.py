@@ -35,6 +35,7 @@ from tasks.reports.leaderboard import (
 from tasks.retrievers import Rankings
 from tasks.runtime.references import AnnotationReference
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder
+from tasks.statistics.rounds import majority
 
 UNJUDGED = "unjudged.jsonl"
 
@@ -142,9 +143,14 @@ def compared_methods(
 
 
 def _annotated_qrels(database: Database, reference: AnnotationReference) -> Qrels:
-    """Return the qrels of a search's pairs by the agents."""
-    pairs = candidates.pairs_of(database, [reference.search_id], reference.collection)
-    return qrels_of(annotations.agent_labels(database, reference.recipe_id, pairs))
+    """Return the qrels of a search's pairs by the agents, by the majority of their rounds."""
+    votes = annotations.labels_of_rounds(database, reference.rounds)
+    qrels: dict[str, dict[str, float]] = {}
+    for pair in candidates.pairs_of(database, [reference.search_id], reference.collection):
+        label = majority(votes.get(pair, ()))
+        if label is not None:
+            qrels.setdefault(pair.query_id, {})[pair.code_id] = float(label)
+    return qrels
 
 
 def _merged(new: Qrels, old: Qrels) -> Qrels:

@@ -80,7 +80,8 @@ def add_to_pool(
 
 def log_next_version(benchmark: OpenBenchmark, reference: AnnotationReference) -> None:
     """Log whether the benchmark's next version will include the new annotations."""
-    logger, origin = get_run_logger(), annotations.label_origin(reference.recipe_id)
+    logger = get_run_logger()
+    origin = annotations.label_origin(reference.recipe_id, len(reference.rounds))
     if benchmark.published.label_origin == origin:
         logger.info("`cosqa publish` exports the new labels with those of %s", benchmark.name)
     else:

@@ -41,10 +41,10 @@ from tasks.reports.run import (
     render_markdown,
 )
 from tasks.runtime.references import CollectedSource
-from tasks.stages.annotate.canaries import load_canary_counts
+from tasks.stages.annotate.canaries import canary_totals, load_canary_counts
 from tasks.stages.candidates import judged_searches
 from tasks.stages.embed import KINDS, encoder_key
-from tasks.stages.labels import judging_recipe
+from tasks.stages.labels import agreement_of_rounds, judging_recipe
 from tasks.stages.scoring import method_key
 
 
@@ -165,21 +165,23 @@ def _histograms(hits: Sequence[Candidate], encoders: Sequence[str]) -> tuple[His
 
 
 def _agents(database: Database, searches: Sequence[SearchId], recipe: StoredRecipe) -> AgentsPart:
-    statuses = annotations.count_by(database, recipe.recipe_id, searches, "status")
-    canaries = load_canary_counts(database, recipe.recipe_id)
+    rounds = recipe.rounds
+    statuses = annotations.count_by(database, rounds, searches, "status")
+    canaries = [load_canary_counts(database, recipe_id) for recipe_id in rounds]
     return AgentsPart(
         model=recipe.model,
         recipe_id=recipe.recipe_id,
         demo=recipe.demo,
-        queries=annotations.count_queries(database, recipe.recipe_id, searches),
-        pairs=sum(statuses.values()),
+        queries=annotations.count_queries(database, rounds, searches),
+        pairs=sum(annotations.count_by(database, recipe.recipe_id, searches, "status").values()),
         statuses=statuses,
-        labels=annotations.count_by(database, recipe.recipe_id, searches, "label"),
-        paths=annotations.count_by(database, recipe.recipe_id, searches, "path"),
-        outcomes=annotations.count_outcomes(database, recipe.recipe_id, searches),
-        effort=annotations.effort(database, recipe.recipe_id, searches),
-        support=annotations.count_by(database, recipe.recipe_id, searches, "grade"),
-        canaries=canaries if canaries.judged else None,
+        labels=annotations.count_by(database, rounds, searches, "label"),
+        paths=annotations.count_by(database, rounds, searches, "path"),
+        outcomes=annotations.count_outcomes(database, rounds, searches),
+        effort=annotations.effort(database, rounds, searches),
+        support=annotations.count_by(database, rounds, searches, "grade"),
+        canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,
+        rounds=agreement_of_rounds(database, rounds) if len(rounds) > 1 else None,
     )
 
 

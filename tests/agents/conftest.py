@@ -70,7 +70,9 @@ class Bench:
         """The server's address and key."""
         return Endpoint(base_url=self.server.base_url, api_key=SecretStr(KEY))
 
-    def model(self, endpoint: Endpoint | None = None, **settings: Any) -> LanguageModel:
+    def model(
+        self, endpoint: Endpoint | None = None, labelling_round: int = 1, **settings: Any
+    ) -> LanguageModel:
         """Return a client of the server, or of another."""
         llm = LanguageModelSettings(**{**QUICK, **settings})
         model = LanguageModel(
@@ -78,6 +80,7 @@ class Bench:
             ReplyCache(self.folder / "replies"),
             SharedLimiter(self.folder / "ledgers", llm),
             endpoint or self.endpoint,
+            labelling_round,
         )
         self._stack.push_async_callback(model.close)
         return model

@@ -19,7 +19,16 @@ from infra.records import Code, ExecutionResult, Pair, Query
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
 
 _REPLIES = Path(__file__).with_name("cosqa_replies.json")
-_AGENTS = ("screener", "writer", "blind_writer", "simulator", "fixer", "arbiter", "judge")
+_AGENTS = (
+    "screener",
+    "writer",
+    "blind_writer",
+    "simulator",
+    "fixer",
+    "arbiter",
+    "judge",
+    "exact_judge",
+)
 _VERDICTS = ("does_not_answer", "answers")
 
 
@@ -50,9 +59,11 @@ class Scripted:
         every unclear pair answers.
         """
         right = bool(self.label)
+        read = _VERDICTS[right or self.unclear]
         said = {
             **self.replies,
-            "judge": {"reason": "It reads well.", "verdict": _VERDICTS[right or self.unclear]},
+            "judge": {"reason": "It reads well.", "verdict": read},
+            "exact_judge": {"asked": "As written.", "deviations": "none", "verdict": read},
             "simulator": {"outcome": "passed" if right else "assertion_failed", "message": ""},
         }
         for role in _AGENTS:

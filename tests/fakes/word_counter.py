@@ -29,6 +29,7 @@ class WordCounter(ScriptedServer):
         content = call["messages"][1]["content"]
         replies: dict[str, Mapping[str, str]] = {
             "judge": {"reason": said, "verdict": _verdict(shared >= 0.6)},
+            "exact_judge": {"asked": said, "deviations": said, "verdict": _verdict(shared >= 0.6)},
             "screener": {"reason": said, "verdict": _clear(shared)},
             "writer": _composition(call["code"]),
             "blind_writer": _composition(content),

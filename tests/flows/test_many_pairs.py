@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import Case, World, environment, rule
+from tests.flows.world import Case, World, environment, read
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ CASES = [
     )
     for number in range(QUERIES)
 ]
-JUDGE = rule("judge", {"reply": {"reason": "as scripted", "verdict": "answers"}})
+JUDGE = read("answers")
 
 
 @pytest.mark.parametrize("top_k", [12, pytest.param(50, marks=pytest.mark.exhaustive)])

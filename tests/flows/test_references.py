@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.recording import described, flows_and_tasks
-from tests.flows.world import Case, World, environment, rule
+from tests.flows.world import Case, World, environment, read
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
@@ -28,7 +28,7 @@ CASES = [
     )
     for number in range(12)
 ]
-SCRIPT = [rule("judge", {"reply": {"reason": "as scripted", "verdict": "answers"}})]
+SCRIPT = [read("answers")]
 
 
 @pytest.fixture

@@ -52,6 +52,14 @@ def fixed(action: str, content: str) -> dict[str, Any]:
     return rule("fixer", {"reply": reply})
 
 
+def read(verdict: str) -> dict[str, Any]:
+    """Return the rule of the single model that reads."""
+    return rule(
+        "exact_judge",
+        {"reply": {"asked": "as scripted", "deviations": "none", "verdict": verdict}},
+    )
+
+
 def judged(verdict: str) -> dict[str, Any]:
     """Return the arbiter's rule."""
     return rule("arbiter", {"reply": {"reason": "as scripted", "verdict": verdict}})

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from infra.records import Annotation, Record, SourceInfo
 from infra.summaries import CanaryCounts, Effort
+from tasks.statistics.rounds import RoundsAgreement
 
 PAIRS_SHOWN = 20
 _EDGE_STEP = 0.05  # edges of histograms are round numbers
@@ -124,6 +125,8 @@ class AgentsPart(Record):
         outcomes: How a run of a test program ended → runs.
         support: What the labels rest on → pairs.
         canaries: How canaries were judged; None without canaries.
+        rounds: How far labelling rounds agree; None where pairs are judged once. With rounds, all
+            counts but that of the pairs are of judgements.
     """
 
     model: str
@@ -138,6 +141,7 @@ class AgentsPart(Record):
     effort: Effort
     support: dict[str, int] = Field(default_factory=dict)
     canaries: CanaryCounts | None = None
+    rounds: RoundsAgreement | None = None
 
     @property
     def named_labels(self) -> dict[str, int]:

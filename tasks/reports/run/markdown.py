@@ -69,6 +69,9 @@ def _agents(part: AgentsPart) -> list[str]:
         ("tokens out", text.count(effort.completion_tokens)),
         ("cost", text.cost(effort.cost_usd)),
     ]
+    if part.rounds:
+        rows.append(("labelling rounds", f"{part.rounds.rounds:,}"))
+        rows.append(("alpha between rounds", _alpha(part.rounds.alpha)))
     heading = "## The agents' labels"
     table = _table(("what", "items"), rows)
     if not part.demo:
@@ -78,6 +81,10 @@ def _agents(part: AgentsPart) -> list[str]:
         "meaningful."
     )
     return [f"{heading} (demo)", warning, table]
+
+
+def _alpha(value: float | None) -> str:
+    return text.NONE if value is None else f"{value:.3f}"
 
 
 def _link(label: str, address: str) -> str:

@@ -29,10 +29,11 @@ _ALL_MUTANTS = 100
 
 
 class Canary(Record):
-    """A pair and its known label."""
+    """A pair and its known label; ``broken`` code is right but for one mistake."""
 
     pair: Pair
     label: int
+    broken: bool = False
 
     @property
     def key(self) -> PairKey:
@@ -61,8 +62,8 @@ def _canaries_from(answer: KnownAnswer, other_query: str, generation: int) -> It
         (answer.query, broken, 0),
         (other_query, answer.code, 0),
     ):
-        text = _renamed(code, generation)
-        yield Canary(pair=Pair(query=Query.of(query), code=Code.of(text)), label=label)
+        pair = Pair(query=Query.of(query), code=Code.of(_renamed(code, generation)))
+        yield Canary(pair=pair, label=label, broken=code is broken)
 
 
 def _renamed(code: str, generation: int) -> str:
@@ -75,6 +76,8 @@ def next_canaries(
 ) -> tuple[Canary, ...]:
     """Return the canaries of a run: at most a tenth of its pairs, none judged before.
 
+    By the 50% criterion code with one mistake has no known label, and takes no part.
+
     Args:
         done: Keys of canaries that the recipe has finished.
         pairs: Number of pairs left to judge.
@@ -86,7 +89,11 @@ def next_canaries(
     if not pairs or not wanted:
         return ()
     generations = (canaries_of(generation) for generation in count())
-    fresh = ([item for item in canaries if item.key not in done] for canaries in generations)
+    half = annotation.configuration == "v1-half"
+    fresh = (
+        [item for item in canaries if item.key not in done and not (half and item.broken)]
+        for canaries in generations
+    )
     return tuple(next(filter(None, fresh))[:wanted])
 
 
@@ -132,6 +139,14 @@ def load_canary_counts(database: Database, recipe_id: RecipeId) -> CanaryCounts:
     return count_canaries(*load_judged_canaries(database, recipe_id))
 
 
+def canary_totals(counts: Iterable[CanaryCounts]) -> CanaryCounts:
+    """Return the sums of counts, as of several labelling rounds."""
+    rows = [item.model_dump() for item in counts]
+    return CanaryCounts(
+        **{name: sum(row[name] for row in rows) for name in CanaryCounts.model_fields}
+    )
+
+
 def load_judged_canaries(
     database: Database, recipe_id: RecipeId
 ) -> tuple[list[Annotation], dict[PairKey, int]]:
@@ -143,7 +158,7 @@ def load_judged_canaries(
         keys = [canary.key for canary in canaries_of(generation)]
         of_generation = annotations.load_annotations(database, recipe_id, keys)
         judged += of_generation
-        if len(of_generation) < len(keys):
+        if not of_generation:
             break
     return judged, answers
 

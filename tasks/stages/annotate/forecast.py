@@ -9,7 +9,7 @@ from infra.store import Database, annotations, corpus, open_database
 from infra.store.pending import Selection, count_pairs
 from tasks.runtime.references import RecipeReference
 from tasks.sources import open_source
-from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.annotate.plan import current_recipe, rounds_of
 from tasks.stages.candidates import search_identity
 
 # CoSQA+ paper: 412,080 pairs for $257 in all.
@@ -22,10 +22,11 @@ class Estimate(Record):
     Attributes:
         queries: Number of queries whose candidates are judged.
         pairs: Number of pairs of these queries.
-        finished: Number of pairs that are judged already.
+        finished: Number of judgements that are made already, over all labelling rounds.
         cost_per_pair_usd: Mean over the pairs that this recipe judged before, else the paper's.
         basis: How the cost was estimated, in words.
         demo_pairs: Pairs that the demo model judges in all; None for other models.
+        rounds: Number of labelling rounds, in each of which every pair is judged.
     """
 
     queries: int
@@ -34,18 +35,19 @@ class Estimate(Record):
     cost_per_pair_usd: float | None
     basis: str
     demo_pairs: int | None = None
+    rounds: int = 1
 
     @property
     def pending(self) -> int:
-        """Number of pairs left to judge."""
-        return self.pairs - self.finished
+        """Number of judgements left to make, over all rounds."""
+        return self.pairs * self.rounds - self.finished
 
     @property
     def to_judge(self) -> int:
         """Pairs that the next run judges: all that are left, of a demo model a few."""
         if self.demo_pairs is None:
             return self.pending
-        return min(self.pending, max(0, self.demo_pairs - self.finished))
+        return min(self.pending, max(0, self.demo_pairs * self.rounds - self.finished))
 
     @property
     def cost_usd(self) -> float | None:
@@ -84,6 +86,7 @@ def estimate(settings: Settings) -> Estimate:
         cost_per_pair_usd=cost,
         basis=basis,
         demo_pairs=settings.annotation.demo_pairs if settings.llm.is_demo else None,
+        rounds=settings.annotation.rounds,
     )
 
 
@@ -101,18 +104,21 @@ def _size(database: Database | None, settings: Settings) -> tuple[str, int, int]
 def _history(
     database: Database, collection: str, recipe: RecipeReference, settings: Settings
 ) -> tuple[int, float | None]:
-    """Return the number of finished pairs, and the mean cost of all pairs judged so far."""
+    """Return the judgements made in all rounds, and the mean cost of those made so far."""
     search_id = search_identity(database, collection, settings.search)
-    selection = Selection(
-        search_id=search_id,
-        collection=collection,
-        recipe_id=recipe.recipe_id,
-        limit=settings.annotation.limit,
-    )
-    counts = count_pairs(database, selection)
-    finished = counts.candidates - counts.pending - counts.without_code
-    effort = annotations.effort(database, recipe.recipe_id, [search_id])
-    by_status = annotations.count_by(database, recipe.recipe_id, [search_id], "status")
+    rounds = [item.recipe_id for item in rounds_of(recipe, settings)]
+    finished = 0
+    for recipe_id in rounds:
+        selection = Selection(
+            search_id=search_id,
+            collection=collection,
+            recipe_id=recipe_id,
+            limit=settings.annotation.limit,
+        )
+        counts = count_pairs(database, selection)
+        finished += counts.candidates - counts.pending - counts.without_code
+    effort = annotations.effort(database, rounds, [search_id])
+    by_status = annotations.count_by(database, rounds, [search_id], "status")
     judged = sum(by_status.values()) - by_status.get("failed", 0)
     if effort.cost_usd is None or not judged or effort.calls == effort.cached_calls:
         return finished, None

@@ -14,7 +14,7 @@ from agents import Endpoint
 from infra.errors import LanguageModelError
 from infra.ids import PairKey
 from infra.records import Pair
-from infra.settings import Settings, StoreSettings
+from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
 from infra.store.pending import Position, load_pending
 from tasks.runtime.mailbox import (
@@ -26,7 +26,7 @@ from tasks.runtime.mailbox import (
 )
 from tasks.runtime.progress import Progress, progress
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
-from tasks.stages.annotate.plan import AnnotationPlan
+from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.shard import annotate_shard
 from tasks.stages.annotate.sinks import store_annotations
 
@@ -46,7 +46,7 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
     """
     database = open_database(settings.store)
     window = settings.annotation.shards_per_core * cluster_cores()
-    with _logged_run(plan, settings.store) as bar:
+    with _logged_run(plan, settings) as bar:
         gathering = Gathering(database, bar, canary_watch(plan, settings, database))
         for number, pairs in enumerate(shards_of(database, plan, settings.annotation.shard_size)):
             future = annotate_shard.submit(
@@ -59,17 +59,18 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
 
 
 @contextmanager
-def _logged_run(plan: AnnotationPlan, store: StoreSettings) -> Iterator[Progress]:
+def _logged_run(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
     """Yield the progress bar of a run; store the stage's run at its end, also after an error."""
-    database = open_database(store)
+    database = open_database(settings.store)
     started = time.monotonic()
-    with progress("annotation", "pairs judged", plan.pairs) as bar:
+    named = in_round(plan.recipe, settings)
+    with progress("annotation", f"pairs judged{named}", plan.pairs) as bar:
         try:
             yield bar
         finally:
             run = benchmarks.StageRun(
                 collection=plan.reference.collection,
-                stage="annotate",
+                stage=f"annotate{named}",
                 items=bar.done,
                 seconds=time.monotonic() - started,
             )

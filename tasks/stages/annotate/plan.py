@@ -90,21 +90,43 @@ async def _sandbox_description(settings: SandboxSettings) -> str:
         await sandbox.close()
 
 
-def record_recipe(database: Database, recipe: RecipeReference, settings: Settings) -> None:
-    """Store the recipe that `current_recipe` returned for these settings, and the time of use."""
-    body = recipe_of(settings, recipe.sandbox)
-    recipes.record_recipe(database, recipe.recipe_id, body, demo=recipe.demo)
+def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReference]:
+    """Return the recipes of all labelling rounds of the settings, in order.
+
+    Args:
+        recipe: What `current_recipe` returned for these settings, or another of the rounds.
+        settings: The settings.
+    """
+    return [
+        recipe.model_copy(
+            update={
+                "recipe_id": RecipeId(digest_of(recipe_of(settings, recipe.sandbox, number))),
+                "labelling_round": number,
+            }
+        )
+        for number in range(1, settings.annotation.rounds + 1)
+    ]
+
+
+def record_rounds(database: Database, recipe: RecipeReference, settings: Settings) -> None:
+    """Store the recipes of all rounds, and that these are the ones in use."""
+    bodies = {
+        item.recipe_id: recipe_of(settings, item.sandbox, item.labelling_round)
+        for item in rounds_of(recipe, settings)
+    }
+    recipes.record_recipes(database, bodies, demo=recipe.demo)
 
 
 @task(name="plan-annotation")
 def plan_annotation(
     search: SearchReference, recipe: RecipeReference, settings: Settings
 ) -> AnnotationPlan:
-    """Count the pending pairs of a search under a recipe, and choose the run's canaries."""
+    """Count the pending pairs of a search under a round's recipe, and choose its canaries."""
     database = open_database(settings.store)
-    record_recipe(database, recipe, settings)
+    record_rounds(database, recipe, settings)
     reference = AnnotationReference(
         recipe_id=recipe.recipe_id,
+        rounds=tuple(item.recipe_id for item in rounds_of(recipe, settings)),
         search_id=search.search_id,
         collection=search.collection,
         model=recipe.model,
@@ -116,8 +138,8 @@ def plan_annotation(
     if not search.queries:
         logger.info("there is nothing to annotate: collection %s has no queries", search.collection)
     logger.info(
-        "%s of %s pairs of %s are left to judge by %s", f"{counts.pending:,}",
-        f"{counts.candidates:,}", search.collection, recipe.model,
+        "%s of %s pairs of %s are left to judge by %s%s", f"{counts.pending:,}",
+        f"{counts.candidates:,}", search.collection, recipe.model, in_round(recipe, settings),
     )  # fmt: skip
     if counts.without_code:
         logger.warning(
@@ -138,6 +160,12 @@ def plan_annotation(
         pending=to_judge,
         canaries=tuple(KnownLabel(key=canary.key, label=canary.label) for canary in canaries),
     )
+
+
+def in_round(recipe: RecipeReference, settings: Settings) -> str:
+    """Return ", round 2 of 3", or nothing where there is one round."""
+    rounds = settings.annotation.rounds
+    return f", round {recipe.labelling_round} of {rounds}" if rounds > 1 else ""
 
 
 def pairs_to_judge(counts: PairCounts, annotation: AnnotationSettings, *, demo: bool) -> int:

@@ -92,7 +92,9 @@ async def judge_all(
         BudgetExhaustedError: The budget for the model is spent.
     """
     sandbox = make_sandbox(settings.sandbox)
-    committee = build_committee(settings, recipe.recipe_id, sandbox, endpoint)
+    committee = build_committee(
+        settings, recipe.recipe_id, sandbox, endpoint, recipe.labelling_round
+    )
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     queue = iter(pairs)
     budget_errors: list[BudgetExhaustedError] = []

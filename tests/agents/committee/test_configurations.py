@@ -13,6 +13,8 @@ UNCLEAR = rule("screener", {"reply": {"reason": "hard to say", "verdict": "uncle
 ANSWERS = rule("arbiter", {"reply": {"reason": "it does", "verdict": "answers"}})
 FALLS_SHORT = rule("arbiter", {"reply": {"reason": "it fails", "verdict": "does_not_answer"}})
 JUDGED = rule("judge", {"reply": {"reason": "it reads well", "verdict": "answers"}})
+STEPS = {"asked": "reversal", "deviations": "none", "verdict": "answers"}
+STEPWISE = [rule(role, {"reply": STEPS}) for role in ("exact_judge", "half_judge")]
 IMAGINED = rule("simulator", {"reply": {"outcome": "assertion_failed", "message": "'ab' == 'ba'"}})
 GAVE_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
 
@@ -53,19 +55,22 @@ def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
 @pytest.mark.parametrize(
     ("configuration", "expected"),
     [
-        ("single", (["judge"], "read_alone", 0, "screened")),
+        ("single", (["exact_judge"], "read_alone", 0, "screened")),
+        ("v1-exact", (["exact_judge"], "read_alone", 0, "screened")),
+        ("v1-half", (["half_judge"], "read_alone", 0, "screened")),
         ("arbiter", (["screener", "judge"], "unclear_read", 0, "screened")),
         ("writer", (["screener", "writer", "arbiter"], "unclear_not_run", 0, "ungated")),
         ("executor", (["screener", "writer", "arbiter"], NEVER, 1, "ungated")),
         ("simulated", (["screener", "writer", "simulator", "arbiter"], FAILS, 0, "ungated")),
         ("paper", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "ungated")),
         ("gated", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
+        ("tested", (["writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
     ],
 )
 async def test_each_configuration_asks_its_own_agents(
     bench: Bench, pair: Pair, configuration: Configuration, expected: Expected
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, JUDGED, ANSWERS])
+    bench.serve([UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, JUDGED, *STEPWISE, ANSWERS])
     sandbox = always(raised())
     annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
     found = roles(annotation), annotation.path, sandbox.made, annotation.support

@@ -68,7 +68,7 @@ def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
     agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
     versions = prompt_versions(agents)
     assert set(versions) == {agent.role for agent in agents}
-    assert len(set(versions.values())) == len(agents) == 7
+    assert len(set(versions.values())) == len(agents) == 9
 
 
 def test_the_embedded_model_is_named_by_its_file() -> None:
@@ -91,7 +91,7 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
 
 
 DIGESTS = {  # of labels that exist: another digest makes them stale
-    "single": "2d4b73ef5b027b60a387",
+    "single": "be79ceb1be16ddef89ad",
     "arbiter": "f85b7dd888ed3d214048",
     "writer": "791f5ea38729b03f04ce",
     "executor": "c477ac33d289cc872fc6",
@@ -105,6 +105,14 @@ def test_the_recipes_of_existing_labels_stay_what_they_were(configuration: Any) 
     annotation = AnnotationSettings(configuration=configuration)
     llm = LanguageModelSettings(model="openai/gpt-4o-mini")
     assert identity(llm=llm, annotation=annotation) == DIGESTS[configuration]
+
+
+def test_a_later_round_is_a_recipe_of_its_own_and_the_first_is_that_of_before() -> None:
+    first, second, third = (recipe_of(Settings(), "box", number) for number in (1, 2, 3))
+    assert first == recipe_of(Settings(), "box")
+    assert "round" not in first
+    assert second == first | {"round": 2}
+    assert len({digest_of(item) for item in (first, second, third)}) == 3
 
 
 def test_the_recipe_of_the_embedded_model_stays_what_it_was() -> None:

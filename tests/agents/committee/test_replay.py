@@ -15,7 +15,7 @@ from tests.agents.committee.test_configurations import (
     GOOD,
     HOLLOW,
     IMAGINED,
-    JUDGED,
+    STEPWISE,
     UNCLEAR,
     written,
     written_blind,
@@ -46,7 +46,7 @@ def as_the_program_says(program: str, installed: frozenset[str]) -> ExecutionRes
 ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
     "clear": ("paper", [rule("screener", {"reply": {"reason": "r", "verdict": "clear_match"}})],
               FakeSandbox(lambda program, installed: PASSED)),
-    "read": ("single", [JUDGED], FakeSandbox(lambda program, installed: PASSED)),
+    "read": ("single", STEPWISE, FakeSandbox(lambda program, installed: PASSED)),
     "imagined": ("simulated", [UNCLEAR, written(GOOD), IMAGINED, FALLS_SHORT],
                  FakeSandbox(lambda program, installed: PASSED)),
     "mended": ("paper", [UNCLEAR, written(GOOD), FIXES, ANSWERS],

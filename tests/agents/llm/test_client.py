@@ -69,6 +69,13 @@ async def test_another_model_or_sampling_is_asked_anew(bench: Bench, screen: Scr
     assert server.count("screener") == 4
 
 
+async def test_each_labelling_round_is_asked_anew_and_once(bench: Bench, screen: Screen) -> None:
+    bench.serve([rule("screener", CLEAR)])
+    for labelling_round in (1, 2, 3, 2, 1):
+        await screen(bench.model(labelling_round=labelling_round), [])
+    assert len(bench.server.calls) == 3
+
+
 async def test_the_same_model_elsewhere_is_the_same_model(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", CLEAR)])
     await screen(bench.model(), [])

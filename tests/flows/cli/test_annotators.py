@@ -15,9 +15,9 @@ from flows.cli.main import app
 from sandbox.backends import backends
 from tasks.stages.compare_annotators import AnnotatorScore
 from tasks.statistics.annotator_scores import agreement
-from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.flows.world import read
 
 ITEMS = [
     {"query": "add", "code": "def f(a, b): return a + b", "label": 1, "labels": {"people": 1}},
@@ -31,7 +31,7 @@ def truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefect_server: str) 
     file = tmp_path / "truth.jsonl"
     file.write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS))
     backends.register("nowhere")(lambda settings: FakeSandbox(lambda program, installed: PASSED))
-    script = [rule("judge", {"reply": {"reason": "r", "verdict": "answers"}})]
+    script = [read("answers")]
     with ScriptedServer(script) as server:
         monkeypatch.setenv("COSQA_LLM__BASE_URL", server.base_url)
         monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)

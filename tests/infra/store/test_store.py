@@ -230,10 +230,8 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
     assert effort.cost_usd is None
     assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
     pairs = candidates.pairs_of(database, [SEARCH, OTHER], "c")
-    labels = annotations.agent_labels(database, RECIPE, pairs)
-    assert [(label.relevance, label.origin) for label in labels] == [(1.0, "agents:r")]
-    assert annotations.agent_labels(database, RECIPE, pairs, ["void_oracle"]) == labels
-    assert annotations.agent_labels(database, RECIPE, pairs, ["valid_oracle", "screened"]) == []
+    assert annotations.labels_of_rounds(database, [RECIPE]) == {pairs[0]: (1,)}
+    assert annotations.labels_of_rounds(database, [RecipeId("x"), RECIPE]) == {pairs[0]: (None, 1)}
 
 
 def test_the_store_refuses_a_status_that_contradicts_its_label(database: Database) -> None:
@@ -254,7 +252,7 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
 
 
 def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database) -> None:
-    recipes.record_recipe(database, RecipeId("earlier"), {"model": "m"}, demo=False)
+    recipes.record_recipes(database, {RecipeId("earlier"): {"model": "m"}}, demo=False)
     candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
     keep(database, "print", collected())
     with database.transaction() as tx:
@@ -270,7 +268,7 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
     assert upgraded.store_id == database.store_id
     assert recipes.load_recipe(upgraded, RecipeId("earlier")) == {"model": "m"}
     assert candidates.pools_of(upgraded, "c") == []
-    recipes.record_recipe(upgraded, RecipeId("later"), {"model": "n"}, demo=False)
+    recipes.record_recipes(upgraded, {RecipeId("later"): {"model": "n"}}, demo=False)
     assert recipes.load_recipe(upgraded, RecipeId("later")) == {"model": "n"}
     assert corpus.load_queries(upgraded, "c") == list(QUERIES[:2])
     assert corpus.load_codes(upgraded, "c") == list(CODES)
@@ -346,7 +344,7 @@ def test_the_latest_recipe_is_the_one_last_in_use_of_those_that_judged(database:
     )
     candidates.add_candidates(database, SEARCH, [found])
     for recipe in ("first", "second", "idle"):
-        recipes.record_recipe(database, RecipeId(recipe), {"model": {"model": "m"}}, demo=False)
+        recipes.record_recipes(database, {RecipeId(recipe): {"model": {"model": "m"}}}, demo=False)
         if recipe != "idle":
             mine = item.model_copy(update={"recipe_id": recipe})
             annotations.add_annotations(database, [mine])
@@ -356,6 +354,39 @@ def test_the_latest_recipe_is_the_one_last_in_use_of_those_that_judged(database:
         return held.recipe_id if held else None
 
     assert latest() == "second"
-    recipes.record_recipe(database, RecipeId("first"), {"model": {"model": "m"}}, demo=False)
+    recipes.record_recipes(database, {RecipeId("first"): {"model": {"model": "m"}}}, demo=False)
     assert latest() == "first", "it was used again, though nothing was left to judge"
     assert recipes.latest_recipe(database, [OTHER]) is None
+
+
+def test_rounds_are_the_recipes_last_used_together_that_differ_in_their_round_alone(
+    database: Database,
+) -> None:
+    keep(database, "print", collected())
+    item = annotation("labelled", 1)
+    found = Candidate(
+        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
+    )
+    candidates.add_candidates(database, SEARCH, [found])
+    body: dict[str, object] = {"model": {"model": "m"}, "gates": None, "limits": {"a": 1.5}}
+    bodies = {RecipeId("one"): body} | {
+        RecipeId(name): {**body, "round": number} for number, name in ((2, "two"), (3, "three"))
+    }
+    recipes.record_recipes(database, bodies, demo=False)
+    other = {RecipeId("else"): {**body, "gates": 1}}
+    recipes.record_recipes(database, other, demo=False, in_use=False)
+    for name in ("one", "two"):
+        annotations.add_annotations(database, [item.model_copy(update={"recipe_id": name})])
+
+    def latest() -> tuple[str, tuple[str, ...]] | None:
+        held = recipes.latest_recipe(database, [SEARCH])
+        return (held.recipe_id, held.rounds) if held else None
+
+    assert latest() == ("one", ("one", "two", "three"))
+    assert [item.rounds for item in recipes.recipes_in_rounds(database)] == [
+        ("one", "two", "three")
+    ]
+    recipes.record_recipes(database, {RecipeId("one"): body}, demo=False, in_use=False)
+    assert latest() == ("one", ("one", "two", "three")), "a comparison is no use"
+    recipes.record_recipes(database, {RecipeId("one"): body}, demo=False)
+    assert latest() == ("one", ("one",)), "who returns to one round gets its labels"

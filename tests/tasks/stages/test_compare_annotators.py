@@ -32,6 +32,7 @@ from tasks.stages.compare_annotators import (
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.flows.world import read
 
 
 def true_pair(number: int, label: int, **by_people: int | None) -> TruePair:
@@ -135,6 +136,7 @@ def server() -> Iterator[ScriptedServer]:
     program = "from target import plus\nassert plus(1) > 0"
     script = [
         rule("screener", {"reply": {"reason": "r", "verdict": "unclear"}}),
+        read("answers"),
         rule("judge", {"reply": {"reason": "r", "verdict": "answers"}}),
         rule("writer", {"reply": {"reading": "r", "program": program}}),
         rule("simulator", {"reply": {"outcome": "passed", "message": ""}}),

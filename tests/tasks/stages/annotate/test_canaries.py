@@ -84,6 +84,17 @@ def test_a_run_has_canaries_of_every_kind_but_no_more_than_a_tenth() -> None:
     )
 
 
+def test_by_the_50_percent_criterion_code_with_one_mistake_takes_no_part() -> None:
+    half = AnnotationSettings(configuration="v1-half", canaries=12)
+    first = next_canaries(set(), 1_000, half)
+    assert len(first) == 12
+    assert not any(item.broken for item in first)
+    done = {item.key for item in canaries_of(0) if not item.broken}
+    second = next_canaries(done, 1_000, half)
+    assert len(second) == 12
+    assert {item.key for item in second} < {item.key for item in canaries_of(1)}
+
+
 def test_no_run_asks_what_an_earlier_one_has_asked() -> None:
     done = {canary.key for canary in ALL[:30]}
     assert next_canaries(done, 10**6, SETTINGS) == ALL[30:]

@@ -96,6 +96,15 @@ def test_without_history_the_papers_mean_is_taken(settings: Settings) -> None:
     assert forecast.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
 
 
+def test_every_round_counts(settings: Settings) -> None:
+    rounds = AnnotationSettings(configuration="single", rounds=3)
+    for key in keys(settings)[:2]:
+        judge(settings, key, 0.5)
+    found = estimate(settings.model_copy(update={"annotation": rounds}))
+    assert (found.pairs, found.finished, found.pending) == (8, 2, 22)
+    assert found.cost_usd == pytest.approx(11.0)
+
+
 @pytest.mark.parametrize(("judged", "demo_pairs", "left"), [(0, 3, 3), (2, 3, 1), (3, 2, 0)])
 def test_the_demo_model_judges_a_few_pairs_of_all(
     settings: Settings, judged: int, demo_pairs: int, left: int
