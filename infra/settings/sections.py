@@ -227,6 +227,9 @@ class SandboxSettings(Section):
     processes: int = Field(64, ge=4, description="Maximum processes and threads in a box.")
     cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
     timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program, in seconds.")
+    command_timeout_s: float = Field(
+        30.0, gt=0, description="Time-out of one terminal command of the fixer, in seconds."
+    )
     output_kb: int = Field(64, ge=1, description="Kilobytes kept of stdout and of stderr, each.")
     tmp_mb: int = Field(64, ge=1, description="Size of the writable file system in memory.")
     runtime: str | None = Field(None, description="Other container runtime, such as runsc.")

@@ -8,4 +8,5 @@ UPGRADES = {  # version → statements that upgrade it to the next
         ALTER TABLE searches ADD COLUMN pool BOOLEAN DEFAULT false;
         ALTER TABLE recipes ADD COLUMN used_at TIMESTAMPTZ DEFAULT now();
     """,
+    3: "ALTER TABLE executions ADD COLUMN details JSON;",
 }

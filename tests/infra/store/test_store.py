@@ -259,6 +259,7 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
     with database.transaction() as tx:
         tx.execute("ALTER TABLE recipes DROP COLUMN used_at")
         tx.execute("ALTER TABLE searches DROP COLUMN pool")
+        tx.execute("ALTER TABLE executions DROP COLUMN details")
         tx.execute("UPDATE meta SET schema_version = 2")
     upgraded = open_database(database.settings)
     assert upgraded.store_id == database.store_id
