@@ -3,12 +3,44 @@
 They hold values only: no connection, no path to be opened, no method that does work.
 """
 
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, Field, field_validator
 
+from infra.executions import (
+    CaseResult,
+    Execution,
+    ExecutionResult,
+    MutantRun,
+    OracleReport,
+    Outcome,
+    Record,
+    RepairStep,
+)
 from infra.identity import digest
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
+
+__all__ = [
+    "Annotation",
+    "Candidate",
+    "CaseResult",
+    "Code",
+    "Execution",
+    "ExecutionResult",
+    "Label",
+    "LanguageModelCall",
+    "MutantRun",
+    "OracleReport",
+    "Outcome",
+    "Pair",
+    "Query",
+    "Record",
+    "RepairStep",
+    "SourceInfo",
+    "Support",
+    "normalise_code",
+    "normalise_query",
+]
 
 
 def normalise_query(text: str) -> str:
@@ -20,13 +52,6 @@ def normalise_code(text: str) -> str:
     """Return code with Unix line ends, no trailing white space and no empty lines around it."""
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     return "\n".join(lines).strip("\n")
-
-
-class Record(BaseModel):
-    """Base of all records; ``added`` are later fields, which digests pass over where empty."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    added: ClassVar[frozenset[str]] = frozenset()
 
 
 class Query(Record):
@@ -151,101 +176,6 @@ class LanguageModelCall(Record):
     cost_usd: float | None = None
     seconds: float = 0.0
     cached: bool = False
-
-
-Outcome = Literal[
-    "passed",
-    "assertion_failed",
-    "raised",
-    "import_error",
-    "timeout",
-    "memory",
-    "output_limit",
-    "killed",
-]
-
-
-class ExecutionResult(Record):
-    """How a program ended in a box, as the harness saw it, not as printed text says.
-
-    Attributes:
-        outcome: ``passed`` needs an intact report from the runner: the program ran to its end and
-            nothing was raised. ``killed`` covers every end without a report.
-        error_type: Name of the exception's type, for ``raised`` and the like.
-        message: The exception's message, or what ended the program.
-        missing_module: The top-level module of an ``import_error``.
-        seconds: Wall time inside the box.
-        peak_memory_mb: Highest resident size, or None where unknown.
-        tests_run: ``test*`` functions that were called; None, as the two below, for a simulated
-            run.
-        asserts_executed: Assert statements reached, whether they held or not.
-        target_calls: Calls of functions of the code under test.
-    """
-
-    outcome: Outcome
-    error_type: str = Field("", max_length=500)
-    message: str = Field("", max_length=10_000)
-    missing_module: str = Field("", max_length=500)
-    seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
-    peak_memory_mb: float | None = Field(None, ge=0, allow_inf_nan=False)
-    stdout: str = ""
-    stderr: str = ""
-    tests_run: int | None = Field(0, ge=0, lt=2**31)
-    asserts_executed: int | None = Field(0, ge=0, lt=2**31)
-    target_calls: int | None = Field(0, ge=0, lt=2**31)
-
-
-class MutantRun(Record):
-    """A test program's run against a mutant: the code under test with one mistake."""
-
-    change: str
-    outcome: Outcome
-
-
-class OracleReport(Record):
-    """What the gates found in a test program that ran.
-
-    Attributes:
-        faults: Gate that the program failed → what is wrong with it.
-        trials: Its runs against mutants (the name is that of the stored field); none where it
-            failed a gate before, or fails on the code itself.
-    """
-
-    faults: dict[str, str] = Field(default_factory=dict)
-    trials: tuple[MutantRun, ...] = ()
-
-    @property
-    def killed(self) -> int:
-        """How many mutants failed an assertion."""
-        return sum(run.outcome == "assertion_failed" for run in self.trials)
-
-    @property
-    def survivors(self) -> tuple[str, ...]:
-        """The mistakes that the program did not notice."""
-        return tuple(run.change for run in self.trials if run.outcome == "passed")
-
-    @property
-    def judged(self) -> int:
-        """How many mutants ran to an end; one that raises or hangs dies to any call."""
-        return self.killed + len(self.survivors)
-
-    @property
-    def mutation_score(self) -> float | None:
-        """Share of killed mutants among those that ran to an end, None without any."""
-        return self.killed / self.judged if self.judged else None
-
-
-class Execution(Record):
-    """One run of one test program for a pair; round 0 is the writer's own program.
-
-    ``oracle`` is None where the gates are off or the program could not be run to its end.
-    """
-
-    round: int = Field(ge=0)
-    program: str
-    requirements: tuple[str, ...] = ()
-    result: ExecutionResult
-    oracle: OracleReport | None = None
 
 
 Support = Literal["screened", "valid_oracle", "void_oracle", "ungated", "undecided"]

@@ -21,6 +21,27 @@ class InstallResult(Record):
     seconds: float = 0.0
 
 
+class ShellResult(Record):
+    """The result of a line of terminal commands.
+
+    Attributes:
+        status: The exit status; None where the command was stopped at a limit.
+        output: The end of what was printed, and why a command was refused.
+        installed: Requirements that the line has installed.
+        seconds: How long it took.
+    """
+
+    status: int | None
+    output: str = ""
+    installed: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether the line succeeded."""
+        return self.status == 0
+
+
 class Box(Protocol):
     """A place for one pair: made for its code under test, thrown away afterwards."""
 
@@ -59,6 +80,21 @@ class Box(Protocol):
         """
         ...
 
+    async def shell(self, line: str) -> ShellResult:
+        """Run a line of terminal commands, which prepare the box for the next run.
+
+        What lasts: packages that ``pip install`` and ``apt-get install`` name, which are installed
+        as by `install`; files and folders in the working directory, which is the home folder too;
+        variables of ``export NAME=VALUE``, but for those that decide what code is loaded. Nothing
+        else does: the commands run as a program runs, without a network, under its limits and a
+        time-out of their own; processes end with their line; the files are made again, by the same
+        commands, before each run. No file that they make is found by ``import``.
+
+        Raises:
+            SandboxError: The box, not the command, failed.
+        """
+        ...
+
 
 class Sandbox(Protocol):
     """A backend that makes boxes."""
@@ -72,8 +108,14 @@ class Sandbox(Protocol):
         """
         ...
 
-    def box(self, code: str) -> AbstractAsyncContextManager[Box]:
-        """Return a fresh box around the code under test, importable inside as ``target``."""
+    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[Box]:
+        """Return a fresh box around the code under test, importable inside as ``target``.
+
+        Args:
+            code: The code under test.
+            bare: Leave out the packages of the image, so that programs find Python's own modules
+                and what is installed for them.
+        """
         ...
 
     async def close(self) -> None:

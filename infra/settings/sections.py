@@ -79,7 +79,11 @@ class SourceSettings(Section):
     def options(self) -> dict[str, object]:
         """The keys that are given beside those of every source."""
         extra = (self.model_extra or {}).items()
-        return {key: value for key, value in extra if value is not None and not isinstance(value, Mapping)}
+        return {
+            key: value
+            for key, value in extra
+            if value is not None and not isinstance(value, Mapping)
+        }
 
     @property
     def options_of_parts(self) -> dict[str, Mapping[str, object]]:
@@ -253,6 +257,9 @@ class SandboxSettings(Section):
     processes: int = Field(64, ge=4, description="Maximum processes and threads in a box.")
     cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
     timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program, in seconds.")
+    command_timeout_s: float = Field(
+        30.0, gt=0, description="Time-out of one terminal command of the fixer, in seconds."
+    )
     output_kb: int = Field(64, ge=1, description="Kilobytes kept of stdout and of stderr, each.")
     tmp_mb: int = Field(64, ge=1, description="Size of the writable file system in memory.")
     runtime: str | None = Field(None, description="Other container runtime, such as runsc.")

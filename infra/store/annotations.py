@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
-from infra.records import Annotation, Code, Pair, Query
+from infra.records import Annotation, Code, Execution, Pair, Query
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
 from infra.summaries import Effort
@@ -85,15 +85,25 @@ def add_annotations(database: Database, annotations: Sequence[Annotation]) -> No
         tx.insert(
             "executions",
             [
-                _key(item)
-                | {"ordinal": ordinal, "requirements": list(run.requirements)}
-                | run.model_dump(include={"round", "program"})
-                | run.result.model_dump()
-                | {"oracle": run.oracle and run.oracle.model_dump_json()}
+                _key(item) | {"ordinal": ordinal} | _execution_row(run)
                 for item in annotations
                 for ordinal, run in enumerate(item.executions)
             ],
         )
+
+
+def _execution_row(run: Execution) -> dict[str, object]:
+    details = {
+        "tests": [case.model_dump(exclude_defaults=True) for case in run.result.tests],
+        "repairs": [step.model_dump() for step in run.repairs],
+    }
+    return {
+        "requirements": list(run.requirements),
+        **run.model_dump(include={"round", "program"}),
+        **run.result.model_dump(exclude={"tests"}),
+        "oracle": run.oracle and run.oracle.model_dump_json(),
+        "details": json.dumps(details),
+    }
 
 
 def _key(item: Annotation) -> dict[str, object]:
@@ -251,9 +261,15 @@ def _without_key(row: Mapping[str, object]) -> dict[str, object]:
 def _nested(row: Mapping[str, object]) -> dict[str, object]:
     """Return the fields of an `Execution` from a row, which has those of its result beside them."""
     own = ("round", "program", "requirements")
-    oracle = json.loads(str(row["oracle"])) if row["oracle"] else None
-    result = {name: value for name, value in row.items() if name not in own and name != "oracle"}
-    return {name: row[name] for name in own} | {"oracle": oracle, "result": result}
+    oracle, details = (json.loads(str(row[name] or "null")) for name in ("oracle", "details"))
+    details = details or {"tests": (), "repairs": ()}
+    others = {*own, "oracle", "details"}
+    result = {name: value for name, value in row.items() if name not in others}
+    return {name: row[name] for name in own} | {
+        "oracle": oracle,
+        "repairs": details["repairs"],
+        "result": result | {"tests": details["tests"]},
+    }
 
 
 def _append(

@@ -25,4 +25,5 @@ UPGRADES = {  # version → statements that upgrade it to the next
             PRIMARY KEY (collection, position)
         );
     """,
+    4: "ALTER TABLE executions ADD COLUMN details JSON;",
 }

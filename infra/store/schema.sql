@@ -187,6 +187,7 @@ CREATE TABLE executions (
     asserts_executed INTEGER NOT NULL,
     target_calls     INTEGER NOT NULL,
     oracle           JSON,               -- the gates' report; NULL: not checked
+    details          JSON,               -- outcomes of tests, and repairs; NULL: by an older version
     PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
 );
 

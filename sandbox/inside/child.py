@@ -5,8 +5,8 @@ Program and guard share an interpreter. What keeps the program from reporting in
 - The secret that a report must carry is known to the guard's own thread alone. No frame of the
   program leads there, and the interpreter's calls that would (tracing, all threads' frames, all
   objects) are refused by an audit hook, which cannot be taken off.
-- "Passed" is no message that could be forged: the guard holds the frame in which the program runs
-  and reads from it which line was reached.
+- "Passed" is no message that could be forged, neither of a test nor of the whole: the guard holds
+  the frame in which both are run and reads from it which line was reached.
 
 This makes forging a report harder, not impossible: see "Verdicts about code that attacks the
 harness" in `sandbox`. Nothing here lets a program leave the box, reach another box or report in the
@@ -27,8 +27,8 @@ from functools import partial
 from types import CodeType, FrameType
 
 from sandbox.inside.clock import set_clock
+from sandbox.inside.failures import PROGRAM
 from sandbox.inside.play import (
-    PROGRAM,
     Importer,
     audit_hook,
     loader,
@@ -43,8 +43,12 @@ if TYPE_CHECKING:
 
     Job = dict[str, Any]
     Counts = tuple[Callable[[], int], Callable[[], int], Callable[[], int]]
+    Reports = tuple[list[bytes], list[bytes]]  # of the error that counts, and of each test
+    Places = tuple[frozenset[int], ...]
+    Tests = tuple[tuple[bytes, Callable[[], object]], ...]
 
 REPORT = 3
+CASES = 100  # tests whose outcomes are reported
 FAILED = b"!"  # written before the error of a program that did not pass
 PACKAGES = ("/packages", "/opt/packages")  # a box's own, then the image's
 _SET_DUMPABLE = 4
@@ -64,65 +68,68 @@ def prepare(job: Job) -> Callable[[], None]:
     """
     hide_process()
     random.seed(job["hash_seed"])
-    sys.path.extend(PACKAGES)
+    sys.path.extend(PACKAGES[:1] if job["bare"] else PACKAGES)
     sys.argv = [PROGRAM]
-    entered: list[str] = []
+    entered: dict[str, None] = {}
     asserts, calls = itertools.count(), itertools.count()
     run_program = _program_runner(job, entered, asserts.__next__, calls.__next__)
     set_clock(job["clock"])
     soft, hard = job["memory"], job["memory"] + _SPARE_MEMORY
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     raise_memory_limit = partial(resource.setrlimit, resource.RLIMIT_DATA, (hard, hard))
-    error_report: list[bytes] = []
-    ended, never = _thread.allocate_lock(), _thread.allocate_lock()
-    ended.acquire()
-    never.acquire()
+    reports: Reports = ([], [])
+    signal, reply = _thread.allocate_lock(), _thread.allocate_lock()
+    signal.acquire()
+    reply.acquire()
     counts = (entered.__len__, asserts.__next__, calls.__next__)
     start_guard = partial(
-        _start_guard, job.pop("secret").encode(), counts, error_report, ended.acquire
+        _start_guard, job.pop("secret").encode(), counts, reports, (signal.acquire, reply.release)
     )
     return partial(
         play,
         run_program,
         raise_memory_limit,
         [start_guard],
-        error_report,
-        ended.release,
-        never.acquire,
+        reports,
+        signal.release,
+        reply.acquire,
     )
 
 
 def _program_runner(
     job: Job,
-    entered: list[str],
+    entered: dict[str, None],
     count_assert: Callable[[], int],
     count_call: Callable[[], int],
-) -> Callable[[], object]:
+) -> Callable[[], Tests]:
     called, asserted, noticed = job["names"]
     target, program = job["texts"]
     seed = job["hash_seed"] if "numpy" in target + program else None
     sys.meta_path.insert(0, Importer(target, loader(job["code"], {called: count_call})))
-    names = {asserted: count_assert, noticed: entered.append}
-    return program_runner(program, loader(job["program"], names), entered, seed)
+    names = {asserted: count_assert, noticed: entered.setdefault}
+    return program_runner(program, loader(job["program"], names), seed)
 
 
-def _last_lines(code: CodeType) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the lines at which ``play`` has failed and those at which it has passed."""
+def places(code: CodeType) -> Places:
+    """Return the lines at which ``play`` waits: a test failed, passed; the program failed, passed.
+
+    Two lines each, where the guard is woken and where it is waited for.
+    """
     lines = sorted({line for *_, line in code.co_lines() if line is not None})
-    return frozenset(lines[-4:-2]), frozenset(lines[-2:])
+    ends = (-16, -11, -2, len(lines))
+    return tuple(frozenset(lines[end - 2 : end]) for end in ends)
 
 
 def _start_guard(
     secret: bytes,
     counts: Counts,
-    error_report: list[bytes],
-    wait_for_end: Callable[[], bool],
+    reports: Reports,
+    signals: tuple[Callable[[], bool], Callable[[], None]],
     frame: FrameType,
 ) -> None:
     """Start the guard over a frame of ``play``, and close the ways that lead to it."""
-    lines = _last_lines(play.__code__)
-    tools = (os.write, os._exit, gc.disable, type, bytes, REPORT, FAILED)
-    arguments = (secret, counts, error_report, wait_for_end, frame, (*lines, *tools))
+    tools = (os.write, os._exit, gc.disable, type, bytes, len, CASES, REPORT, FAILED)
+    arguments = (secret, counts, reports, signals, frame, (places(play.__code__), *tools))
     identity = _thread.start_new_thread(_guard, arguments)
     restrict_system_calls()
     gc.freeze()
@@ -134,27 +141,35 @@ def _start_guard(
 def _guard(
     secret: bytes,
     counts: Counts,
-    error_report: list[bytes],
-    wait_for_end: Callable[[], bool],
+    reports: Reports,
+    signals: tuple[Callable[[], bool], Callable[[], None]],
     frame: FrameType,
     tools: tuple[Any, ...],
 ) -> None:
-    """Wait for the program's end, report it, and end the process with all that still runs in it.
+    """Note each test's outcome; at the end report, and end the process with all that runs in it.
 
     Everything here is a local name and of the interpreter's own making: what has a class, a
     dictionary or a global name can be reached by the program and made to say something else.
     """
-    failed, passed, write, leave, stop_collecting, kind, text, report, mark = tools
+    (test_failed, test_passed, failed, passed), *others = tools
+    write, leave, stop_collecting, kind, text, size, most, report, mark = others
+    wait_for_signal, go_on = signals
+    outcomes = b""
     while frame.f_lineno not in failed and frame.f_lineno not in passed:
-        wait_for_end()
+        wait_for_signal()
+        if frame.f_lineno in test_failed or frame.f_lineno in test_passed:
+            outcomes += b"-" if frame.f_lineno in test_failed else b"+"
+            go_on()
     stop_collecting()
     tests, asserts, calls = counts
-    data = secret + b"%d %d %d\n" % (tests(), asserts(), calls())
-    if frame.f_lineno in failed:
-        error = error_report[0]
-        if kind(error) is not text:
+    data = secret + b"%d %d %d =%b\n" % (tests(), asserts(), calls(), outcomes[:most])
+    (error,), cases = reports
+    parts = [error, *cases[:most]] if frame.f_lineno in failed else cases[:most]
+    data += mark if frame.f_lineno in failed else b""
+    for part in parts:
+        if kind(part) is not text or size(cases) != size(outcomes):
             leave(1)
-        data += mark + error
+        data += part + b"\0"
     while data:
         data = data[write(report, data) :]
     leave(0)

@@ -10,7 +10,7 @@ import ast
 import os
 from types import CodeType
 
-from sandbox.inside.play import PROGRAM, TARGET
+from sandbox.inside.failures import PROGRAM, TARGET
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class TargetCounter(ast.NodeTransformer):
 class ProgramCounter(ast.NodeTransformer):
     """Makes asserts, methods called ``assert…`` and ``test…`` functions of a program count.
 
-    A statement ``unittest.main()`` is left out: it would exit, and the test cases are run anyway.
+    Statements that run the tests are left out, since all tests are run anyway, also after one that
+    fails: calls of a ``test…`` function without arguments, and ``unittest.main()``, which exits.
 
     Args:
         asserted: Name of the function called for each assertion.
@@ -70,6 +71,15 @@ class ProgramCounter(ast.NodeTransformer):
     def __init__(self, asserted: str, entered: str) -> None:
         self._asserted = asserted
         self._entered = entered
+        self._tests: set[str] = set()
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """Find the test functions, then count everything."""
+        functions = (
+            part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
+        )
+        self._tests = {part.name for part in functions if part.name.startswith("test")}
+        return self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
         """Count an assert before it is judged."""
@@ -85,9 +95,14 @@ class ProgramCounter(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Leave ``unittest.main()`` out."""
+        """Leave out what runs the tests."""
         match node.value:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="unittest"), attr="main")):
+                return ast.copy_location(ast.Pass(), node)
+            case (
+                ast.Call(func=ast.Name(id=name), args=[], keywords=[])
+                | ast.Await(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[]))
+            ) if name in self._tests:
                 return ast.copy_location(ast.Pass(), node)
         return self.generic_visit(node)
 
@@ -102,7 +117,7 @@ class ProgramCounter(ast.NodeTransformer):
     def _entering(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         self.generic_visit(node)
         if node.name.startswith("test"):
-            _insert(node, _call(self._entered, node.name))
+            _insert(node, _call(self._entered, f"{node.name}:{node.lineno}"))
         return node
 
 

@@ -1,7 +1,8 @@
-"""The run of a program in a child process, and the description of its failure.
+"""The run of a program and its tests in a child process, and the description of their failures.
 
 A program can reach all that is here by walking the interpreter's frames, so nothing here can
-report: ``play`` ends at one of two places, and the guard of ``child.py`` sees at which.
+report: ``play`` waits at one of two places after each test, and at one of two others at the end,
+and the guard of ``child.py`` sees at which.
 """
 
 from __future__ import annotations
@@ -9,12 +10,20 @@ from __future__ import annotations
 import builtins
 import importlib
 import importlib.machinery
-import os
 import sys
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType, FunctionType, ModuleType, TracebackType
+from types import CodeType, FrameType, FunctionType, ModuleType
 
-from sandbox.inside.python2 import hint
+from sandbox.inside.failures import (
+    PROGRAM,
+    TARGET,
+    describe,
+    describe_case,
+    graver,
+    is_fatal,
+    name_of_case,
+    print_traceback,
+)
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -23,16 +32,10 @@ if TYPE_CHECKING:
     Space = dict[str, Any]
     Compiled = CodeType | tuple[str, tuple[object, ...]]
     Call = Callable[[], object]
+    Tests = tuple[tuple[bytes, Call], ...]  # names and what runs them
 
-PROGRAM = "program.py"
-TARGET = "target.py"
 _COROUTINE = 0x80  # CO_COROUTINE, without importing inspect
-_MESSAGE_CHARACTERS = 2000
-_TRACEBACK_BYTES = 16_384
-_SEPARATOR = "\0"
-# What is reported of a failure, in this order, and the most characters of each.
-FIELDS = {"outcome": 20, "error_type": 500, "message": 10_000, "missing_module": 500}
-_NO_LIBRARY = ": cannot open shared object file"  # of the loader's message, after the file's name
+_WRAPPERS = 10  # decorators around a test, one in the other
 _FORBIDDEN_OF_GC = {"gc.get_objects", "gc.get_referents", "gc.get_referrers"}
 _FORBIDDEN_OF_SYS = {"sys._current_exceptions", "sys._current_frames"}
 _FORBIDDEN_HOOKS = {"sys.addaudithook", "sys.setprofile", "sys.settrace"}
@@ -42,36 +45,67 @@ _FORBIDDEN = frozenset(
 
 
 def play(
-    run_program: Call,
+    run_program: Callable[[], Tests],
     raise_memory_limit: Call,
     start_guard: list[Callable[[FrameType], None]],
-    error_report: list[bytes],
-    signal_end: Call,
-    block: Call,
+    reports: tuple[list[bytes], list[bytes]],
+    signal_guard: Call,
+    wait_for_guard: Call,
 ) -> None:
-    """Run a program; each outcome has its own two lines at the end, where the guard looks.
+    """Run a program and its tests; each outcome has its own two lines, where the guard looks.
+
+    Whether a test failed is kept where the program cannot write: in this frame's place in the code
+    and in its plain variables.
 
     Args:
-        run_program: Runs the program and its tests.
+        run_program: Runs the program and returns its tests.
         raise_memory_limit: Leaves some memory for the description of an error.
         start_guard: Holds what starts the guard over this call's frame; emptied, since it holds
             the secret.
-        error_report: Takes the description of what the program raised.
-        signal_end: Wakes the guard.
-        block: Blocks for ever.
+        reports: Take the description of the error that counts, and that of each test.
+        signal_guard: Wakes the guard.
+        wait_for_guard: Blocks until the guard has seen the outcome of a test; at the end for ever.
     """
-    catch, report = BaseException, describe
+    catch, tell, tell_case, graver_of, stops = (
+        BaseException,
+        describe,
+        describe_case,
+        graver,
+        is_fatal,
+    )
+    failed, gravest, name = False, b"", b""
+    error_report, case_reports = reports
     start_guard.pop()(sys._getframe())  # noqa: SLF001 - the guard reads the frame
     try:
-        run_program()
+        for name, test in run_program():
+            try:
+                test()
+            except catch as error:
+                failed = True
+                raise_memory_limit()
+                description = tell(error)
+                case_reports.append(tell_case(name, error, description))
+                gravest = graver_of(description, gravest, error)
+                signal_guard()
+                wait_for_guard()
+                if stops(error):
+                    break
+            else:
+                case_reports.append(name)
+                signal_guard()
+                wait_for_guard()
     except catch as error:
+        failed = True
         raise_memory_limit()
-        error_report.append(report(error))
-        signal_end()
-        block()
+        gravest = tell(error)
+        print_traceback(error)
+    error_report[:] = (gravest,)
+    if failed:
+        signal_guard()
+        wait_for_guard()
     else:
-        signal_end()
-        block()
+        signal_guard()
+        wait_for_guard()
 
 
 class Source:
@@ -138,30 +172,53 @@ def loader(code: Compiled, names: Space) -> Callable[[Space], None]:
 
 
 def program_runner(
-    text: str, load: Callable[[Space], None], entered: list[str], numpy_seed: int | None
-) -> Call:
-    """Return what runs a program as ``__main__``, and then its tests that it did not call itself.
+    text: str, load: Callable[[Space], None], numpy_seed: int | None
+) -> Callable[[], Tests]:
+    """Return what runs a program as ``__main__`` and returns its tests.
 
     Args:
         text: The program's text.
         load: Runs it in a name space.
-        entered: Names of the tests that were entered.
         numpy_seed: Seed of NumPy's random numbers, where NumPy is imported.
     """
 
-    def run_program() -> None:
+    def run_program() -> Tests:
         if numpy_seed is not None:
             _seed_numpy(numpy_seed)
         module = sys.modules["__main__"] = ModuleType("__main__")
         module.__file__ = PROGRAM
         vars(module)["__loader__"] = Source(text)
         space = vars(module)
-        load(space)
-        for function in _uncalled_tests(space, entered):
-            _await_result(function())
-        _run_test_cases(space)
+        own_calls: Tests = ()
+        try:
+            load(space)
+        except BaseException as error:
+            if not _went_through_a_test(error):
+                raise
+            own_calls = ((PROGRAM.encode(), _raising(error)),)
+        return (*_test_functions(space), *_test_cases(space), *own_calls)
 
     return run_program
+
+
+def _went_through_a_test(error: BaseException) -> bool:
+    """Return whether an error comes out of a test that the program called itself."""
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_filename == PROGRAM and code.co_name.startswith("test"):
+            return True
+        step = step.tb_next
+    return False
+
+
+def _raising(error: BaseException) -> Call:
+    """Return what raises the error of a program's own call, also where its tests pass later."""
+
+    def raise_again() -> None:
+        raise error
+
+    return raise_again
 
 
 def _seed_numpy(seed: int) -> None:
@@ -172,16 +229,33 @@ def _seed_numpy(seed: int) -> None:
         pass
 
 
-def _uncalled_tests(space: Space, entered: list[str]) -> Iterator[Call]:
-    """Yield the program's own ``test…`` functions without parameters that were not called yet."""
+def _test_functions(space: Space) -> Iterator[tuple[bytes, Call]]:
+    """Yield the program's own ``test…`` functions that need no argument."""
+    seen = []
     for name, value in list(space.items()):
-        if not (name.startswith("test") and isinstance(value, FunctionType)):
+        if not (name.startswith("test") and isinstance(value, FunctionType)) or value in seen:
             continue
         code = value.__code__
         needed = code.co_argcount - len(value.__defaults__ or ())
-        own = code.co_filename == PROGRAM and code.co_name not in entered
-        if own and not needed and code.co_kwonlyargcount == len(value.__kwdefaults__ or {}):
-            yield value
+        needs_none = not needed and code.co_kwonlyargcount == len(value.__kwdefaults__ or {})
+        if needs_none and _innermost(value).__code__.co_filename == PROGRAM:
+            seen.append(value)
+            yield name_of_case(name), _awaiting(value)
+
+
+def _innermost(function: FunctionType) -> FunctionType:
+    """Return the function inside its decorators."""
+    for _ in range(_WRAPPERS):
+        wrapped = getattr(function, "__wrapped__", None)
+        if not isinstance(wrapped, FunctionType):
+            break
+        function = wrapped
+    return function
+
+
+def _awaiting(function: Call) -> Call:
+    """Return what calls a test and runs what an ``async def`` test returned."""
+    return lambda: _await_result(function())
 
 
 def _await_result(value: object) -> None:
@@ -193,94 +267,17 @@ def _await_result(value: object) -> None:
         asyncio.run(value)  # type: ignore[arg-type]
 
 
-def _run_test_cases(space: Space) -> None:
+def _test_cases(space: Space) -> Iterator[tuple[bytes, Call]]:
+    """Yield the tests of the program's own test cases, each with what its class sets up."""
     unittest = sys.modules.get("unittest")
     if unittest is None:
         return
     for value in list(space.values()):
         is_case = isinstance(value, type) and issubclass(value, unittest.TestCase)
         if is_case and value.__module__ == "__main__":
-            unittest.defaultTestLoader.loadTestsFromTestCase(value).debug()
-
-
-def describe(error: BaseException) -> bytes:
-    """Return outcome, type, message and missing module of what a program raised."""
-    outcome, missing = "raised", ""
-    if isinstance(error, MemoryError):
-        outcome = "memory"
-    elif isinstance(error, ModuleNotFoundError):
-        outcome, missing = "import_error", str(error.name or "").partition(".")[0]
-    elif isinstance(error, ImportError) and _NO_LIBRARY in _text_of(error):
-        outcome, missing = "import_error", _text_of(error).partition(_NO_LIBRARY)[0].split()[-1]
-    elif isinstance(error, AssertionError) and _places(error)[-1:] != [(TARGET, 0)]:
-        outcome = "assertion_failed"
-    _print_traceback(error)
-    fields = [outcome, type(error).__name__, _message(error), missing]
-    limits = FIELDS.values()
-    return _SEPARATOR.join(map(_field, fields, limits)).encode()
-
-
-def _field(text: str, longest: int) -> str:
-    """Return text that can be encoded, without separators, and no longer than that."""
-    whole = text[:longest].replace(_SEPARATOR, "").encode(errors="backslashreplace")
-    return whole.decode()[:longest]
-
-
-def _places(error: BaseException) -> list[tuple[str, int]]:
-    """Return file and line of each frame that the error went through; 0 for the target's lines."""
-    places = []
-    step = error.__traceback__
-    while step is not None:
-        file = step.tb_frame.f_code.co_filename
-        places.append((file, 0 if file == TARGET else step.tb_lineno))
-        step = step.tb_next
-    return places
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - __str__ is the program's own
-        return "(the exception cannot be shown)"
-
-
-def _message(error: BaseException) -> str:
-    """Return an exception's message, and the program's line that they are about.
-
-    The line is known once the traceback has been shown.
-    """
-    import linecache  # noqa: PLC0415 - as in `_print_traceback`
-
-    text = _text_of(error)
-    if isinstance(error, SystemExit):
-        text = f"the program called exit({text}) before its end"
-    text = (text or type(error).__name__)[:_MESSAGE_CHARACTERS]
-    if python_2 := hint(error):
-        text = f"{text} [Python 2: {python_2}]"
-    lines = [line for file, line in _places(error) if file == PROGRAM]
-    if not lines:
-        return text
-    source = linecache.getline(PROGRAM, lines[-1]).strip()[:_MESSAGE_CHARACTERS]
-    return f"{text} (line {lines[-1]}: {source})"
-
-
-def _print_traceback(error: BaseException) -> None:
-    """Write the program's traceback to stderr, where the runner keeps it."""
-    import traceback  # noqa: PLC0415 - takes longer than a job may take, which few jobs need
-
-    try:
-        lines = traceback.format_exception(type(error), error, _own_traceback(error), limit=-20)
-        os.write(2, "".join(lines).encode(errors="backslashreplace")[-_TRACEBACK_BYTES:])
-    except Exception:  # noqa: BLE001 - all parts of a traceback may be the program's own
-        os.write(2, b"(the traceback cannot be shown)\n")
-
-
-def _own_traceback(error: BaseException) -> TracebackType | None:
-    """Return the traceback from where the program's or the target's frames begin."""
-    step = error.__traceback__
-    while step is not None and step.tb_frame.f_code.co_filename not in (PROGRAM, TARGET):
-        step = step.tb_next
-    return step
+            for case in unittest.defaultTestLoader.loadTestsFromTestCase(value):
+                name = ".".join(case.id().split(".")[-2:])
+                yield name_of_case(name), unittest.TestSuite([case]).debug
 
 
 def audit_hook(guard: int, identify: Callable[[], int]) -> Callable[[str, object], None]:

@@ -9,6 +9,8 @@ from infra.records import Annotation, Code, Execution, ExecutionResult, Label, Q
 from tasks.benchmarks.benchmark import Benchmark, Undecided
 from tasks.benchmarks.manifest import MANIFEST, verify_export
 
+_NESTED = ("oracle", "tests", "repairs")  # JSON texts; older exports have the first alone
+
 
 def is_export(folder: Path) -> bool:
     """Return whether a folder looks like an export."""
@@ -59,7 +61,11 @@ def _annotation(row: dict[str, object]) -> Annotation:
 
 
 def _execution(row: dict[str, object]) -> dict[str, object]:
-    outer = Execution.model_fields.keys() - {"result", "oracle"}
-    result = {key: row[key] for key in ExecutionResult.model_fields}
-    oracle = json.loads(str(row["oracle"])) if row["oracle"] else None
-    return {key: row[key] for key in outer} | {"result": result, "oracle": oracle}
+    nested = {name: json.loads(str(row.get(name) or "null")) for name in _NESTED}
+    outer = Execution.model_fields.keys() - {"result", "oracle", "repairs"}
+    result = {key: row[key] for key in ExecutionResult.model_fields.keys() - {"tests"}}
+    return {key: row[key] for key in outer} | {
+        "result": result | {"tests": nested["tests"] or ()},
+        "oracle": nested["oracle"],
+        "repairs": nested["repairs"] or (),
+    }

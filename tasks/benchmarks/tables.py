@@ -1,5 +1,6 @@
 """The Parquet files of an export: one row a record, sorted by id."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -66,6 +67,8 @@ _EXECUTION = pa.struct(
         "asserts_executed": pa.int32(),
         "target_calls": pa.int32(),
         "oracle": _TEXT,
+        "tests": _TEXT,
+        "repairs": _TEXT,
     }
 )
 EVIDENCE = pa.schema(
@@ -122,12 +125,17 @@ def _round_rows(benchmark: Benchmark) -> list[dict[str, object]]:
 
 def _evidence_row(annotation: Annotation) -> dict[str, object]:
     executions = [
-        run.model_dump(exclude={"result", "oracle"})
-        | run.result.model_dump()
+        run.model_dump(exclude={"result", "oracle", "repairs"})
+        | run.result.model_dump(exclude={"tests"})
         | {"oracle": run.oracle and run.oracle.model_dump_json()}
+        | {"tests": _json(run.result.tests), "repairs": _json(run.repairs)}
         for run in annotation.executions
     ]
     return annotation.model_dump(by_alias=True) | {"executions": executions}
+
+
+def _json(records: Iterable[Record]) -> str:
+    return json.dumps([record.model_dump() for record in records])
 
 
 def _write(file: Path, schema: pa.Schema, rows: Sequence[Mapping[str, object]]) -> None:

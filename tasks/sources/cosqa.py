@@ -16,9 +16,9 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from infra.collected import Collected
 from infra.errors import SourceError
 from infra.identity import digest
-from infra.collected import Collected
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from infra.collected import Collected
 from infra.errors import SettingsError
 from infra.identity import digest, digest_of
-from infra.collected import Collected
 from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
 from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged

@@ -10,38 +10,38 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from docker.models.volumes import Volume
-from pydantic import ValidationError
 
 from infra.errors import BoxLostError, SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import backends
 from sandbox.backends.docker.engine import Engine, Running
+from sandbox.backends.docker.jobs import Job, Jobs, read_result, read_shell_result
 from sandbox.backends.docker.pool import Pool
-from sandbox.base import CLOCK, Box, InstallResult
+from sandbox.base import CLOCK, Box, InstallResult, ShellResult
 from sandbox.packages import apt, pip
 from sandbox.packages.pip import InstallPlan
 from sandbox.packages.resolve import DEBIAN_PACKAGES
+from sandbox.shell import shell
 
 _log = logging.getLogger(__name__)
 
-_MEGABYTE = 2**20
 _GRACE_S = 10.0
-_OUTPUT_FACTOR = 16  # a program is stopped at this many times the output that is kept
-_RUNNER_MEMORY_MB = 24  # set aside for the runner, so that programs meet their limit first
+_OUT_OF_MEMORY = "the container ran out of memory"
 _TRIES = 2  # a box that was lost from outside is made again once
 
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")
+Answer = Mapping[str, object]
 
 
 class DockerBox:
     """A container for one pair; made again when a program has left it unclean."""
 
-    def __init__(self, sandbox: "DockerSandbox", code: str) -> None:
+    def __init__(self, sandbox: "DockerSandbox", code: str, *, bare: bool) -> None:
         self._sandbox = sandbox
         self._settings = sandbox.settings
-        self._code = code
+        self._jobs = Jobs(sandbox.settings, code, bare=bare)
         self._running: Running | None = None
         self._packages: Volume | None = None
         self._removals: list[asyncio.Task[None]] = []
@@ -99,21 +99,26 @@ class DockerBox:
         A program leaves nothing behind but its result, so one whose container was lost (removed
         from outside, the engine restarted) is run once more in a new one.
         """
-        limits = self._settings
-        job = {
-            "code": self._code if code is None else code,
-            "program": program,
-            "hash_seed": hash_seed,
-            "clock": clock,
-            "timeout": min(timeout_s or limits.timeout_s, limits.timeout_s),
-            "keep": limits.output_kb * 1024,
-            "cut": _OUTPUT_FACTOR * limits.output_kb * 1024,
-            "memory": (limits.memory_mb - _RUNNER_MEMORY_MB) * _MEGABYTE,
-        }
-        for _ in range(_TRIES - 1):
-            with contextlib.suppress(BoxLostError):
-                return await self._run(job)
-        return await self._run(job)
+        job = self._jobs.program(
+            program, hash_seed=hash_seed, clock=clock, code=code, timeout_s=timeout_s
+        )
+        out_of_memory = ExecutionResult(outcome="memory", message=_OUT_OF_MEMORY)
+        return await self._done(job, read_result, out_of_memory)
+
+    async def shell(self, line: str) -> ShellResult:
+        """Run a line of commands; see ``Box.shell``."""
+        return await shell(self, line)
+
+    async def execute(self, command: str) -> ShellResult:
+        """Run a command without a network; see ``Terminal.execute``."""
+        out_of_memory = ShellResult(status=None, output=_OUT_OF_MEMORY)
+        result = await self._done(self._jobs.command(command), read_shell_result, out_of_memory)
+        self._jobs.keep(command, result)
+        return result
+
+    def export(self, name: str, value: str) -> None:
+        """Set a variable; see ``Terminal.export``."""
+        self._jobs.export(name, value)
 
     async def remove(self) -> None:
         """Remove the container in the background; wait only where packages were installed."""
@@ -123,19 +128,31 @@ class DockerBox:
             await asyncio.gather(*self._removals)
             await self._sandbox.remove_volume(packages)
 
-    async def _run(self, job: dict[str, object]) -> ExecutionResult:
+    async def _done(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
+        """Return the result of a job, done once more in a new container where the first was lost.
+
+        Args:
+            job: The job.
+            read: Reads the runner's answer.
+            out_of_memory: What the result is where the container's memory did not suffice.
+        """
+        for _ in range(_TRIES - 1):
+            with contextlib.suppress(BoxLostError):
+                return await self._try(job, read, out_of_memory)
+        return await self._try(job, read, out_of_memory)
+
+    async def _try(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         self._running = self._running or await self._sandbox.start(self._packages)
-        running, timeout_s = self._running, self._settings.timeout_s + _GRACE_S
+        running, timeout_s = self._running, self._jobs.longest_s() + _GRACE_S
         try:
             answer = await self._sandbox.call(running.channel.ask, job, timeout_s)
         except BoxLostError:
             if not await self._was_out_of_memory(running):
                 raise
-            message = "the container ran out of memory"
-            return ExecutionResult(outcome="memory", message=message)
+            return out_of_memory
         is_clean = answer.pop("clean", False) is True
         try:
-            return read_result(answer)
+            return read(answer)
         except BoxLostError:
             is_clean = False
             raise
@@ -154,22 +171,6 @@ class DockerBox:
             return await self._sandbox.call(engine.was_out_of_memory, running.container)
         finally:
             self._drop()
-
-
-def read_result(answer: Mapping[str, object]) -> ExecutionResult:
-    """Return the result that a runner answered with.
-
-    Raises:
-        BoxLostError: It is none, or beyond its bounds, which no intact runner sends.
-    """
-    try:
-        return ExecutionResult.model_validate(answer)
-    except ValidationError as error:
-        faults = ", ".join(
-            f"{'.'.join(map(str, fault['loc']))[:50]}: {fault['msg']}"
-            for fault in error.errors(include_input=False)[:5]
-        )
-        raise BoxLostError(f"the box sent a report that is not valid ({faults})") from None
 
 
 @backends.register("docker")
@@ -200,9 +201,9 @@ class DockerSandbox:
         engine = await self.engine()
         return await self.call(engine.describe)
 
-    def box(self, code: str) -> AbstractAsyncContextManager[Box]:
+    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[Box]:
         """Return a fresh box; see ``Sandbox.box``."""
-        return self._box(code)
+        return self._box(code, bare=bare)
 
     async def close(self) -> None:
         """Remove every box that is still there and close the connections to the engine."""
@@ -284,9 +285,9 @@ class DockerSandbox:
         await self.call(engine.stop, running)
 
     @asynccontextmanager
-    async def _box(self, code: str) -> AsyncIterator[Box]:
+    async def _box(self, code: str, *, bare: bool) -> AsyncIterator[Box]:
         async with self._slots:
-            box = DockerBox(self, code)
+            box = DockerBox(self, code, bare=bare)
             self._boxes.add(box)
             try:
                 yield box

@@ -7,8 +7,8 @@ the host, and a remote engine needs nothing else.
 from pathlib import Path
 
 _INSIDE = Path(__file__).parents[2] / "inside"
-_CHILD_MODULES = ("python2", "seccomp", "clock", "play", "child")
-_MODULES = (*_CHILD_MODULES, "counting", "streams", "runner")
+_CHILD_MODULES = ("python2", "seccomp", "clock", "failures", "play", "child")
+_MODULES = (*_CHILD_MODULES, "counting", "streams", "reports", "processes", "runner")
 
 # A child that needs an interpreter of its own gets the code that the runner has compiled. Names are
 # cleared before the program runs: its frames lead to this one. The built-ins of each module are a

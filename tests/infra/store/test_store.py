@@ -263,6 +263,7 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
             tx.execute(f"ALTER TABLE collection_codes DROP COLUMN {column}")
         tx.execute("ALTER TABLE recipes DROP COLUMN used_at")
         tx.execute("ALTER TABLE searches DROP COLUMN pool")
+        tx.execute("ALTER TABLE executions DROP COLUMN details")
         tx.execute("UPDATE meta SET schema_version = 2")
     upgraded = open_database(database.settings)
     assert upgraded.store_id == database.store_id

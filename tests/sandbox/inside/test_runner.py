@@ -8,11 +8,12 @@ import signal
 import pytest
 
 from infra.errors import BoxLostError
-from sandbox.backends.docker.backend import read_result
 from sandbox.backends.docker.channel import Channel
+from sandbox.backends.docker.jobs import read_result
 from sandbox.base import Box
-from sandbox.inside.play import FIELDS, describe
-from sandbox.inside.runner import read_report, signal_name
+from sandbox.inside.failures import FIELDS, describe
+from sandbox.inside.reports import read_report
+from sandbox.inside.runner import signal_name
 
 SECRET = b"s" * 32
 REAL_TIME = (signal.SIGRTMIN, signal.SIGRTMIN + 1, 50, signal.SIGRTMAX - 1, signal.SIGRTMAX)
@@ -20,9 +21,9 @@ FAILED = b"!raised\0ValueError\0message\0"
 
 
 def test_an_intact_report_is_read() -> None:
-    counts = {"tests_run": 1, "asserts_executed": 2, "target_calls": 3}
-    assert read_report(SECRET + b"1 2 3\n", SECRET) == {"outcome": "passed", **counts}
-    failed = read_report(SECRET + b"1 2 3\n" + FAILED, SECRET)
+    counts = {"tests_run": 1, "asserts_executed": 2, "target_calls": 3, "tests": []}
+    assert read_report(SECRET + b"1 2 3 =\n", SECRET) == {"outcome": "passed", **counts}
+    failed = read_report(SECRET + b"1 2 3 =\n" + FAILED, SECRET)
     words = {"error_type": "ValueError", "message": "message", "missing_module": ""}
     assert failed == {"outcome": "raised", **words, **counts}
 
@@ -35,8 +36,8 @@ def test_an_intact_report_is_read() -> None:
     ],
 )  # fmt: skip
 def test_forged_counts_are_no_report(counts: bytes) -> None:
-    assert read_report(SECRET + counts + b"\n", SECRET) is None
-    assert read_report(SECRET + counts + b"\n" + FAILED, SECRET) is None
+    assert read_report(SECRET + counts + b"=\n", SECRET) is None
+    assert read_report(SECRET + counts + b"=\n" + FAILED, SECRET) is None
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_forged_counts_are_no_report(counts: bytes) -> None:
     ],
 )
 def test_forged_words_are_no_report(words: bytes) -> None:
-    assert read_report(SECRET + b"1 2 3\n" + words, SECRET) is None
+    assert read_report(SECRET + b"1 2 3 =\n" + words, SECRET) is None
 
 
 @pytest.mark.parametrize("number", [*range(1, 32), *REAL_TIME])

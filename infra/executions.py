@@ -1,0 +1,154 @@
+"""Records of test programs' runs, and the base of all records."""
+
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MOST_CASES = 100  # tests of a program whose outcomes are kept
+
+
+class Record(BaseModel):
+    """Base of all records; ``added`` are later fields, which digests pass over where empty."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    added: ClassVar[frozenset[str]] = frozenset()
+
+
+Outcome = Literal[
+    "passed",
+    "assertion_failed",
+    "raised",
+    "import_error",
+    "timeout",
+    "memory",
+    "output_limit",
+    "killed",
+]
+
+
+class CaseResult(Record):
+    """How one test of a program ended: a ``test*`` function or a method of a test case.
+
+    Attributes:
+        name: Its name; methods have their class's before a full stop. The entry named as the
+            program's file is the program's own call of its tests, where that failed.
+        outcome: As of a whole program, where the test alone counts.
+        error_type: Name of the exception's type; "" for a test that passed, as the next two.
+        message: The exception's message, with the program's line.
+        traceback: The end of the traceback.
+    """
+
+    name: str = Field(max_length=200)
+    outcome: Literal["passed", "assertion_failed", "raised", "import_error", "memory"]
+    error_type: str = Field("", max_length=200)
+    message: str = Field("", max_length=600)
+    traceback: str = Field("", max_length=1_500)
+
+
+class ExecutionResult(Record):
+    """How a program ended in a box, as the harness saw it, not as printed text says.
+
+    After a test that fails, the others are run all the same. Then the whole has the outcome of its
+    gravest failure, which the fields about the error describe: ``memory``, at which a program is
+    stopped; ``import_error``, since what is missing can be installed; ``assertion_failed``;
+    ``raised``; of equal ones the first.
+
+    Attributes:
+        outcome: ``passed`` needs an intact report from the runner: the program ran to its end and
+            nothing was raised. ``killed`` covers every end without a report.
+        error_type: Name of the exception's type, for ``raised`` and the like.
+        message: The exception's message, or what ended the program.
+        missing_module: The top-level module of an ``import_error``.
+        seconds: Wall time inside the box.
+        peak_memory_mb: Highest resident size, or None where unknown.
+        tests_run: ``test*`` functions that were called; None, as the two below, for a simulated
+            run.
+        asserts_executed: Assert statements reached, whether they held or not.
+        target_calls: Calls of functions of the code under test.
+        tests: The outcome of each test, in the order of the program, of the first hundred; empty
+            where the program failed before its tests, was cut off, or was run by an older version.
+    """
+
+    outcome: Outcome
+    error_type: str = Field("", max_length=500)
+    message: str = Field("", max_length=10_000)
+    missing_module: str = Field("", max_length=500)
+    seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
+    peak_memory_mb: float | None = Field(None, ge=0, allow_inf_nan=False)
+    stdout: str = ""
+    stderr: str = ""
+    tests_run: int | None = Field(0, ge=0, lt=2**31)
+    asserts_executed: int | None = Field(0, ge=0, lt=2**31)
+    target_calls: int | None = Field(0, ge=0, lt=2**31)
+    tests: tuple[CaseResult, ...] = Field((), max_length=MOST_CASES)
+
+
+class MutantRun(Record):
+    """A test program's run against a mutant: the code under test with one mistake."""
+
+    change: str
+    outcome: Outcome
+
+
+class OracleReport(Record):
+    """What the gates found in a test program that ran.
+
+    Attributes:
+        faults: Gate that the program failed → what is wrong with it.
+        trials: Its runs against mutants (the name is that of the stored field); none where it
+            failed a gate before, or fails on the code itself.
+    """
+
+    faults: dict[str, str] = Field(default_factory=dict)
+    trials: tuple[MutantRun, ...] = ()
+
+    @property
+    def killed(self) -> int:
+        """How many mutants failed an assertion."""
+        return sum(run.outcome == "assertion_failed" for run in self.trials)
+
+    @property
+    def survivors(self) -> tuple[str, ...]:
+        """The mistakes that the program did not notice."""
+        return tuple(run.change for run in self.trials if run.outcome == "passed")
+
+    @property
+    def judged(self) -> int:
+        """How many mutants ran to an end; one that raises or hangs dies to any call."""
+        return self.killed + len(self.survivors)
+
+    @property
+    def mutation_score(self) -> float | None:
+        """Share of killed mutants among those that ran to an end, None without any."""
+        return self.killed / self.judged if self.judged else None
+
+
+class RepairStep(Record):
+    """One thing that a fixer did, or tried to do, so that a program can be executed.
+
+    Attributes:
+        command: The terminal command, or the kind of repair and its content.
+        ok: Whether it succeeded.
+        output: The end of what it printed, or why it was not done.
+        seconds: How long it took.
+    """
+
+    command: str = Field(max_length=2_000)
+    ok: bool
+    output: str = Field("", max_length=4_000)
+    seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
+
+
+class Execution(Record):
+    """One run of one test program for a pair; round 0 is the writer's own program.
+
+    ``oracle`` is None where the gates are off or the program could not be run to its end.
+    ``repairs`` is what was done between the program's run before and this one.
+    """
+
+    round: int = Field(ge=0)
+    program: str
+    requirements: tuple[str, ...] = ()
+    result: ExecutionResult
+    oracle: OracleReport | None = None
+    repairs: tuple[RepairStep, ...] = ()

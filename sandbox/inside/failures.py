@@ -1,0 +1,154 @@
+"""The description of what a program and its tests raised."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+
+from sandbox.inside.python2 import hint
+
+PROGRAM = "program.py"
+TARGET = "target.py"
+_MESSAGE_CHARACTERS = 2000
+_TRACEBACK_BYTES = 16_384
+_SEPARATOR = "\0"
+# What is reported of a failure, in this order, and the most characters of each.
+FIELDS = {"outcome": 20, "error_type": 500, "message": 10_000, "missing_module": 500}
+# The same for each test, in bytes.
+CASE_FIELDS = {"name": 200, "outcome": 20, "error_type": 200, "message": 600, "traceback": 1500}
+_GRAVEST_FIRST = (b"memory", b"import_error", b"assertion_failed", b"raised", b"")
+_NO_LIBRARY = ": cannot open shared object file"  # of the loader's message, after the file's name
+
+
+def describe(error: BaseException) -> bytes:
+    """Return outcome, type, message and missing module of what a program raised."""
+    outcome, missing = "raised", ""
+    if isinstance(error, MemoryError):
+        outcome = "memory"
+    elif isinstance(error, ModuleNotFoundError):
+        outcome, missing = "import_error", str(error.name or "").partition(".")[0]
+    elif isinstance(error, ImportError) and _NO_LIBRARY in _text_of(error):
+        outcome, missing = "import_error", _text_of(error).partition(_NO_LIBRARY)[0].split()[-1]
+    elif isinstance(error, AssertionError) and _places(error)[-1:] != [(TARGET, 0)]:
+        outcome = "assertion_failed"
+    _traceback_of(error)  # so that the program's lines are known
+    fields = [outcome, type(error).__name__, _message(error), missing]
+    limits = FIELDS.values()
+    return _SEPARATOR.join(map(_field, fields, limits)).encode()
+
+
+def describe_case(name: bytes, error: BaseException, description: bytes) -> bytes:
+    """Return the fields of ``CASE_FIELDS`` of a test that failed.
+
+    Args:
+        name: The test's name.
+        error: What it raised.
+        description: What ``describe`` says of the error.
+    """
+    outcome, error_type, message, _ = description.decode().split(_SEPARATOR)
+    limits = list(CASE_FIELDS.values())
+    texts = map(_bytes, (outcome, error_type, message), limits[1:])
+    traceback = _bytes(_traceback_of(error)[-limits[-1] :], 0, limits[-1])
+    return b"\0".join((name, *texts, traceback))
+
+
+def graver(description: bytes, gravest: bytes, error: BaseException) -> bytes:
+    """Return the graver of two descriptions, the second where they are equal.
+
+    The traceback of the error that the first describes is printed where it is the graver one.
+    """
+    first, second = (text.partition(b"\0")[0] for text in (description, gravest))
+    if _GRAVEST_FIRST.index(first) >= _GRAVEST_FIRST.index(second):
+        return gravest
+    print_traceback(error)
+    return description
+
+
+def is_fatal(error: BaseException) -> bool:
+    """Return whether no further test is to be run."""
+    return isinstance(error, MemoryError)
+
+
+def name_of_case(name: str) -> bytes:
+    """Return the name of a test as it is reported."""
+    return _bytes(name, CASE_FIELDS["name"])
+
+
+def _bytes(text: str, most: int, last: int = 0) -> bytes:
+    """Return the first bytes of a text, or the last ones, without separators and half characters.
+
+    Args:
+        text: The text.
+        most: How many bytes from its beginning.
+        last: How many from its end instead.
+    """
+    whole = text.replace(_SEPARATOR, "").encode(errors="backslashreplace")
+    return (whole[-last:] if last else whole[:most]).decode(errors="ignore").encode()
+
+
+def _field(text: str, longest: int) -> str:
+    """Return text that can be encoded, without separators, and no longer than that."""
+    whole = text[:longest].replace(_SEPARATOR, "").encode(errors="backslashreplace")
+    return whole.decode()[:longest]
+
+
+def _places(error: BaseException) -> list[tuple[str, int]]:
+    """Return file and line of each frame that the error went through; 0 for the target's lines."""
+    places = []
+    step = error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        places.append((file, 0 if file == TARGET else step.tb_lineno))
+        step = step.tb_next
+    return places
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - __str__ is the program's own
+        return "(the exception cannot be shown)"
+
+
+def _message(error: BaseException) -> str:
+    """Return an exception's message, and the program's line that they are about.
+
+    The line is known once the traceback has been shown.
+    """
+    import linecache  # noqa: PLC0415 - as in `_print_traceback`
+
+    text = _text_of(error)
+    if isinstance(error, SystemExit):
+        text = f"the program called exit({text}) before its end"
+    text = (text or type(error).__name__)[:_MESSAGE_CHARACTERS]
+    if python_2 := hint(error):
+        text = f"{text} [Python 2: {python_2}]"
+    lines = [line for file, line in _places(error) if file == PROGRAM]
+    if not lines:
+        return text
+    source = linecache.getline(PROGRAM, lines[-1]).strip()[:_MESSAGE_CHARACTERS]
+    return f"{text} (line {lines[-1]}: {source})"
+
+
+def _traceback_of(error: BaseException) -> str:
+    """Return the end of the program's traceback as text."""
+    import traceback  # noqa: PLC0415 - takes longer than a job may take, which few jobs need
+
+    try:
+        lines = traceback.format_exception(type(error), error, _own_traceback(error), limit=-20)
+        return "".join(lines)[-_TRACEBACK_BYTES:]
+    except Exception:  # noqa: BLE001 - all parts of a traceback may be the program's own
+        return "(the traceback cannot be shown)\n"
+
+
+def print_traceback(error: BaseException) -> None:
+    """Write the program's traceback to stderr, where the runner keeps it."""
+    os.write(2, _traceback_of(error).encode(errors="backslashreplace")[-_TRACEBACK_BYTES:])
+
+
+def _own_traceback(error: BaseException) -> TracebackType | None:
+    """Return the traceback from where the program's or the target's frames begin."""
+    step = error.__traceback__
+    while step is not None and step.tb_frame.f_code.co_filename not in (PROGRAM, TARGET):
+        step = step.tb_next
+    return step

@@ -1,0 +1,197 @@
+"""Processes of the runner: each is watched to its end, with all that it started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import selectors
+import signal
+import time
+from collections.abc import Mapping
+
+from sandbox.inside.child import PACKAGES, REPORT
+from sandbox.inside.seccomp import restrict_system_calls
+from sandbox.inside.streams import Stream
+
+_FILES = 256
+_ENVIRONMENT = {
+    "HOME": "/tmp",  # noqa: S108 - the only writable place in a box
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+_KEPT = ("PATH", "LD_LIBRARY_PATH")  # with what Debian packages have brought
+# Nothing is reached from here, so that nothing needs to be tried twice.
+_OFFLINE = {"PIP_RETRIES": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+_OOM_COUNTERS = (
+    "/sys/fs/cgroup/memory.events",
+    "/sys/fs/cgroup/memory/memory.oom_control",
+)
+
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any
+
+    Job = dict[str, Any]
+    Report = dict[str, Any]
+
+
+class Process:
+    """A child process, from its fork to its end.
+
+    Args:
+        timeout_s: Seconds until it is stopped.
+        cut: Bytes of output at which it is stopped.
+        keeps: Bytes that are kept of each of its streams.
+    """
+
+    def __init__(self, timeout_s: float, cut: int, keeps: tuple[int, ...]) -> None:
+        self._timeout_s = timeout_s
+        self._cut = cut
+        self.streams = tuple(Stream(keep) for keep in keeps)
+        self._start = time.monotonic()
+        self._kills_before = oom_kills()
+        self._child = 0
+        self._status = 0
+        self.peak_kb = 0
+
+    def fork(self, files: tuple[int, ...], environment: Mapping[str, str]) -> bool:
+        """Fork; return True in the child, whose files and environment are its own.
+
+        Args:
+            files: The child's file descriptors, one for each stream.
+            environment: Further variables.
+        """
+        self._child = os.fork()
+        if not self._child:
+            _enter([stream.write_end for stream in self.streams], files, environment)
+            return True
+        for stream in self.streams:
+            os.close(stream.write_end)
+        return False
+
+    def watch(self) -> str:
+        """Read until the child is gone and end all it started; return the limit that it met, or "".
+
+        That is ``timeout``, ``output_limit`` or ``memory``.
+        """
+        cut = self._read(self._start + self._timeout_s)
+        self._end()
+        return cut or ("memory" if oom_kills() > self._kills_before else "")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
+
+    @property
+    def exit_code(self) -> int:
+        """The exit status, or the negative number of the signal that ended it."""
+        return os.waitstatus_to_exitcode(self._status)
+
+    def _read(self, deadline: float) -> str:
+        with selectors.DefaultSelector() as selector:
+            for stream in self.streams:
+                selector.register(stream.file, selectors.EVENT_READ, stream)
+            watcher = os.pidfd_open(self._child)
+            selector.register(watcher, selectors.EVENT_READ)
+            try:
+                while (left := deadline - time.monotonic()) > 0:
+                    for key, _ in selector.select(left):
+                        if key.fd == watcher:
+                            return ""
+                        if not key.data.read():
+                            selector.unregister(key.fd)
+                    if self.exceeds_output():
+                        return "output_limit"
+            finally:
+                os.close(watcher)
+        return "timeout"
+
+    def exceeds_output(self) -> bool:
+        """Return whether the child has printed too much."""
+        return sum(stream.size for stream in self.streams) > self._cut
+
+    def _end(self) -> None:
+        """Kill all that runs beside this process, and wait until it is gone."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status, usage = os.wait4(-1, 0)
+                if pid == self._child:
+                    self._status, self.peak_kb = status, usage.ru_maxrss
+        for stream in self.streams:
+            stream.drain()
+
+
+def run_command(command: str, job: Job) -> Report:
+    """Run a terminal command in the working directory of programs and return how it ended.
+
+    Args:
+        command: What ``sh`` runs.
+        job: The limits, and the variables that earlier commands have set.
+    """
+    process = Process(job["command_timeout"], job["cut"], (job["keep"],))
+    if process.fork((1,), {**_OFFLINE, **_paths(bare=job["bare"]), **job["environment"]}):
+        _execute(command, job["memory"])
+    limit = process.watch()
+    (output,) = process.streams
+    return {
+        "status": None if limit else process.exit_code,
+        "stopped_by": limit,
+        "output": output.text(),
+        "seconds": process.seconds,
+    }
+
+
+def _execute(command: str, memory: int) -> None:
+    """Become a shell that runs a command, with the restrictions of programs."""
+    try:
+        os.dup2(1, 2)
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        restrict_system_calls()
+        os.execve("/bin/sh", ["sh", "-c", command], os.environ)  # noqa: S606 - what a box is for
+    except (OSError, ValueError) as error:
+        os.write(1, f"the command cannot be run: {error}\n".encode(errors="backslashreplace"))
+    finally:
+        os._exit(126)
+
+
+def _paths(*, bare: bool) -> dict[str, str]:
+    """Return where a command finds installed modules and the programs that came with them."""
+    folders = PACKAGES[:1] if bare else PACKAGES
+    programs = [f"{folder}/bin" for folder in folders]
+    return {
+        "PATH": ":".join((*programs, os.environ.get("PATH", os.defpath))),
+        "PYTHONPATH": ":".join(folders),
+    }
+
+
+def _enter(ends: list[int], files: tuple[int, ...], environment: Mapping[str, str]) -> None:
+    """Make a fork a process of its own: output, environment, and nothing of the runner's."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for source, place in zip(ends, files, strict=True):
+        os.dup2(source, place)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.closerange(max(files) + 1 if REPORT in files else REPORT, _FILES)
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    os.environ.clear()
+    os.environ.update({**kept, **_ENVIRONMENT, **environment})
+    # When memory runs out, the kernel shall kill this process before the runner.
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
+def oom_kills() -> int:
+    """Return how many processes of this container the kernel has killed for memory."""
+    for file in _OOM_COUNTERS:
+        with contextlib.suppress(OSError), open(file) as opened:
+            words = opened.read().split()
+            return int(words[words.index("oom_kill") + 1])
+    return 0
