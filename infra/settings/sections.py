@@ -89,8 +89,9 @@ class SourceSettings(Section):
 
     @property
     def title(self) -> str:
-        """What to call the input in logs: the collection or the source."""
-        return self.collection or self.name
+        """What to call the input in logs."""
+        names = [text.partition("=")[0] for text in self.codes]
+        return self.collection or "+".join(names) or self.name
 
 
 class SearchSettings(Section):
@@ -288,6 +289,10 @@ class PublishSettings(Section):
     folder: Path = Field(Path("cosqa-benchmarks"), description="Folder of the exported benchmarks.")
     allow_demo: bool = Field(False, description="Export labels of the embedded demo model.")
     include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
+    include_unlicensed: bool = Field(
+        False,
+        description="Export code too whose licence is unknown or does not permit redistribution.",
+    )
     support: tuple[Support, ...] = Field(
         ("screened", "valid_oracle", "void_oracle", "ungated"),
         min_length=1,
