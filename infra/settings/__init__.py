@@ -39,9 +39,9 @@ from infra.settings.sections import (
     RaySettings,
     SandboxSettings,
     SearchSettings,
-    SourceSettings,
     StoreSettings,
 )
+from infra.settings.source import SourceSettings
 
 __all__ = [
     "CONFIGURATION_SUMMARIES",

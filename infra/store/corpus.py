@@ -200,15 +200,16 @@ def load_source(database: Database, collection: str) -> tuple[SourceInfo, dict[s
 
 
 def load_parts(database: Database, collection: str) -> list[SourceInfo]:
-    """Return the sources that a collection was put together from; the one source where it was not.
-    """
+    """Return the sources that a collection was put together from; the one source where it was not."""
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT name, licence, revision, location FROM collection_sources "
             "WHERE collection = ? ORDER BY position",
             [collection],
         )
-    return [SourceInfo.model_validate(row) for row in rows] or [load_source(database, collection)[0]]
+    return [SourceInfo.model_validate(row) for row in rows] or [
+        load_source(database, collection)[0]
+    ]
 
 
 def code_ids(database: Database, collection: str) -> list[str]:

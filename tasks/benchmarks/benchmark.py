@@ -130,4 +130,6 @@ def _digest_of_records(records: Iterable[Record]) -> str:
 
 def _digestible(record: Record) -> str:
     """Return a record as JSON without added fields that are empty, as older releases wrote it."""
-    return record.model_dump_json(exclude={name for name in record.added if not getattr(record, name)})
+    return record.model_dump_json(
+        exclude={name for name in record.added if not getattr(record, name)}
+    )

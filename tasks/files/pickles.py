@@ -52,7 +52,7 @@ def pickled_pairs(file: Path) -> Iterator[tuple[Any, Any]]:
     return _entries(file, dict)
 
 
-def _entries(file: Path, outermost: type) -> Iterator[Any]:
+def _entries(file: Path, outermost: type[list[Any]] | type[dict[Any, Any]]) -> Iterator[Any]:
     try:
         with file.open("rb") as stream:
             references = _References.of(read_opcodes(file, stream))
@@ -105,7 +105,11 @@ class _Machine:
     """The stack on which a pickle's values are made, and the values that it refers to again."""
 
     def __init__(
-        self, file: Path, stream: IO[bytes], references: _References, outermost: type
+        self,
+        file: Path,
+        stream: IO[bytes],
+        references: _References,
+        outermost: type[list[Any]] | type[dict[Any, Any]],
     ) -> None:
         self._file = file
         self._stream = stream
@@ -138,10 +142,10 @@ class _Machine:
         yield from self._taken(self._last)
 
     def _taken(self, opcode: Opcode) -> list[Any]:
-        outer = self._stack[0]
-        if type(outer) is not self._outermost:
+        outer: Any = self._stack[0]
+        if not isinstance(outer, self._outermost):
             self._refuse(opcode, f"this is a {type(outer).__name__}, no {self._outermost.__name__}")
-        entries = list(outer.items() if isinstance(outer, dict) else outer)
+        entries: list[Any] = list(outer.items() if isinstance(outer, dict) else outer)
         outer.clear()
         self._levels[id(outer)] = 1
         return entries
@@ -187,8 +191,8 @@ class _Machine:
         """Put values into the container below them."""
         kind, number = _GROWS[opcode.name]
         values = self._since_mark() if number is None else self._pop(number)
-        target = self._stack[-1]
-        if type(target) is not kind or len(self._stack) - 1 < (self._marks or [0])[-1]:
+        target: Any = self._stack[-1]
+        if not isinstance(target, kind) or len(self._stack) - 1 < (self._marks or [0])[-1]:
             raise TypeError(f"{opcode.name} finds a {type(target).__name__}")
         self._put_into(target, values, opcode)
         if kind is list:

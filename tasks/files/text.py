@@ -53,9 +53,7 @@ def read_text_lines(file: Path) -> Iterator[tuple[int, str]]:
             f"({error}): copy it again"
         ) from None
     except OSError as error:
-        raise SourceError(
-            f"{printable(file)} cannot be read: {error.strerror or error}"
-        ) from None
+        raise SourceError(f"{printable(file)} cannot be read: {error.strerror or error}") from None
 
 
 def _opened(file: Path) -> IO[bytes]:

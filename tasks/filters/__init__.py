@@ -35,7 +35,6 @@ class CorpusFunction:
         """The source without its docstring; as it is where it does not parse."""
         return self.code.text if self.syntax is None else self.syntax.text_without_documentation
 
-
     def with_fields(self, **fields: object) -> "CorpusFunction":
         """Return the function with other fields of its record than the text."""
         return replace(self, code=self.code.model_copy(update=fields))

@@ -47,7 +47,7 @@ class SourceOptions(BaseModel):
         So collections that were stored before there was a choice keep their fingerprint.
         """
         default = type(self).model_fields["filters"].default
-        return () if self.filters == default else ("filters", *self.filters)
+        return () if self.filters == default else ("filters", *map(_versioned, self.filters))
 
     @field_validator("filters", mode="before")
     @classmethod
@@ -61,6 +61,10 @@ class SourceOptions(BaseModel):
         if isinstance(value, Path) and printable(value) != str(value):
             raise ValueError(f"the name {printable(value)} is not UTF-8: rename the file or folder")
         return value
+
+
+def _versioned(name: str) -> str:
+    return "testable 2" if name == "testable" else name  # it dropped special methods once
 
 
 class Source(Protocol):

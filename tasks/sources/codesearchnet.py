@@ -20,8 +20,8 @@ from infra.collected import Item, Streamed
 from infra.errors import SettingsError, SourceError
 from infra.identity import digest
 from infra.records import Code, Label, Query, SourceInfo
+from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
-from tasks.corpus.licences import UNKNOWN, licence_of
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import text_of_language
 from tasks.files.json_lines import read_lines, validated
@@ -179,9 +179,7 @@ class CodeSearchNetSource:
         items = self._pairs(functions, merged) if pairs else merged.codes(map(_parsed, functions))
         return {self._name: merged.streamed(_INFO, items)}
 
-    def _pairs(
-        self, functions: Iterable[tuple[_Function, Code]], merged: Merged
-    ) -> Iterator[Item]:
+    def _pairs(self, functions: Iterable[tuple[_Function, Code]], merged: Merged) -> Iterator[Item]:
         """Yield documentation as queries, and the functions without it."""
         for function, code in functions:
             parsed = _parsed((function, code))

@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from infra.collected import Collected
 from infra.errors import SettingsError
 from infra.identity import digest, digest_of
-from infra.collected import Collected
 from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
 from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged
@@ -47,7 +47,7 @@ class PythonOptions(SourceOptions):
     )
     seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
     filters: tuple[str, ...] = Field(
-        ("testable", "near-duplicates"),
+        ("special-methods", "testable", "near-duplicates"),
         description=SourceOptions.model_fields["filters"].description,
     )
 

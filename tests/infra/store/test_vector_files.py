@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from infra.errors import StoreError
 from infra.collected import Collected
+from infra.errors import StoreError
 from infra.records import Code, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, corpus, open_database, vectors

@@ -26,9 +26,11 @@ PLAIN = (
 HASHABLE = PLAIN | st.tuples(PLAIN, PLAIN) | st.frozensets(PLAIN, max_size=3)
 VALUES = st.recursive(
     HASHABLE | st.sets(PLAIN, max_size=3),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(HASHABLE, inner, max_size=3)
-    | st.lists(inner, max_size=4).map(tuple),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(HASHABLE, inner, max_size=3)
+        | st.lists(inner, max_size=4).map(tuple)
+    ),
     max_leaves=12,
 )
 
@@ -109,8 +111,12 @@ def hostile(canary: Path) -> dict[str, bytes]:
     """Return pickles that would write a file if anything of them were run."""
     command = f"touch {canary}".encode()
     called = {
-        f"{opcode} in protocol {protocol}": pickle.dumps([_Runs(os.system, command.decode())], protocol)
-        for protocol, opcode in enumerate(("GLOBAL", "GLOBAL", "GLOBAL", "GLOBAL", "STACK_GLOBAL", "STACK_GLOBAL"))
+        f"{opcode} in protocol {protocol}": pickle.dumps(
+            [_Runs(os.system, command.decode())], protocol
+        )
+        for protocol, opcode in enumerate(
+            ("GLOBAL", "GLOBAL", "GLOBAL", "GLOBAL", "STACK_GLOBAL", "STACK_GLOBAL")
+        )
     }
     return called | {
         "INST": b"(l(S'" + command + b"'\nios\nsystem\na.",

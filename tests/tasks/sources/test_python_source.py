@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
 from infra.languages.python.functions import functions_of
-from infra.collected import Collected
 from infra.settings import SourceSettings
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import FILE_NAME, FILE_NOT_PARSED
