@@ -77,18 +77,23 @@ class _Cosqa(LazyGroup):
             "Read queries and code, embed them, and find the candidates of each query.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("model", "limit", "method", "output", "allow_demo", "dry_run", "replay"),
+            hidden=(
+                *("model", "limit", "method", "output", "allow_demo", "include_unlicensed"),
+                *("dry_run", "replay"),
+            ),
             action="pipeline:run",
             examples=(
                 "cosqa collect --source python-source --path src/",
                 "cosqa collect --source jsonl --path my-folder",
+                "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/ "
+                "--codes staqc=StaQC/",
             ),
         ),
         "annotate": Command(
             "Let the agents judge every candidate that they have not judged yet.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("method", "output", "allow_demo"),
+            hidden=("method", "output", "allow_demo", "include_unlicensed"),
             action="pipeline:run",
             details="Run `cosqa collect` with the same --source and --top-k first.",
             examples=(

@@ -32,7 +32,7 @@ JUDGE, SCORING, _OUTPUT = "Annotation", "Scoring", "Output"
 
 
 # Settings of every source that are not options of one.
-_OWN_FLAGS = {"name": "--source", "collection": "--collection"}
+_OWN_FLAGS = {"name": "--source", "collection": "--collection", "codes": "--codes"}
 
 
 def default(section: type[Section], field: str) -> str:
@@ -80,11 +80,23 @@ Distribution = Annotated[
     ),
 ]
 Queries = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        metavar="FILE",
-        help='Queries as JSON Lines: {"query": "..."} on each line.',
+        metavar="FILE|NAME[=PATH]",
+        help='Queries as JSON Lines, {"query": "..."} on each line, or those of another source '
+        "(cosqa=CoSQA/).",
         show_default="python-source: 40 for the standard library",
+        rich_help_panel=_INPUT,
+    ),
+]
+Codes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--codes",
+        metavar="NAME[=PATH]",
+        help="Source that code is read from, apart from the queries (codesearchnet=python/). "
+        "Repeat it for several, whose code is put together in this order.",
+        show_default="the source's own",
         rich_help_panel=_INPUT,
     ),
 ]
@@ -92,9 +104,10 @@ SourceOption = Annotated[
     list[str] | None,
     typer.Option(
         "--source-option",
-        metavar="KEY=VALUE",
-        help="Another option of the source, such as filters=testable,parseable. Repeat it for "
-        "several; `cosqa settings` prints those of the chosen source.",
+        metavar="[NAME.]KEY=VALUE",
+        help="Another option of the source, such as filters=testable,parseable, or of one named in "
+        "--queries or --codes (codesearchnet.filters=testable). Repeat it for several; `cosqa "
+        "settings` prints those of the chosen source.",
         rich_help_panel=_INPUT,
     ),
 ]
@@ -167,6 +180,14 @@ Output = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+IncludeUnlicensed = Annotated[
+    bool | None,
+    typer.Option(
+        "--include-unlicensed",
+        help="Export code too whose licence is unknown or does not permit redistribution.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 AllowDemo = Annotated[
     bool | None,
     typer.Option(
@@ -223,6 +244,7 @@ def pipeline(
     path: SourcePath = None,
     distribution: Distribution = None,
     queries: Queries = None,
+    codes: Codes = None,
     source_option: SourceOption = None,
     collection: Collection = None,
     encoder: Encoders = None,
@@ -233,6 +255,7 @@ def pipeline(
     store: Store = None,
     output: Output = None,
     allow_demo: AllowDemo = None,
+    include_unlicensed: IncludeUnlicensed = None,
     dry_run: DryRun = False,
     replay: Replay = False,
 ) -> PipelineOptions:
@@ -248,6 +271,7 @@ def pipeline(
             "source": {
                 "name": source,
                 "collection": collection,
+                "codes": codes or None,
                 **_source_options(
                     {"path": path, "distribution": distribution, "queries": queries},
                     source_option or [],
@@ -257,7 +281,11 @@ def pipeline(
             "llm": {"model": model},
             "annotation": {"limit": limit},
             "store": {"folder": store},
-            "publish": {"folder": output, "allow_demo": allow_demo},
+            "publish": {
+                "folder": output,
+                "allow_demo": allow_demo,
+                "include_unlicensed": include_unlicensed,
+            },
             "evaluation": {"methods": method or None},
         },
         preset,
@@ -276,7 +304,9 @@ def _source_options(given: Mapping[str, object], pairs: Sequence[str]) -> dict[s
             raise SettingsError(
                 f"--source-option {pair} is not an option of a source: use {_OWN_FLAGS[key]}"
             )
-        if key in options:
+        part, dot, name = key.partition(".")
+        place = options.setdefault(part, {}) if dot else options
+        if not isinstance(place, dict) or (name or key) in place:
             raise SettingsError(f"the source option {key!r} is given twice: leave one out")
-        options[key] = value
+        place[name or key] = value
     return options

@@ -42,9 +42,9 @@ from infra.settings.sections import (
     PublishSettings,
     SandboxSettings,
     SearchSettings,
-    SourceSettings,
     StoreSettings,
 )
+from infra.settings.source import SourceSettings
 
 __all__ = [
     "CONFIGURATION_SUMMARIES",

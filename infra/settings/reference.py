@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
@@ -27,7 +28,9 @@ def settings_reference(settings: Settings, source_options: type[BaseModel] | Non
     names = list(Settings.sections())
     text = [_section(name, getattr(settings, name)) for name in names]
     if source_options is not None:
-        text[names.index("source")] += _options(source_options, settings.source.options)
+        place = names.index("source")
+        text[place] += _options(source_options, settings.source.options)
+        text[place] += _options_of_parts(settings.source.options_of_parts)
     return "\n".join([*_preset(settings.preset), *text])
 
 
@@ -50,6 +53,15 @@ def _options(model: type[BaseModel], given: dict[str, object]) -> str:
     for key, field in model.model_fields.items():
         lines.append(_field(key, field, given.get(key, field.get_default())))
     return "\n".join([*lines, ""])
+
+
+def _options_of_parts(given: Mapping[str, Mapping[str, object]]) -> str:
+    """Return the options of sources that are put together, as dotted keys."""
+    return "".join(
+        f"{name}.{key} = {_toml(value)}\n"
+        for name, options in given.items()
+        for key, value in options.items()
+    )
 
 
 def _field(key: str, field: FieldInfo, value: object) -> str:

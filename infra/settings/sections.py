@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import ConfigDict, Field, SecretStr
+from pydantic import Field, SecretStr
 from pydantic.json_schema import SkipJsonSchema
 
 from infra.records import Support
@@ -50,51 +50,6 @@ class StoreSettings(Section):
     def refused(self) -> Path:
         """Folder of annotations that the database would not take."""
         return self.folder / "refused"
-
-
-class SourceSettings(Section):
-    """Input: a source and its own options, such as path."""
-
-    # The options of the chosen source are further keys of this section; the source checks them.
-    model_config = ConfigDict(extra="allow")
-
-    name: str = Field(
-        "python-source",
-        description="Where queries and code come from; `cosqa list sources` prints the names.",
-    )
-    collection: str | None = Field(
-        None,
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
-        max_length=100,
-        description="Name of the collection in the store.",
-    )
-    codes: tuple[str, ...] = Field(
-        (),
-        description="Sources that code is read from in place of the source's own, in this order, "
-        "each NAME or NAME=PATH. Likewise queries, where it is no file. Further options of such a "
-        "source are keys with its name before them, such as codesearchnet.filters.",
-    )
-
-    @property
-    def options(self) -> dict[str, object]:
-        """The keys that are given beside those of every source."""
-        extra = (self.model_extra or {}).items()
-        return {
-            key: value
-            for key, value in extra
-            if value is not None and not isinstance(value, Mapping)
-        }
-
-    @property
-    def options_of_parts(self) -> dict[str, Mapping[str, object]]:
-        """Name of a source that queries or codes are taken from → its options."""
-        extra = (self.model_extra or {}).items()
-        return {key: value for key, value in extra if isinstance(value, Mapping)}
-
-    @property
-    def title(self) -> str:
-        """What to call the input in logs: the collection or the source."""
-        return self.collection or self.name
 
 
 class SearchSettings(Section):
@@ -290,8 +245,12 @@ class PublishSettings(Section):
     include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
     generated: Literal["none", "confirmed", "verified"] = Field(
         "confirmed",
-        description="Written answers to queries without a match (`cosqa generate`) to export: those "
-        "that a person confirmed, all that the agents verified, or none.",
+        description="Written answers to queries without a match (`cosqa generate`) to export: "
+        "those that a person confirmed, all that the agents verified, or none.",
+    )
+    include_unlicensed: bool = Field(
+        False,
+        description="Export code too whose licence is unknown or does not permit redistribution.",
     )
     support: tuple[Support, ...] = Field(
         ("screened", "valid_oracle", "void_oracle", "ungated"),

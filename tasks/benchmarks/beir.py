@@ -125,10 +125,14 @@ def write_beir(benchmark: Benchmark, folder: Path) -> None:
     """
     (folder / "qrels").mkdir(parents=True)
     codes = sorted(benchmark.codes, key=lambda code: code.code_id)
-    corpus = ({"_id": code.code_id, "title": "", "text": code.text} for code in codes)
+    corpus = (
+        {"_id": code.code_id, "title": "", "text": code.text, **_metadata(code)} for code in codes
+    )
     _write_lines(folder / "corpus.jsonl", map(_json_line, corpus))
     queries = sorted(benchmark.queries, key=lambda query: query.query_id)
-    questions = ({"_id": query.query_id, "text": query.text} for query in queries)
+    questions = (
+        {"_id": query.query_id, "text": query.text, **_metadata(query)} for query in queries
+    )
     _write_lines(folder / "queries.jsonl", map(_json_line, questions))
     labels = sorted(benchmark.labels, key=lambda label: (label.query_id, label.code_id))
     parts: dict[str, list[str]] = {part: [] for part in (SPLITS if benchmark.splits else ["test"])}
@@ -139,9 +143,15 @@ def write_beir(benchmark: Benchmark, folder: Path) -> None:
         _write_lines(folder / "qrels" / f"{part}.tsv", [header, *lines])
 
 
+def _metadata(record: Query | Code) -> dict[str, dict[str, str]]:
+    """Return BEIR's ``metadata``: split, source, language, licence and address where known."""
+    known = {name: getattr(record, name) for name in sorted(record.added) if getattr(record, name)}
+    return {"metadata": known} if known else {}
+
+
 def _qrels_line(label: Label) -> str:
     return f"{label.query_id}\t{label.code_id}\t{label.relevance:.12g}"
 
 
-def _json_line(row: Mapping[str, str]) -> str:
+def _json_line(row: Mapping[str, object]) -> str:
     return json.dumps(row, ensure_ascii=False)

@@ -13,7 +13,7 @@ from tasks.benchmarks.benchmark import Benchmark
 _TEXT = pa.string()
 _PAIR = {"query_id": _TEXT, "code_id": _TEXT}
 
-QUERIES = pa.schema({"query_id": _TEXT, "text": _TEXT, "origin": _TEXT})
+QUERIES = pa.schema({"query_id": _TEXT, "text": _TEXT, "origin": _TEXT, "split": _TEXT})
 CODES = pa.schema(
     {
         "code_id": _TEXT,
@@ -25,6 +25,11 @@ CODES = pa.schema(
         "documentation": _TEXT,
         "parameters": pa.list_(_TEXT),
         "origin": _TEXT,
+        "source": _TEXT,
+        "language": _TEXT,
+        "licence": _TEXT,
+        "url": _TEXT,
+        "split": _TEXT,
     }
 )
 LABELS = pa.schema({**_PAIR, "relevance": pa.float64(), "origin": _TEXT, "demo": pa.bool_()})

@@ -34,6 +34,19 @@ def parse_function(text: str, origin: str, name: str = "") -> CorpusFunction:
     return _described(text, origin, name, functions[0])
 
 
+def text_of_language(code: Code) -> CorpusFunction:
+    """Return a record with its syntax, parameters and documentation, where it is Python.
+
+    Code of another language is not parsed; what it lacks of name or documentation stays lacking.
+    """
+    if code.language not in ("", "python"):
+        return CorpusFunction(code, None)
+    parsed = parse_function(code.text, code.origin, code.name)
+    known = code.model_dump(exclude={"text", "name", "parameters", "documentation"})
+    documentation = code.documentation or parsed.code.documentation
+    return parsed.with_fields(**known, documentation=documentation)
+
+
 def _described(text: str, origin: str, name: str, function: Function) -> CorpusFunction:
     code = Code.of(
         text,

@@ -8,7 +8,7 @@ through `tasks.corpus.merging.Merged` takes it from then on as ``source.filters`
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from infra.languages.python.functions import Function
@@ -34,6 +34,10 @@ class CorpusFunction:
     def text_without_documentation(self) -> str:
         """The source without its docstring; as it is where it does not parse."""
         return self.code.text if self.syntax is None else self.syntax.text_without_documentation
+
+    def with_fields(self, **fields: object) -> "CorpusFunction":
+        """Return the function with other fields of its record than the text."""
+        return replace(self, code=self.code.model_copy(update=fields))
 
 
 class Filter(Protocol):

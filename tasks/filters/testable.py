@@ -3,28 +3,20 @@
 Source: Gong et al., "CoSQA+: Pioneering the Multi-Choice Code Search Benchmark with Test-Driven
 Agents", the section on collecting the code base: a function is kept when it has at least one input
 parameter and a ``return`` statement with a value, for only then can a test give it something and
-look at what comes back.
+look at what comes back. The paper says 653,994 of the 1,156,085 Python functions of CodeSearchNet,
+and not whether ``self`` is a parameter where a method stands alone; ``testable-without-self`` is
+the other reading. Special methods are no exception; ``special-methods`` drops them.
 """
 
-from tasks.filters import CorpusFunction, filters
-from tasks.filters._special import SPECIAL, is_special
+from tasks.filters import filters
+from tasks.filters._testable import NO_PARAMETER, NO_RESULT, TestableRule
 
-NO_PARAMETER = "no input parameter"
-NO_RESULT = "no return with a value"
+__all__ = ["NO_PARAMETER", "NO_RESULT", "HasInputAndResult"]
 
 
 @filters.register("testable")
-class HasInputAndResult:
-    """Keeps functions with an input parameter and a returned value, special methods aside."""
+class HasInputAndResult(TestableRule):
+    """Keeps functions with an input parameter, ``self`` counted, and a returned value."""
 
-    def reason_to_drop(self, function: CorpusFunction) -> str | None:
-        """Return why no test program could judge a function, or None when one can."""
-        if function.syntax is None:
-            return function.parse_error
-        if is_special(function.syntax.node.name):
-            return SPECIAL
-        if not function.syntax.parameters:
-            return NO_PARAMETER
-        if not function.syntax.returns_value:
-            return NO_RESULT
-        return None
+    def __init__(self) -> None:
+        super().__init__(counts_self=True)

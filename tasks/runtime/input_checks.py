@@ -12,13 +12,14 @@ from infra.settings import Settings
 from tasks.benchmarks import is_export
 from tasks.benchmarks.beir import is_beir
 from tasks.benchmarks.manifest import MANIFEST
+from tasks.corpus.composed import Readable
 from tasks.encoders import encoders
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods
-from tasks.sources import Source, open_source
+from tasks.sources import open_source
 
 
-def check_pipeline_input(settings: Settings) -> Source:
+def check_pipeline_input(settings: Settings) -> Readable:
     """Return the source of the settings, after checking the names of encoders and methods.
 
     Raises:

@@ -10,9 +10,11 @@ published code base, and a method that leaves them out would be scored on an eas
 """
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -20,7 +22,7 @@ from infra.collected import Collected
 from infra.errors import SourceError
 from infra.identity import digest
 from infra.records import Label, Query, SourceInfo
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import REPEATED_QUERY, Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import validated
 from tasks.files.json_text import decode_json
@@ -28,7 +30,7 @@ from tasks.files.text import printable, read_text, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.sources import SourceOptions, require_folder, sources
 
-_VERSION = "1"  # to be raised when the same files are to give other records
+_VERSION = "2"  # to be raised when the same files are to give other records
 _FILES = "code_idx_map.txt, cosqa-retrieval-*.json and cosqa-*.json"
 _INFO = SourceInfo(
     name="cosqa",
@@ -37,6 +39,7 @@ _INFO = SourceInfo(
     location="https://github.com/Jun-jie-Huang/CoCLR",
 )
 
+_SPLIT = re.compile(r"-(train|dev|test)\b")
 _INDICES = TypeAdapter(dict[str, int], config=ConfigDict(strict=True))
 
 RETRIEVAL_LABELS = "people:cosqa-retrieval"
@@ -62,6 +65,11 @@ class CosqaOptions(SourceOptions):
     """The options of source cosqa."""
 
     path: Path = Field(description=f"a folder with {_FILES}")
+    queries: Literal["retrieval", "all"] = Field(
+        "retrieval",
+        description="retrieval takes the queries of cosqa-retrieval-*.json over the code base; all "
+        "those of the rows of cosqa-all.json, in their order, with the rows' code and labels.",
+    )
 
 
 @sources.register("cosqa")
@@ -99,8 +107,10 @@ class CosqaSource:
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of filters that are set."""
-        state = state_of([self._base, *self._retrieval_files, *self._pair_files])
-        return digest("cosqa", _VERSION, self._name, state, *self._options.other_filters)
+        base = [] if self._of_all else [self._base]
+        state = state_of([*base, *self._retrieval_files, *self._pair_files])
+        chosen = (self._options.queries, *self._options.other_filters)
+        return digest("cosqa", _VERSION, self._name, state, *chosen)
 
     def read(self) -> dict[str, Collected]:
         """Return the retrieval queries over the whole code base, and the labelled pairs.
@@ -108,14 +118,26 @@ class CosqaSource:
         Raises:
             SourceError: A file is missing, truncated or not as it was published.
         """
+        if self._of_all:
+            if not self._all.is_file():
+                raise SourceError(f"{self._folder} has no {self._all.name}: copy it there")
+            return {self._name: self._pairs([self._all])}
         if not self._retrieval_files:
             raise SourceError(
                 f"{self._folder} has no cosqa-retrieval-*.json: copy {_FILES} into one folder"
             )
         collections = {self._name: self._retrieval()}
         if self._pair_files:
-            collections[f"{self._name}-pairs"] = self._pairs()
+            collections[f"{self._name}-pairs"] = self._pairs(self._pair_files)
         return collections
+
+    @property
+    def _of_all(self) -> bool:
+        return self._options.queries == "all"
+
+    @property
+    def _all(self) -> Path:
+        return self._folder / "cosqa-all.json"
 
     @property
     def _base(self) -> Path:
@@ -137,9 +159,21 @@ class CosqaSource:
         codes = ((text, f"{self._base.name}:{index}") for text, index in indices.items())
         return self._collected(rows, codes, RETRIEVAL_LABELS)
 
-    def _pairs(self) -> Collected:
-        rows = [row for file in self._pair_files for row in _rows(file)]
+    def _pairs(self, files: Sequence[Path]) -> Collected:
+        rows = [row for file in files for row in _rows(file)]
         return self._collected(rows, ((row.code, row.idx) for _, row in rows), PAIR_LABELS)
+
+    def _splits(self, rows: Sequence[_PlacedRow]) -> dict[str, str]:
+        """Return query → the split that the name of its file tells, of all files where need be."""
+        known = {row.doc: split for place, row in reversed(rows) if (split := _split_of(place))}
+        if self._of_all:
+            files = [
+                file for file in (*self._retrieval_files, *self._pair_files) if _split_of(file)
+            ]
+            for file in files:
+                for _, row in _rows(file):
+                    known.setdefault(row.doc, _split_of(file))
+        return known
 
     def _collected(
         self, rows: list[_PlacedRow], codes: Iterable[tuple[str, str]], label_origin: str
@@ -153,11 +187,15 @@ class CosqaSource:
         """
         functions: dict[str, CorpusFunction] = {}
         queries: dict[str, Query] = {}
+        repeated = 0
         for text, origin in codes:
             if text not in functions:
                 functions[text] = parse_function(text, origin)
+        splits = self._splits(rows)
         for _, row in rows:
-            queries.setdefault(row.doc, Query.of(row.doc, row.idx))
+            query = Query.of(row.doc, row.idx, splits.get(row.doc, ""))
+            if queries.setdefault(row.doc, query) is not query and self._of_all:
+                repeated += 1
         merged = Merged(FilterChain(self._options.filters))
         for function in functions.values():
             merged.add_function(function)
@@ -171,7 +209,13 @@ class CosqaSource:
             )
             for _, row in rows
         )
-        return merged.collected(_INFO)
+        return merged.collected(_INFO, Counter({REPEATED_QUERY: repeated} if repeated else {}))
+
+
+def _split_of(file: Path | str) -> str:
+    """Return train, dev or test by a file's name, "" where it tells none; rows tell wrong ones."""
+    found = _SPLIT.search(Path(str(file).partition(": row ")[0]).name)
+    return found[1] if found else ""
 
 
 def _check_index(place: str, row: _Row, indices: dict[str, int]) -> None:

@@ -11,7 +11,6 @@ A function that does not parse is dropped and counted, unless ``filters`` are se
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -144,10 +143,9 @@ def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunc
         if row.id is not None:
             _refuse_taken(file, row.id, place, seen)
         function = parse_function(row.code, row.origin or Path(place).name, row.name)
-        code = function.code.model_copy(update=row.model_dump(include={"licence", "url", "split"}))
         if row.id in code_ids:
-            code_ids[row.id] = code.code_id
-        yield replace(function, code=code)
+            code_ids[row.id] = function.code.code_id
+        yield function.with_fields(licence=row.licence, url=row.url, split=row.split)
     if not number:
         raise SourceError(f'{file} holds no functions: write lines such as {{"code": "def ..."}}')
 

@@ -47,7 +47,7 @@ class PythonOptions(SourceOptions):
     )
     seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
     filters: tuple[str, ...] = Field(
-        ("testable", "near-duplicates"),
+        ("special-methods", "testable", "near-duplicates"),
         description=SourceOptions.model_fields["filters"].description,
     )
 

@@ -235,7 +235,7 @@ def _benchmark(
     database: Database, labels: LabelSet, selected: Sequence[Label], queries: AbstractSet[str]
 ) -> Benchmark:
     collection = labels.collection.name
-    info, dropped = corpus.load_source(database, collection)
+    _, dropped = corpus.load_source(database, collection)
     return Benchmark(
         name=labels.name,
         label_origin=labels.origin,
@@ -246,6 +246,6 @@ def _benchmark(
         ),
         codes=tuple(corpus.load_codes(database, collection)),
         labels=tuple(selected),
-        sources=(info,),
+        sources=tuple(corpus.load_parts(database, collection)),
         dropped=dropped,
     )

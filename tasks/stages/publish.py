@@ -11,6 +11,7 @@ from infra.settings import PublishSettings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Published
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
+from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.stages.labels import LabelSet, labelled_benchmark
 
 
@@ -32,6 +33,14 @@ def publish_benchmark(
     """
     logger, started = get_run_logger(), time.monotonic()
     benchmark = labelled_benchmark(database, labels, settings)
+    if not settings.include_unlicensed:
+        benchmark = without_unlicensed(benchmark)
+        if left_out := benchmark.dropped.get(UNLICENSED):
+            logger.warning(
+                "%s is published without %s codes whose licence is unknown or does not permit "
+                "redistribution, and without their labels; --include-unlicensed exports them too",
+                benchmark.name, f"{left_out:,}",
+            )  # fmt: skip
     if not benchmark.labels:
         logger.warning("%s has no labels: nothing to export", benchmark.name)
         return None

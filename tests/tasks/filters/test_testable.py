@@ -1,10 +1,16 @@
-"""CoSQA+'s rule, case by case, with the names of special methods (`tasks.filters._special`)."""
+"""CoSQA+'s rule, case by case, with the names of special methods (`tasks.filters._special`).
+
+Covers `tasks.filters.special_methods`, `tasks.filters.testable_without_self`.
+"""
 
 import pytest
 
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters._special import SPECIAL, is_special
-from tasks.filters.testable import NO_PARAMETER, NO_RESULT, HasInputAndResult
+from tasks.filters._testable import NO_PARAMETER, NO_RESULT, ONLY_SELF, TestableRule
+from tasks.filters.special_methods import SpecialMethods
+from tasks.filters.testable import HasInputAndResult
+from tasks.filters.testable_without_self import HasInputBesideSelf
 
 
 def reason(source: str) -> str | None:
@@ -64,8 +70,45 @@ def test_a_function_that_does_not_parse_is_dropped_for_that() -> None:
     assert reason("def f(x):\n print x") == "function does not parse: Python 2 statement"
 
 
-def test_a_special_method_is_dropped_first() -> None:
-    assert reason("def __len__(self):\n return 1") == SPECIAL
+@pytest.mark.parametrize(
+    ("source", "counted", "not_counted"),
+    [
+        ("def __len__(self):\n return 1", None, ONLY_SELF),
+        ("def make(cls):\n return cls()", None, ONLY_SELF),
+        ("def double(self, x):\n return x", None, None),
+        ("def f(self):\n pass", NO_RESULT, NO_RESULT),
+        ("def f(me):\n return me", None, None),
+        ("class C:\n def f(self): return 1", NO_PARAMETER, NO_PARAMETER),
+    ],
+)
+def test_self_counts_where_a_method_stands_alone_unless_the_other_reading_is_chosen(
+    source: str, counted: str | None, not_counted: str | None
+) -> None:
+    function = parse_function(source, "here")
+    assert HasInputAndResult().reason_to_drop(function) == counted
+    assert HasInputBesideSelf().reason_to_drop(function) == not_counted
+
+
+@pytest.mark.parametrize("rule", [HasInputAndResult(), HasInputBesideSelf()])
+def test_one_pass_counts_both_readings(rule: TestableRule) -> None:
+    for source in (
+        "def f(self): return 1",
+        "def f(x): return x",
+        "def f(): pass",
+        "def f(x): print x",
+    ):
+        rule.reason_to_drop(parse_function(source, "here"))
+    assert rule.notes == [
+        "testable functions of 4: self counted 2 kept, 2 dropped; self not counted 1 kept, "
+        "3 dropped"
+    ]
+
+
+def test_special_methods_are_dropped_by_a_filter_of_their_own() -> None:
+    rule = SpecialMethods()
+    assert rule.reason_to_drop(parse_function("def __len__(self):\n return 1", "")) == SPECIAL
+    assert rule.reason_to_drop(parse_function("def f(x):\n return 1", "")) is None
+    assert rule.reason_to_drop(parse_function("def __len__(self): print 1", "")) is None
 
 
 @pytest.mark.parametrize(

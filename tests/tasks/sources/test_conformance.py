@@ -9,7 +9,8 @@ import pytest
 from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import SourceSettings
-from tasks.sources import Source, open_source, read_whole, sources
+from tasks.corpus.composed import Readable
+from tasks.sources import open_source, read_whole, sources
 
 
 @pytest.fixture(params=sources.names())
@@ -18,7 +19,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> SourceSettings:
     return SourceSettings.model_validate({"name": request.param, **options})
 
 
-def opened(settings: SourceSettings, **changed: object) -> Source:
+def opened(settings: SourceSettings, **changed: object) -> Readable:
     return open_source(SourceSettings.model_validate({**settings.model_dump(), **changed}))
 
 

@@ -11,15 +11,16 @@ from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
 from infra.records import Code, Query
 from infra.settings import SourceSettings
+from tasks.corpus.composed import Readable
 from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
-from tasks.sources import Source, open_source, read_whole
+from tasks.sources import open_source, read_whole
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, cosqa, cosqa_row
 
 RETRIEVAL, PAIRS, BASE = "cosqa-retrieval-dev-1.json", "cosqa-dev.json", "code_idx_map.txt"
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Source:
+def source(tmp_path: Path) -> Readable:
     return open_source(cosqa(tmp_path))
 
 
@@ -31,14 +32,14 @@ def pair(doc: str, code: str) -> tuple[str, str]:
     return Query.of(doc).query_id, Code.of(code).code_id
 
 
-def test_queries_are_asked_over_the_whole_code_base(source: Source) -> None:
+def test_queries_are_asked_over_the_whole_code_base(source: Readable) -> None:
     collected = read_whole(source)["cosqa"]
     assert [code.name for code in collected.codes] == ["double", "halve", ""]
     assert relevances(collected) == {pair("python double a number", DOUBLE): 1.0}
     assert {label.origin for label in collected.labels} == {"people:cosqa-retrieval"}
 
 
-def test_labelled_pairs_are_a_collection_of_their_own(source: Source) -> None:
+def test_labelled_pairs_are_a_collection_of_their_own(source: Readable) -> None:
     collected = read_whole(source)["cosqa-pairs"]
     assert relevances(collected) == {
         pair("python double a number", DOUBLE): 1.0,
@@ -52,7 +53,7 @@ def test_without_labelled_pairs_there_is_one_collection(source: Source, tmp_path
     assert list(read_whole(source)) == ["cosqa"]
 
 
-def test_a_function_that_does_not_parse_stays_in_the_code_base(source: Source) -> None:
+def test_a_function_that_does_not_parse_stays_in_the_code_base(source: Readable) -> None:
     shout = read_whole(source)["cosqa"].codes[2]
     assert "print x" in shout.text
     assert shout.parameters == ()

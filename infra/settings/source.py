@@ -1,0 +1,53 @@
+"""The section of the input: the source, or the sources, of queries and code."""
+
+from collections.abc import Mapping
+
+from pydantic import ConfigDict, Field
+
+from infra.settings.section import Section
+
+
+class SourceSettings(Section):
+    """Input: a source and its own options, such as path."""
+
+    # The options of the chosen source are further keys of this section; the source checks them.
+    model_config = ConfigDict(extra="allow")
+
+    name: str = Field(
+        "python-source",
+        description="Where queries and code come from; `cosqa list sources` prints the names.",
+    )
+    collection: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        max_length=100,
+        description="Name of the collection in the store.",
+    )
+    codes: tuple[str, ...] = Field(
+        (),
+        description="Sources that code is read from in place of the source's own, in this order, "
+        "each NAME or NAME=PATH. Likewise queries, where it is no file. Further options of such a "
+        "source are keys with its name before them, such as codesearchnet.filters.",
+    )
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The keys that are given beside those of every source."""
+        extra = (self.model_extra or {}).items()
+        return {
+            key: value
+            for key, value in extra
+            if value is not None and not isinstance(value, Mapping)
+        }
+
+    @property
+    def options_of_parts(self) -> dict[str, Mapping[str, object]]:
+        """Name of a source that queries or codes are taken from → its options."""
+        extra = (self.model_extra or {}).items()
+        return {key: value for key, value in extra if isinstance(value, Mapping)}
+
+    @property
+    def title(self) -> str:
+        """What to call the input in logs."""
+        names = [text.partition("=")[0] for text in self.codes]
+        return self.collection or "+".join(names) or self.name

@@ -1,0 +1,136 @@
+"""Queries of one source over the codes of others."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from infra.collected import Content, Item, Streamed
+from infra.identity import digest
+from infra.records import Code, Label, Query, SourceInfo
+from tasks.corpus.merging import CONFLICT, REPEATED_LABEL, REPEATED_QUERY, Merged
+from tasks.files.json_lines import read_queries
+from tasks.files.text import state_of
+from tasks.filters import CorpusFunction, FilterChain
+
+LABEL_ELSEWHERE = "label of a function that is in no chosen source of codes"
+
+_OF_QUERIES = (REPEATED_QUERY, REPEATED_LABEL, CONFLICT)
+
+
+class Readable(Protocol):
+    """What is read into collections: a source, or several put together."""
+
+    def fingerprint(self) -> str:
+        """Return a digest that changes whenever what `read` would give changes."""
+        ...
+
+    def read(self) -> Mapping[str, Content]:
+        """Return collection name → content, the main one first."""
+        ...
+
+
+class QueriesFile:
+    """Queries of a JSON Lines file, as a source without codes.
+
+    Args:
+        file: The file.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def fingerprint(self) -> str:
+        """Return a digest of the file's name, size and time."""
+        return digest("queries", state_of([self._file]))
+
+    def read(self) -> dict[str, Content]:
+        """Return the queries.
+
+        Raises:
+            SourceError: The file is missing or malformed.
+        """
+        merged = Merged(FilterChain(()))
+        queries = merged.queries(query for _, query in read_queries(self._file))
+        info = SourceInfo(
+            name="queries", licence="unknown", revision="unknown", location=self._file.name
+        )
+        return {"queries": Streamed(info, queries, merged.dropped)}
+
+
+class Composed:
+    """The queries and labels of one source over the codes of several, in their order.
+
+    Of equal codes the first stays; each keeps the name of its source. Of every source the main
+    collection is taken.
+
+    Args:
+        collection: Name of the collection.
+        queries: What gives the queries, and labels of functions that the codes hold too.
+        codes: What gives the codes.
+    """
+
+    def __init__(self, collection: str, queries: Readable, codes: Sequence[Readable]) -> None:
+        self._name = collection
+        self._queries = queries
+        self._codes = codes
+
+    def fingerprint(self) -> str:
+        """Return a digest of the sources' fingerprints."""
+        parts = [source.fingerprint() for source in (self._queries, *self._codes)]
+        return digest("composed", self._name, *parts)
+
+    def read(self) -> dict[str, Content]:
+        """Return the one collection.
+
+        Raises:
+            SourceError: A source is missing or malformed.
+        """
+        asked, *found = [
+            next(iter(source.read().values())) for source in (self._queries, *self._codes)
+        ]
+        parts = tuple(dict.fromkeys(content.info for content in (asked, *found)))
+        dropped: Counter[str] = Counter()
+        notes: list[str] = []
+        items = _items(asked, found, dropped, notes)
+        return {self._name: Streamed(_joined(parts), items, dropped, notes, parts)}
+
+
+def _items(
+    asked: Content, found: Sequence[Content], dropped: Counter[str], notes: list[str]
+) -> Iterator[Item]:
+    merged = Merged(FilterChain(()))
+    labels: list[Label] = []
+    for item in asked.items():
+        if isinstance(item, Query):
+            yield item
+        elif isinstance(item, Label):
+            labels.append(item)
+    dropped.update({reason: asked.dropped.get(reason, 0) for reason in _OF_QUERIES})
+    for content in found:
+        for item in content.items():
+            if isinstance(item, Code):
+                code = item.model_copy(update={"source": content.info.name})
+                yield from merged.codes([CorpusFunction(code, None)])
+        dropped.update(content.dropped)
+        notes.extend(f"{content.info.name}: {note}" for note in content.notes)
+    kept = [label for label in labels if merged.has_code(label.code_id)]
+    dropped.update(merged.dropped)
+    dropped[LABEL_ELSEWHERE] = len(labels) - len(kept)
+    for reason in [reason for reason, number in dropped.items() if not number]:
+        del dropped[reason]
+    yield from kept
+
+
+def _joined(parts: Sequence[SourceInfo]) -> SourceInfo:
+    """Return several sources as one."""
+
+    def all_of(field: str) -> str:
+        return "; ".join(f"{part.name}: {getattr(part, field)}" for part in parts)
+
+    return SourceInfo(
+        name="+".join(part.name for part in parts),
+        licence=all_of("licence"),
+        revision=all_of("revision"),
+        location=all_of("location"),
+    )

@@ -1,0 +1,14 @@
+"""The filter of constructors and special methods, which Python itself calls."""
+
+from tasks.filters import CorpusFunction, filters
+from tasks.filters._special import SPECIAL, is_special
+
+
+@filters.register("special-methods")
+class SpecialMethods:
+    """Drops constructors and special methods such as ``__str__``."""
+
+    def reason_to_drop(self, function: CorpusFunction) -> str | None:
+        """Return `SPECIAL` for such a method, None for all else."""
+        is_one = function.syntax is not None and is_special(function.syntax.node.name)
+        return SPECIAL if is_one else None

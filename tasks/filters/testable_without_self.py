@@ -1,0 +1,12 @@
+"""The filter ``testable`` for which ``self`` is no input parameter."""
+
+from tasks.filters import filters
+from tasks.filters._testable import TestableRule
+
+
+@filters.register("testable-without-self")
+class HasInputBesideSelf(TestableRule):
+    """Keeps functions with an input parameter, ``self`` not counted, and a returned value."""
+
+    def __init__(self) -> None:
+        super().__init__(counts_self=False)

@@ -1,0 +1,300 @@
+"""The source of CodeSearchNet: functions of open-source repositories in six languages.
+
+Source: Husain et al., "CodeSearchNet Challenge: Evaluating the State of Semantic Code Search"
+(arXiv 1909.09436). Read as published, unpacked: ``<language>_dedupe_definitions_v2.pkl`` with all
+functions of a language, or ``<language>/final/jsonl/{train,valid,test}/*.jsonl.gz`` with those that
+are documented, and ``<language>_licenses.pkl`` with the licences of their repositories. Pickles are
+read as data (`tasks.files.pickles`), and everything as it comes: the files are larger than memory.
+"""
+
+import gzip
+import json
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from infra.collected import Item, Streamed
+from infra.errors import SettingsError, SourceError
+from infra.identity import digest
+from infra.records import Code, Label, Query, SourceInfo
+from tasks.benchmarks.licences import UNKNOWN, licence_of
+from tasks.corpus.documentation_pairs import ORIGIN
+from tasks.corpus.merging import Merged
+from tasks.corpus.parsed_code import text_of_language
+from tasks.files.json_lines import read_lines, validated
+from tasks.files.pickles import pickled_items, pickled_pairs
+from tasks.files.text import printable, state_of
+from tasks.filters import CorpusFunction, FilterChain
+from tasks.filters.documentation import first_paragraph
+from tasks.sources import SourceOptions, require_folder, sources
+
+NO_QUERY = "documentation that is no query"
+EMPTY = "empty function"
+
+_VERSION = "1"  # to be raised when the same files are to give other records
+_DEFINITIONS, _LICENCES = "{}_dedupe_definitions_v2.pkl", "{}_licenses.pkl"
+_WHERE = "https://s3.amazonaws.com/code-search-net/CodeSearchNet/v2"
+_INFO = SourceInfo(
+    name="codesearchnet",
+    licence="of each function's repository",
+    revision="v2",
+    location="https://github.com/github/CodeSearchNet",
+)
+
+
+class _Definition(BaseModel):
+    """The keys of a definition that are read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    function: str
+    url: str
+    nwo: str = ""
+    identifier: str = ""
+    docstring: str = ""
+
+
+class _Documented(BaseModel):
+    """The keys of a documented function that are read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    code: str
+    url: str
+    repo: str = ""
+    func_name: str = ""
+    docstring: str = ""
+
+
+class _Function(BaseModel):
+    """A function of either file."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    url: str
+    repository: str
+    name: str
+    documentation: str
+    language: str
+    split: str = ""
+
+
+class CodeSearchNetOptions(SourceOptions):
+    """The options of source codesearchnet."""
+
+    path: Path = Field(description="folder of the unpacked archives, or of one language")
+    languages: tuple[str, ...] = Field(
+        ("python",), min_length=1, description="Languages, such as python,java, in their order."
+    )
+    part: Literal["auto", "definitions", "documented"] = Field(
+        "auto",
+        description="definitions reads all functions of *_dedupe_definitions_v2.pkl, documented "
+        "those of final/jsonl; auto takes the first of both that is there.",
+    )
+    splits: tuple[Literal["train", "valid", "test"], ...] = Field(
+        ("train", "valid", "test"), min_length=1, description="Splits of the documented functions."
+    )
+    documentation_queries: bool = Field(
+        False,
+        description="Take the first paragraph of each function's documentation as a query, and the "
+        "function without it as the one relevant code; needs part=documented.",
+    )
+    filters: tuple[str, ...] = Field(
+        ("parseable",), description=SourceOptions.model_fields["filters"].description
+    )
+
+
+@sources.register("codesearchnet")
+class CodeSearchNetSource:
+    """CodeSearchNet's published functions, with their splits, addresses and licences.
+
+    Args:
+        collection: Name of the collection.
+        options: The folder, the languages, and which of the files.
+
+    Raises:
+        SettingsError: Queries are asked for that only the documented functions give.
+        SourceError: There is no such folder, or a file is missing in it.
+    """
+
+    Options: ClassVar[type[SourceOptions]] = CodeSearchNetOptions
+
+    def __init__(self, collection: str, options: CodeSearchNetOptions) -> None:
+        self._name = collection
+        self._options = options
+        self._folder = require_folder(options.path)
+        self._files = {language: self._files_of(language) for language in options.languages}
+        if options.documentation_queries and any(
+            file.suffix == ".pkl" for files in self._files.values() for file in files
+        ):
+            raise SettingsError(
+                "source.documentation_queries needs source.part = documented: definitions come "
+                "with and without documentation"
+            )
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write two documented functions of Python as they are published."""
+        split = folder / "python" / "final" / "jsonl" / "test"
+        split.mkdir(parents=True)
+        bodies = {"double": "return x + x", "halve": "return x / 2"}
+        rows = [
+            {
+                "repo": "owner/name", "path": "m.py", "func_name": name, "language": "python",
+                "code": f'def {name}(x):\n    """Return {name} the number."""\n    {body}',
+                "docstring": f"Return {name} the number.", "partition": "test",
+                "url": f"https://github.com/owner/name/blob/0/m.py#{name}",
+            }
+            for name, body in bodies.items()
+        ]  # fmt: skip
+        with gzip.open(split / "python_test_0.jsonl.gz", "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        licences = {"owner/name": [("LICENSE", "The MIT License (MIT)")]}
+        (folder / "python_licenses.pkl").write_bytes(pickle.dumps(licences))
+        return {"path": folder, "documentation_queries": True}
+
+    def fingerprint(self) -> str:
+        """Return a digest of the files' names, sizes and times, and of the options that matter."""
+        files = [file for found in self._files.values() for file in found]
+        licences = [file for name in self._files if (file := self._licences(name)).exists()]
+        chosen = (*self._options.languages, str(self._options.documentation_queries))
+        state = state_of([*files, *licences])
+        return digest(
+            "codesearchnet", _VERSION, self._name, state, *chosen, *self._options.other_filters
+        )
+
+    def read(self) -> dict[str, Streamed]:
+        """Return the functions, and queries and labels by documentation where asked for.
+
+        Raises:
+            SourceError: A file is cut short, no such file as is published, or could run code.
+        """
+        merged = Merged(FilterChain(self._options.filters))
+        pairs = self._options.documentation_queries
+        functions = self._functions(merged)
+        items = self._pairs(functions, merged) if pairs else merged.codes(map(_parsed, functions))
+        return {self._name: merged.streamed(_INFO, items)}
+
+    def _pairs(self, functions: Iterable[tuple[_Function, Code]], merged: Merged) -> Iterator[Item]:
+        """Yield documentation as queries, and the functions without it."""
+        for function, code in functions:
+            parsed = _parsed((function, code))
+            bare = Code.of(
+                parsed.text_without_documentation,
+                **parsed.code.model_dump(exclude={"code_id", "text"}),
+            )
+            codes = list(merged.codes([CorpusFunction(bare, parsed.syntax, parsed.parse_error)]))
+            yield from codes
+            paragraph = first_paragraph(function.documentation)
+            if not codes or not paragraph:
+                merged.dropped[NO_QUERY] += bool(codes)
+                continue
+            query = Query.of(paragraph, code.origin, function.split)
+            for kept in merged.queries([query]):
+                yield kept
+                yield Label(
+                    query_id=kept.query_id, code_id=bare.code_id, origin=ORIGIN, relevance=1.0
+                )
+
+    def _functions(self, merged: Merged) -> Iterator[tuple[_Function, Code]]:
+        """Yield the functions of all files, each with its record."""
+        for language, files in self._files.items():
+            licences = _read_licences(self._licences(language))
+            for file in files:
+                for place, function in _read(file, language):
+                    if function.text.strip():
+                        yield function, _record(function, place, licences)
+                    else:
+                        merged.dropped[EMPTY] += 1
+
+    def _files_of(self, language: str) -> list[Path]:
+        """Return the files with a language's functions."""
+        definitions = self._beside(language, _DEFINITIONS.format(language))
+        if self._options.part != "documented" and definitions.is_file():
+            return [definitions]
+        folders = [self._folder / language / "final" / "jsonl", self._folder / "final" / "jsonl"]
+        folder = next(filter(Path.is_dir, folders), folders[0])
+        files = [
+            file
+            for split in self._options.splits
+            for file in sorted((folder / split).glob("*.jsonl.gz"))
+        ]
+        if not files or self._options.part == "definitions":
+            wanted = {"definitions": definitions, "documented": folder}
+            missing = wanted.get(self._options.part, f"{definitions} nor {folder}")
+            raise SourceError(
+                f"--path {self._folder}: there is no {missing} with functions: unpack "
+                f"{_WHERE}/{language}.zip there"
+            )
+        return files
+
+    def _licences(self, language: str) -> Path:
+        return self._beside(language, _LICENCES.format(language))
+
+    def _beside(self, language: str, name: str) -> Path:
+        """Return the path of a pickle, which the archive has beside the language's folder."""
+        places = [self._folder / name, self._folder / language / name, self._folder.parent / name]
+        return next(filter(Path.is_file, places), places[0])
+
+
+def _read(file: Path, language: str) -> Iterator[tuple[str, _Function]]:
+    """Yield the functions of a file, each with its place."""
+    if file.suffix == ".pkl":
+        for number, item in enumerate(pickled_items(file), 1):
+            place = f"{printable(file)}: definition {number:,}"
+            row = validated(place, item, _Definition)
+            names = {"repository": row.nwo, "name": row.identifier, "documentation": row.docstring}
+            yield place, _Function(text=row.function, url=row.url, language=language, **names)
+        return
+    for place, line in read_lines(file, _Documented):
+        yield (
+            place,
+            _Function(
+                text=line.code, url=line.url, repository=line.repo, name=line.func_name,
+                documentation=line.docstring, language=language, split=file.parent.name,
+            ),
+        )  # fmt: skip
+
+
+def _record(function: _Function, place: str, licences: Mapping[str, str]) -> Code:
+    return Code.of(
+        function.text,
+        name=function.name,
+        documentation=function.documentation,
+        origin=f"{function.repository} {Path(place).name}".strip(),
+        language=function.language,
+        licence=licences.get(function.repository, UNKNOWN),
+        url=function.url,
+        split=function.split,
+    )
+
+
+def _parsed(function: tuple[_Function, Code]) -> CorpusFunction:
+    return text_of_language(function[1])
+
+
+def _read_licences(file: Path) -> dict[str, str]:
+    """Return repository → licence; none where there is no such file.
+
+    The texts of a repository are one pair of path and text, or a list of such pairs.
+    """
+    if not file.exists():
+        return {}
+    found = {}
+    for repository, texts in pickled_pairs(file):
+        pairs: Iterable[object] = [texts] if isinstance(texts, tuple) else texts
+        if not isinstance(repository, str) or not isinstance(pairs, list):
+            raise SourceError(
+                f"{printable(file)}: no map of repositories to paths and texts of licences: copy "
+                "the published file again"
+            )
+        found[repository] = licence_of(str(pair[1]) for pair in pairs if _is_pair(pair))
+    return found
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2

@@ -1,0 +1,151 @@
+"""The source of StaQC: code of Stack Overflow's answers, and the questions' titles.
+
+Source: Yao et al., "StaQC: A Systematically Mined Question-Code Dataset from Stack Overflow" (WWW
+2018). Its published pickles, in one folder: snippets of answers with several, by (question id,
+index), and of answers with one, by question id; titles by question id. They are read as data
+(`tasks.files.pickles`). A snippet may be a statement, a block or a function; what is no Python is
+dropped by the filter ``python-code``.
+"""
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from infra.collected import Item, Streamed
+from infra.errors import SourceError
+from infra.identity import digest
+from infra.records import Query, SourceInfo
+from tasks.corpus.merging import Merged
+from tasks.corpus.parsed_code import parse_function
+from tasks.files.pickles import pickled_pairs
+from tasks.files.text import printable, state_of
+from tasks.filters import CorpusFunction, FilterChain
+from tasks.sources import SourceOptions, require_folder, sources
+
+EMPTY = "empty snippet"
+
+_VERSION = "1"  # to be raised when the same files are to give other records
+# The published names end with .pickle; copies of them with .pkl.
+_SEVERAL = "python_how_to_do_it_by_classifier_multiple_iid_to_code"
+_SINGLE = "python_how_to_do_it_qid_by_classifier_unlabeled_single_code_answer_qid_to_code"
+_TITLES = (
+    "python_how_to_do_it_by_classifier_multiple_qid_to_title",
+    "python_how_to_do_it_qid_by_classifier_unlabeled_single_code_answer_qid_to_title",
+)
+_ENDINGS = (".pickle", ".pkl")
+_INFO = SourceInfo(
+    name="staqc",
+    licence="CC-BY-4.0; the posts CC-BY-SA-3.0",
+    revision="published WWW 2018 files",
+    location="https://github.com/LittleYUYU/StackOverflow-Question-Code-Dataset",
+)
+
+
+class StaqcOptions(SourceOptions):
+    """The options of source staqc."""
+
+    path: Path = Field(description=f"folder with {_SEVERAL}.pickle or {_SINGLE}.pickle")
+    title_queries: bool = Field(False, description="Take the questions' titles as queries.")
+    filters: tuple[str, ...] = Field(
+        ("python-code",), description=SourceOptions.model_fields["filters"].description
+    )
+
+
+@sources.register("staqc")
+class StaqcSource:
+    """StaQC's snippets of Python, in the order of its files: answers with several come first.
+
+    Args:
+        collection: Name of the collection.
+        options: The folder, and whether titles are queries.
+
+    Raises:
+        SourceError: There is no such folder, or none of the files in it.
+    """
+
+    Options: ClassVar[type[SourceOptions]] = StaqcOptions
+
+    def __init__(self, collection: str, options: StaqcOptions) -> None:
+        self._name = collection
+        self._options = options
+        folder = require_folder(options.path)
+        self._snippets = _found(folder, (_SEVERAL, _SINGLE))
+        self._titles = _found(folder, _TITLES) if options.title_queries else []
+        lacking = "" if self._snippets else f"{_SEVERAL}.pickle and no {_SINGLE}.pickle"
+        if options.title_queries and not self._titles:
+            lacking = f"{_TITLES[0]}.pickle"
+        if lacking:
+            raise SourceError(
+                f"--path {folder}: there is no {lacking}: take the files from "
+                "annotation_tool/data/code_solution_labeled_data/source of StaQC's repository"
+            )
+
+    @classmethod
+    def write_example(cls, folder: Path) -> Mapping[str, object]:
+        """Write two snippets of an answer, one of another, and a title."""
+        loop = "total = 0\nfor number in numbers:\n    total += number\nprint(total)\n"
+        function = "def double(x):\n    return x + x\n"
+        files: dict[str, dict[object, str]] = {
+            _SEVERAL: {(4, 0): function, (4, 1): loop},
+            _SINGLE: {7: "import os\n\nfor name in os.listdir(path):\n    print(name)\n"},
+            _TITLES[0]: {4: "How to double a number?"},
+        }
+        for name, content in files.items():
+            (folder / f"{name}.pickle").write_bytes(pickle.dumps(content, protocol=2))
+        return {"path": folder, "title_queries": True}
+
+    def fingerprint(self) -> str:
+        """Return a digest of the files' names, sizes and times."""
+        state = state_of([*self._snippets, *self._titles])
+        return digest("staqc", _VERSION, self._name, state, *self._options.other_filters)
+
+    def read(self) -> dict[str, Streamed]:
+        """Return the snippets, and the titles as queries where asked for.
+
+        Raises:
+            SourceError: A file is cut short, no such file as is published, or could run code.
+        """
+        merged = Merged(FilterChain(self._options.filters))
+        return {self._name: merged.streamed(_INFO, self._items(merged))}
+
+    def _items(self, merged: Merged) -> Iterator[Item]:
+        for file in self._titles:
+            yield from merged.queries(
+                Query.of(text, f"question {key}") for key, text in _texts(file) if text.strip()
+            )
+        for file in self._snippets:
+            yield from merged.codes(_functions(file, merged))
+
+
+def _functions(file: Path, merged: Merged) -> Iterator[CorpusFunction]:
+    for key, text in _texts(file):
+        if text.strip():
+            question, index = key if isinstance(key, tuple) else (key, 0)
+            function = parse_function(text, f"question {question}, snippet {index}")
+            url = f"https://stackoverflow.com/questions/{question}"
+            yield function.with_fields(language="python", url=url)
+        else:
+            merged.dropped[EMPTY] += 1
+
+
+def _texts(file: Path) -> Iterator[tuple[object, str]]:
+    for number, (key, text) in enumerate(pickled_pairs(file), 1):
+        if not _is_key(key) or not isinstance(text, str):
+            raise SourceError(
+                f"{printable(file)}: entry {number:,}: no text by question id, or by question id "
+                "and index: copy the published file again"
+            )
+        yield key, text
+
+
+def _is_key(key: object) -> bool:
+    numbers: Iterable[object] = key if isinstance(key, tuple) and len(key) == 2 else (key,)
+    return all(isinstance(number, int | str) for number in numbers)
+
+
+def _found(folder: Path, names: Iterable[str]) -> list[Path]:
+    files = (folder / f"{name}{ending}" for name in names for ending in _ENDINGS)
+    return [file for file in files if file.is_file()]
