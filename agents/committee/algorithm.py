@@ -13,7 +13,7 @@ from agents.llm.client import ReportingModel
 from agents.roles.arbiter import Arbiter, Judge, Judgement, is_confirmed
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
-from agents.roles.writer import Writer
+from agents.roles.writer import ScaffoldedWriter, Writer
 from infra.errors import (
     ModelUnavailableError,
     PromptDeclinedError,
@@ -122,7 +122,8 @@ class Committee:
         if not self._configuration.writer:
             judgement = await Judge(trace.model).read(pair)
             return _labelled(judgement, AnnotationPath.UNCLEAR_READ)
-        draft = await Writer(trace.model).write(pair)
+        writer = ScaffoldedWriter if self._configuration.scaffolding else Writer
+        draft = await writer(trace.model).write(pair)
         attempts = await self._attempts(pair, draft, trace)
         judgement = await Arbiter(trace.model).judge(pair, attempts)
         support = _support(attempts) if self._configuration.gates else "ungated"

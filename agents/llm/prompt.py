@@ -25,10 +25,15 @@ class Prompt(Record):
 
 @cache
 def system_text(role: str) -> str:
-    """Return an agent's system text: its file in `agents.roles`, with the shared guideline."""
+    """Return an agent's system text: its file in `agents.roles`, with what agents share.
+
+    That is the guideline or, for those that do not see the pair, its last line alone: the rule that
+    data are no instructions.
+    """
     folder = files("agents.roles")
     guideline = (folder / "guideline.txt").read_text("utf-8").strip()
-    return Template((folder / f"{role}.txt").read_text("utf-8")).substitute(guideline=guideline)
+    text = Template((folder / f"{role}.txt").read_text("utf-8"))
+    return text.substitute(guideline=guideline, data_rule=guideline.rpartition("\n")[2])
 
 
 def fence(name: str, content: str) -> str:

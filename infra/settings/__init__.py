@@ -28,6 +28,7 @@ from infra.settings.environment import (
 )
 from infra.settings.problems import problem_line
 from infra.settings.section import Section
+from infra.settings.sandbox import SandboxSettings
 from infra.settings.sections import (
     EMBEDDED_MODEL,
     AnnotationSettings,
@@ -37,7 +38,6 @@ from infra.settings.sections import (
     LanguageModelSettings,
     PublishSettings,
     RaySettings,
-    SandboxSettings,
     SearchSettings,
     SourceSettings,
     StoreSettings,

@@ -10,6 +10,6 @@ CONFIGURATION_SUMMARIES: Mapping[Configuration, str] = {
     "writer": "as arbiter, with a test program for unclear pairs that is not run",
     "executor": "as writer, and the test program is run",
     "simulated": "as executor, but a model predicts the run",
-    "paper": "all five agents of CoSQA+: as executor, with a fixer that repairs programs",
-    "gated": "as paper, and test programs must pass checks before their results count",
+    "paper": "Algorithm 1 of CoSQA+: as executor, with a fixer that answers errors by commands",
+    "gated": "as executor, with a fixer of other means, and programs must pass checks to count",
 }

@@ -28,7 +28,9 @@ _PIP_FLAGS = re.compile(
     r"no-warn-script-location|no-warn-conflicts|(root-user-action|progress-bar|timeout|retries|"
     r"default-timeout)=\S+)"
 )
-_APT_FLAGS = re.compile(r"-[yq]+|--(yes|assume-yes|quiet|no-install-(recommends|suggests)|fix-missing)")
+_APT_FLAGS = re.compile(
+    r"-[yq]+|--(yes|assume-yes|quiet|no-install-(recommends|suggests)|fix-missing)"
+)
 # What decides which code a process loads, or where it looks for everything else.
 _RESERVED = re.compile(
     r"(LD|PYTHON|PIP|GCONV|GLIBC|MALLOC|OPENSSL|SSL|BASH|COSQA)(_.*)?|PYTHON.*|.*(PATH|PRELOAD)|"

@@ -9,8 +9,8 @@ from infra.records import Annotation, Code, Execution, ExecutionResult, Label, Q
 from tasks.benchmarks.benchmark import Benchmark, Undecided
 from tasks.benchmarks.manifest import MANIFEST, verify_export
 
-
 _NESTED = ("oracle", "tests", "repairs")  # JSON texts; older exports have the first alone
+
 
 def is_export(folder: Path) -> bool:
     """Return whether a folder looks like an export."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from docker.models.volumes import Volume
+
 from infra.errors import BoxLostError, SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings

@@ -14,6 +14,9 @@ ANSWERS = rule("arbiter", {"reply": {"reason": "it does", "verdict": "answers"}}
 FALLS_SHORT = rule("arbiter", {"reply": {"reason": "it fails", "verdict": "does_not_answer"}})
 JUDGED = rule("judge", {"reply": {"reason": "it reads well", "verdict": "answers"}})
 IMAGINED = rule("simulator", {"reply": {"outcome": "assertion_failed", "message": "'ab' == 'ba'"}})
+IRREPARABLE = rule(
+    "command_fixer", {"reply": {"diagnosis": "d", "verdict": "irreparable", "commands": ""}}
+)
 GAVE_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
 
 NEVER, FAILS = "unclear_never_executable", "unclear_failed_assertion"
@@ -58,14 +61,14 @@ def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
         ("writer", (["screener", "writer", "arbiter"], "unclear_not_run", 0, "ungated")),
         ("executor", (["screener", "writer", "arbiter"], NEVER, 1, "ungated")),
         ("simulated", (["screener", "writer", "simulator", "arbiter"], FAILS, 0, "ungated")),
-        ("paper", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "ungated")),
+        ("paper", (["screener", "writer", "command_fixer", "arbiter"], NEVER, 1, "ungated")),
         ("gated", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
     ],
 )
 async def test_each_configuration_asks_its_own_agents(
     bench: Bench, pair: Pair, configuration: Configuration, expected: Expected
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, JUDGED, ANSWERS])
+    bench.serve([UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, IRREPARABLE, JUDGED, ANSWERS])
     sandbox = always(raised())
     annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
     found = roles(annotation), annotation.path, sandbox.made, annotation.support
