@@ -27,8 +27,8 @@ from infra.settings.environment import (
     refuse_unknown_variables,
 )
 from infra.settings.problems import problem_line
-from infra.settings.section import Section
 from infra.settings.sandbox import SandboxSettings
+from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
     AnnotationSettings,

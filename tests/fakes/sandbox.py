@@ -99,6 +99,10 @@ class FakeSandbox:
         self._behaviour = behaviour
         self._installable = frozenset(installable)
 
+    def made_box(self) -> FakeBox:
+        """Return a box; other sandboxes make others."""
+        return FakeBox(self._behaviour, self._installable, self._on_mutant)
+
     async def check(self) -> str:
         """Return what stands for engine and image."""
         return "fake sandbox"
@@ -115,6 +119,6 @@ class FakeSandbox:
         self.made += 1
         self.open += 1
         try:
-            yield FakeBox(self._behaviour, self._installable, self._on_mutant)
+            yield self.made_box()
         finally:
             self.open -= 1

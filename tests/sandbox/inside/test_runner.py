@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from infra.errors import BoxLostError
-from sandbox.backends.docker.jobs import read_result
 from sandbox.backends.docker.channel import Channel
+from sandbox.backends.docker.jobs import read_result
 from sandbox.base import Box
 from sandbox.inside.failures import FIELDS, describe
 from sandbox.inside.reports import read_report
