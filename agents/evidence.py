@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
-from infra.records import ExecutionResult, OracleReport, Record
+from infra.records import ExecutionResult, OracleReport, Record, RepairStep
 
 _LONGEST_PROBLEM = 300  # characters of a failed fix in a prompt
 
@@ -36,12 +36,14 @@ class Draft(Record):
         program: The Python source.
         requirements: Distributions that were installed for it.
         failed_fixes: Repairs that did not work.
+        repairs: The log of all repairs, tried or done.
     """
 
     reading: str
     program: str
     requirements: tuple[str, ...] = ()
     failed_fixes: tuple[FailedFix, ...] = ()
+    repairs: tuple[RepairStep, ...] = ()
 
     def runs_like(self, other: "Draft") -> bool:
         """Return whether running this draft would repeat the other's run."""
@@ -49,7 +51,13 @@ class Draft(Record):
 
     def without_success(self, fix: FailedFix) -> "Draft":
         """Return the draft with one more failed fix."""
-        return self.model_copy(update={"failed_fixes": (*self.failed_fixes, fix)})
+        failed = self.model_copy(update={"failed_fixes": (*self.failed_fixes, fix)})
+        return failed.with_repair(fix.description, fix.problem, ok=False)
+
+    def with_repair(self, command: str, output: str = "", *, ok: bool = True) -> "Draft":
+        """Return the draft with one more entry in the log of repairs."""
+        step = RepairStep(command=command[:2_000], ok=ok, output=output[-4_000:])
+        return self.model_copy(update={"repairs": (*self.repairs, step)})
 
 
 class RunEvidence(StrEnum):

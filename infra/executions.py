@@ -49,9 +49,9 @@ class ExecutionResult(Record):
     """How a program ended in a box, as the harness saw it, not as printed text says.
 
     After a test that fails, the others are run all the same. Then the whole has the outcome of its
-    gravest failure, which the fields about the error describe: ``memory``, at which a program is
-    stopped; ``import_error``, since what is missing can be installed; ``assertion_failed``;
-    ``raised``; of equal ones the first.
+    gravest failure, which the fields about the error describe: ``memory``, then ``import_error``,
+    since what is missing can be installed, then ``assertion_failed``, then ``raised``; of equal
+    ones the first.
 
     Attributes:
         outcome: ``passed`` needs an intact report from the runner: the program ran to its end and
@@ -130,12 +130,14 @@ class RepairStep(Record):
         command: The terminal command, or the kind of repair and its content.
         ok: Whether it succeeded.
         output: The end of what it printed, or why it was not done.
+        installed: Requirements that it has installed.
         seconds: How long it took.
     """
 
     command: str = Field(max_length=2_000)
     ok: bool
     output: str = Field("", max_length=4_000)
+    installed: tuple[str, ...] = ()
     seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
 
 

@@ -15,7 +15,7 @@ from agents.roles.base import Judgement
 from agents.roles.judge import StepwiseJudgement
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
-from agents.roles.writer import Writer
+from agents.roles.writer import ScaffoldedWriter, Writer
 from infra.errors import (
     ModelUnavailableError,
     PromptDeclinedError,
@@ -125,7 +125,8 @@ class Committee:
         """Return the label by a test program; ``read`` is the path where none is written."""
         if not self._configuration.writer:
             return _labelled(await self._configuration.judge(trace.model).read(pair), read)
-        draft = await Writer(trace.model).write(pair)
+        writer = ScaffoldedWriter if self._configuration.scaffolding else Writer
+        draft = await writer(trace.model).write(pair)
         attempts = await self._attempts(pair, draft, trace)
         judgement = await Arbiter(trace.model).judge(pair, attempts)
         support = _support(attempts) if self._configuration.gates else "ungated"

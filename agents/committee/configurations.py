@@ -1,22 +1,22 @@
 """Configurations of the committee: the rows of the paper's ablation, and the gated one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from agents.roles.arbiter import Arbiter
 from agents.roles.base import Agent
+from agents.roles.command_fixer import CommandFixer
 from agents.roles.fixer import Fixer
 from agents.roles.judge import ExactJudge, HalfJudge, Judge
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
-from agents.roles.writer import BlindWriter, Writer
+from agents.roles.writer import BlindWriter, ScaffoldedWriter, Writer
+from infra.settings import AnnotationSettings
 from infra.settings import Configuration as ConfigurationName
 
 # Raise it when the agents' order, the prompts' layout, the scaffolding or the mutants change.
-ALGORITHM = "cosqa-plus-3"
-_SIMULATED_ALGORITHM = "cosqa-plus-4"  # since its reports have no made-up counts
-_STEPWISE_ALGORITHM = "cosqa-plus-5"  # since a single model reasons in three steps
-
+ALGORITHM = "cosqa-plus-5"
+_READING_ALGORITHM = "cosqa-plus-3"  # without programs nothing has changed since
 
 AgentType = type[Agent[Any]]
 
@@ -29,8 +29,11 @@ class Configuration:
         screener: Whether clear pairs are decided by reading alone.
         writer: Whether unclear pairs get a test program.
         executor: Whether the program is run in a box, simulated by a model, or not run.
-        fixer: Whether programs that cannot be executed are repaired.
+        fixer: How programs that cannot be executed are repaired: not at all, by terminal commands
+            as in the paper, or by single actions on program and packages.
         gates: Whether programs must pass the gates, and a failing one is confirmed by a second.
+        scaffolding: Whether code under test gets the imports and stand-ins that it lacks, and
+            programs the packages of the sandbox image, where the settings leave it open.
         judge: Who judges by reading where no test program is written.
         algorithm: The version of the algorithm; labels of another one are stale.
     """
@@ -38,9 +41,10 @@ class Configuration:
     screener: bool = True
     writer: bool = True
     executor: Literal["none", "box", "simulated"] = "box"
-    fixer: bool = False
+    fixer: Literal["none", "commands", "actions"] = "none"
     gates: bool = False
     judge: type[Judge | ExactJudge] = Judge
+    scaffolding: bool = False
     algorithm: str = ALGORITHM
 
     @property
@@ -48,10 +52,12 @@ class Configuration:
         """The agents that ask a model, in order."""
         takes_part: dict[AgentType, bool] = {
             Screener: self.screener,
-            Writer: self.writer,
+            Writer: self.writer and not self.scaffolding,
+            ScaffoldedWriter: self.writer and self.scaffolding,
             BlindWriter: self.gates,
             Simulator: self.executor == "simulated",
-            Fixer: self.fixer,
+            CommandFixer: self.fixer == "commands",
+            Fixer: self.fixer == "actions",
             Arbiter: self.writer,
             self.judge: not self.writer,
         }
@@ -59,20 +65,26 @@ class Configuration:
 
 
 def _single(judge: type[ExactJudge]) -> Configuration:
-    return Configuration(
-        screener=False, writer=False, executor="none", judge=judge, algorithm=_STEPWISE_ALGORITHM
-    )
+    return Configuration(screener=False, writer=False, executor="none", judge=judge)
 
 
 CONFIGURATIONS: dict[ConfigurationName, Configuration] = {
     "single": _single(ExactJudge),
-    "arbiter": Configuration(writer=False, executor="none"),
+    "arbiter": Configuration(writer=False, executor="none", algorithm=_READING_ALGORITHM),
     "writer": Configuration(executor="none"),
     "executor": Configuration(),
-    "simulated": Configuration(executor="simulated", algorithm=_SIMULATED_ALGORITHM),
-    "paper": Configuration(fixer=True),
-    "gated": Configuration(fixer=True, gates=True),
-    "tested": Configuration(screener=False, fixer=True, gates=True),
+    "simulated": Configuration(executor="simulated"),
+    "paper": Configuration(fixer="commands"),
+    "gated": Configuration(fixer="actions", gates=True, scaffolding=True),
+    "tested": Configuration(screener=False, fixer="actions", gates=True, scaffolding=True),
     "v1-exact": _single(ExactJudge),
     "v1-half": _single(HalfJudge),
 }
+
+
+def configuration_of(settings: AnnotationSettings) -> Configuration:
+    """Return the configuration that the settings name, with their choice of scaffolding."""
+    configuration = CONFIGURATIONS[settings.configuration]
+    if settings.scaffolding == "auto":
+        return configuration
+    return replace(configuration, scaffolding=settings.scaffolding == "on")

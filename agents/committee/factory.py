@@ -1,7 +1,7 @@
 """Construction of committees and models from settings."""
 
 from agents.committee.algorithm import Committee
-from agents.committee.configurations import CONFIGURATIONS
+from agents.committee.configurations import configuration_of
 from agents.committee.tester import Tester
 from agents.gates.validator import OracleValidator
 from agents.llm.cache import ReplyCache
@@ -44,13 +44,15 @@ def committee_on(
     model: ReportingModel, settings: Settings, recipe_id: str, sandbox: Sandbox
 ) -> Committee:
     """Return the committee that the settings describe on any model; see `build_committee`."""
-    configuration = CONFIGURATIONS[settings.annotation.configuration]
+    configuration = configuration_of(settings.annotation)
     language = languages.get(_LANGUAGE)()
+    validator = OracleValidator(settings.gates, language, scaffolding=configuration.scaffolding)
     tester = Tester(
         sandbox=sandbox,
         language=language,
-        rounds=settings.annotation.max_try_time if configuration.fixer else 0,
-        validator=OracleValidator(settings.gates, language) if configuration.gates else None,
+        configuration=configuration,
+        max_try_time=settings.annotation.max_try_time,
+        validator=validator if configuration.gates else None,
     )
     return Committee(
         configuration=configuration,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 
-from agents.committee.configurations import CONFIGURATIONS, AgentType
+from agents.committee.configurations import AgentType, Configuration, configuration_of
 from agents.llm.embedded import MODEL_SHA256, adapted
 from agents.llm.prompt import system_text
 from infra.identity import digest
@@ -17,7 +17,7 @@ def prompt_versions(agents: Iterable[AgentType]) -> dict[str, str]:
     """Return for each agent's role the digest of its system text and of its reply's schema."""
     return {
         agent.role: digest(
-            system_text(agent.role),
+            system_text(agent.text_name()),
             json.dumps(agent.reply_type.model_json_schema(), sort_keys=True),
         )
         for agent in agents
@@ -39,18 +39,20 @@ def recipe_of(
     """
     model = adapted(settings.llm)
     labels = {"model", "temperature", "max_tokens", "max_code_characters", "max_field_characters"}
-    configuration = CONFIGURATIONS[settings.annotation.configuration]
+    configuration = configuration_of(settings.annotation)
     runs = configuration.executor == "box"
+    scaffolding = {"scaffolding": configuration.scaffolding} if configuration.writer else {}
     return {
+        **scaffolding,
         "algorithm": configuration.algorithm,
         "configuration": settings.annotation.configuration,
-        "max_try_time": settings.annotation.max_try_time if configuration.fixer else None,
+        "max_try_time": settings.annotation.max_try_time if configuration.fixer != "none" else None,
         "gates": _stored_gates(settings.gates) if configuration.gates else None,
         "model": model.model_dump(mode="json", include=labels),
         "model_file": MODEL_SHA256 if model.is_demo else None,
         "prompts": prompt_versions(configuration.agents),
         "sandbox": sandbox_description if runs else None,
-        "limits": _limits_of(settings) if runs else None,
+        "limits": _limits_of(settings, configuration) if runs else None,
         **({"round": labelling_round} if labelling_round > 1 else {}),
     }
 
@@ -67,6 +69,8 @@ def _stored_gates(gates: GateSettings) -> dict[str, object]:
     return {_STORED_NAMES.get(name, name): value for name, value in fields.items()}
 
 
-def _limits_of(settings: Settings) -> dict[str, object]:
+def _limits_of(settings: Settings, configuration: Configuration) -> dict[str, object]:
     limits = {"memory_mb", "processes", "cpus", "timeout_s", "output_kb", "tmp_mb", "runtime"}
+    if configuration.fixer == "commands":
+        limits.add("command_timeout_s")
     return settings.sandbox.model_dump(mode="json", include=limits)

@@ -29,7 +29,7 @@ from infra.records import (
     Pair,
 )
 from infra.settings import Settings
-from sandbox.base import CLOCK, Box, InstallResult
+from sandbox.base import CLOCK, Box, InstallResult, ShellResult
 
 
 async def replayed(pair: Pair, annotation: Annotation, settings: Settings) -> Annotation:
@@ -94,7 +94,12 @@ class RecordedSandbox:
         """Return a name in place of engine and image."""
         return "recorded"
 
-    def box(self, code: str) -> AbstractAsyncContextManager[Box]:  # noqa: ARG002 - the protocol's
+    def box(
+        self,
+        code: str,  # noqa: ARG002 - the protocol's
+        *,
+        bare: bool = False,  # noqa: ARG002 - the protocol's
+    ) -> AbstractAsyncContextManager[Box]:
         """Return a box over the recorded runs."""
         return self._box()
 
@@ -111,6 +116,7 @@ class RecordedBox:
 
     def __init__(self, executions: Sequence[Execution]) -> None:
         self._waiting = deque(executions)
+        self._commands = deque(step for execution in executions for step in execution.repairs)
         self._last = ExecutionResult(outcome="killed")
         self._oracle = OracleReport()
         self._mutant_runs = 0
@@ -145,6 +151,19 @@ class RecordedBox:
         self._last, self._mutant_runs = execution.result, 0
         self._oracle = execution.oracle or OracleReport()
         return self._last
+
+    async def shell(self, line: str) -> ShellResult:
+        """Return what the commands gave.
+
+        Raises:
+            BoxLostError: These are not recorded: the box failed, or the algorithm is another one.
+        """
+        while self._commands:
+            step = self._commands.popleft()
+            if step.command == line:
+                status = 0 if step.ok else 1
+                return ShellResult(status=status, output=step.output, installed=step.installed)
+        raise BoxLostError("no such command is stored")
 
     def _next_mutant_run(self) -> ExecutionResult:
         if self._mutant_runs >= len(self._oracle.trials):

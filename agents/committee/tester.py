@@ -1,14 +1,18 @@
 """The tester, which runs, repairs, validates and confirms the test programs of a pair."""
 
+from agents.committee.configurations import Configuration
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence, was_executed
 from agents.gates.gates import can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
+from agents.roles.command_fixer import CommandFixer, install_missing_module, run_commands
 from agents.roles.fixer import Fixer
-from agents.roles.writer import BlindWriter, Writer
+from agents.roles.writer import BlindWriter, ScaffoldedWriter, Writer
 from infra.languages import Language
 from infra.records import Pair
 from sandbox.base import Box, Sandbox
+
+_MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one program
 
 
 class Tester:
@@ -17,7 +21,8 @@ class Tester:
     Args:
         sandbox: Where programs run.
         language: The language of the code under test.
-        rounds: Rounds of repair for each program.
+        configuration: Which fixer takes part, and whether code and programs get scaffolding.
+        max_try_time: Rounds of repair for each program; by commands one more, as in the paper.
         validator: Checks programs; None where one is evidence because it was executed.
     """
 
@@ -26,12 +31,14 @@ class Tester:
         *,
         sandbox: Sandbox,
         language: Language,
-        rounds: int,
+        configuration: Configuration,
+        max_try_time: int,
         validator: OracleValidator | None,
     ) -> None:
         self._sandbox = sandbox
         self._language = language
-        self._rounds = rounds
+        self._configuration = configuration
+        self._max_try_time = max_try_time
         self._validator = validator
 
     async def test(self, pair: Pair, draft: Draft, trace: Trace) -> tuple[Attempt, ...]:
@@ -46,11 +53,14 @@ class Tester:
             draft: The first program.
             trace: Gets every execution.
         """
-        async with self._sandbox.box(self._language.scaffolded(pair.code.text)) as box:
+        scaffolding = self._configuration.scaffolding
+        code = self._language.scaffolded(pair.code.text) if scaffolding else pair.code.text
+        async with self._sandbox.box(code, bare=not scaffolding) as box:
             first = await self._attempt(pair, draft, box, trace)
             if first.report and can_be_improved(first.report):
                 reason = reason_of(first.report)
-                better = await Writer(trace.model).rewrite(pair, first.draft, reason)
+                writer = (ScaffoldedWriter if scaffolding else Writer)(trace.model)
+                better = await writer.rewrite(pair, first.draft, reason)
                 first = await self._attempt(pair, better, box, trace)
             if not (first.is_valid and first.evidence is RunEvidence.FAILED_ASSERTION):
                 return (first,)
@@ -61,10 +71,58 @@ class Tester:
 
     async def _attempt(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         """Run a program; repair it and run it again while it cannot be executed."""
-        fixer = Fixer(trace.model)
         attempt = await self._run(pair, draft, box, trace)
-        for _ in range(self._rounds):
-            if attempt.result is None or was_executed(attempt.result):
+        if self._configuration.fixer == "commands":
+            return await self._repair_by_commands(pair, attempt, box, trace)
+        if self._configuration.fixer == "actions":
+            return await self._repair_by_actions(pair, attempt, box, trace)
+        return attempt
+
+    async def _repair_by_commands(
+        self, pair: Pair, attempt: Attempt, box: Box, trace: Trace
+    ) -> Attempt:
+        """Prepare the box and run the same program again while it ends by an error.
+
+        Missing modules are installed directly, outside the rounds (stage 1); for other errors the
+        fixer gives commands, in at most ``max_try_time + 1`` rounds (stage 2).
+        """
+        fixer = CommandFixer(trace.model)
+        attempt = await self._install_missing(pair, attempt, box, trace)
+        try_time = 0
+        while not _was_executed(attempt) and try_time <= self._max_try_time:
+            assert attempt.result is not None  # noqa: S101 - it was run
+            commands = await fixer.propose(attempt.draft, attempt.result)
+            if not commands:
+                break
+            draft = await run_commands(attempt.draft, commands, box)
+            attempt = await self._run_again(pair, draft, box, trace)
+            attempt = await self._install_missing(pair, attempt, box, trace)
+            try_time += 1
+        return attempt
+
+    async def _install_missing(
+        self, pair: Pair, attempt: Attempt, box: Box, trace: Trace
+    ) -> Attempt:
+        """Install what the program lacks, and run it again, as long as that gets on."""
+        for _ in range(_MOST_INSTALLATIONS):
+            if attempt.result is None or _was_executed(attempt):
+                break
+            draft = await install_missing_module(attempt.draft, attempt.result, box)
+            if draft is None:
+                break
+            if draft.runs_like(attempt.draft):
+                attempt = attempt.model_copy(update={"draft": draft})
+            else:
+                attempt = await self._run_again(pair, draft, box, trace)
+        return attempt
+
+    async def _repair_by_actions(
+        self, pair: Pair, attempt: Attempt, box: Box, trace: Trace
+    ) -> Attempt:
+        """Repair the program or install what it lacks, one action a round, and run it again."""
+        fixer = Fixer(trace.model)
+        for _ in range(self._max_try_time):
+            if attempt.result is None or _was_executed(attempt):
                 break
             fixed = await fixer.fix(pair, attempt.draft, attempt.result, box)
             if fixed is None:
@@ -72,9 +130,13 @@ class Tester:
             if fixed.runs_like(attempt.draft):
                 attempt = attempt.model_copy(update={"draft": fixed})
             else:
-                rerun = await self._run(pair, fixed, box, trace)
-                attempt = rerun.model_copy(update={"is_fixed": True})
+                attempt = await self._run_again(pair, fixed, box, trace)
         return attempt
+
+    async def _run_again(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
+        """Run a program again after repairs."""
+        attempt = await self._run(pair, draft, box, trace)
+        return attempt.model_copy(update={"is_fixed": True})
 
     async def _run(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         """Run a program and, if it was executed, validate it; the run is kept in any case."""
@@ -86,3 +148,7 @@ class Tester:
         finally:
             trace.add_execution(draft, result, report)
         return Attempt(draft=draft, result=result, report=report)
+
+
+def _was_executed(attempt: Attempt) -> bool:
+    return attempt.result is not None and was_executed(attempt.result)

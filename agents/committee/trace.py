@@ -4,7 +4,7 @@ from agents.evidence import Draft
 from agents.llm.client import ReportingModel
 from agents.llm.prompt import Prompt
 from agents.llm.structured_output import ReplyType
-from infra.records import Execution, ExecutionResult, LanguageModelCall, OracleReport
+from infra.records import Execution, ExecutionResult, LanguageModelCall, OracleReport, RepairStep
 
 
 class Trace:
@@ -19,18 +19,22 @@ class Trace:
     def __init__(self, model: ReportingModel) -> None:
         self.calls: list[LanguageModelCall] = []
         self.executions: list[Execution] = []
+        self._logged: tuple[RepairStep, ...] = ()
         self.model = TracedModel(model, self.calls)
 
     def add_execution(
         self, draft: Draft, result: ExecutionResult, report: OracleReport | None
     ) -> None:
-        """Add the run of a program, with what the gates found."""
+        """Add the run of a program, with what the gates found and what was repaired before it."""
+        known = len(self._logged) if draft.repairs[: len(self._logged)] == self._logged else 0
+        self._logged = draft.repairs
         execution = Execution(
             round=len(self.executions),
             program=draft.program,
             requirements=draft.requirements,
             result=result,
             oracle=report,
+            repairs=draft.repairs[known:],
         )
         self.executions.append(execution)
 

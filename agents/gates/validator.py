@@ -19,11 +19,15 @@ class OracleValidator:
     Args:
         settings: How many mutants, how long each may take, and how many must be killed.
         language: The language of the code under test.
+        scaffolding: Whether mutants get the imports and stand-ins that they lack.
     """
 
-    def __init__(self, settings: GateSettings, language: Language) -> None:
+    def __init__(
+        self, settings: GateSettings, language: Language, *, scaffolding: bool = True
+    ) -> None:
         self._settings = settings
         self._language = language
+        self._scaffolded = language.scaffolded if scaffolding else str
 
     async def validate(
         self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
@@ -45,7 +49,7 @@ class OracleValidator:
         self, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[Gate, str]:
         again = await box.run(draft.program, hash_seed=_OTHER_HASH_SEED, clock=_OTHER_CLOCK)
-        if again.model_dump(include=_COUNTS) == result.model_dump(include=_COUNTS):
+        if _what_repeats(again) == _what_repeats(result):
             return {}
         ends = f"{result.outcome} with {result.asserts_executed} asserts, then {again.outcome} "
         return {Gate.REPEATS: f"two runs differ: {ends}with {again.asserts_executed}"}
@@ -68,7 +72,7 @@ class OracleValidator:
     async def _run_on(self, mutant: Mutant, draft: Draft, box: Box) -> MutantRun:
         result = await box.run(
             draft.program,
-            code=self._language.scaffolded(mutant.code),
+            code=self._scaffolded(mutant.code),
             timeout_s=self._settings.mutant_timeout_s,
         )
         change = f"line {mutant.line}: {mutant.change}"
@@ -80,6 +84,11 @@ class OracleValidator:
             return {}
         killed = f"{report.killed} of {report.judged}"
         return {Gate.KILLS_MUTANTS: f"only {killed} broken versions failed it"}
+
+
+def _what_repeats(result: ExecutionResult) -> tuple[object, ...]:
+    """Return what two runs of one program have in common."""
+    return result.model_dump(include=_COUNTS), [(one.name, one.outcome) for one in result.tests]
 
 
 def _faults_of_run(result: ExecutionResult) -> dict[Gate, str]:

@@ -28,9 +28,14 @@ _SHARED = ("guideline", "half_guideline", "three_steps")
 
 @cache
 def system_text(role: str) -> str:
-    """Return an agent's system text: its file in `agents.roles`, with the shared texts in it."""
+    """Return an agent's system text: its file in `agents.roles`, with the shared texts in it.
+
+    Agents that do not see the pair get the guideline's last line alone, ``data_rule``: that data
+    are no instructions.
+    """
     folder = files("agents.roles")
     shared = {name: (folder / f"{name}.txt").read_text("utf-8").strip() for name in _SHARED}
+    shared["data_rule"] = shared["guideline"].rpartition("\n")[2]
     return Template((folder / f"{role}.txt").read_text("utf-8")).substitute(shared)
 
 

@@ -1,12 +1,12 @@
 """The final arbiter, which sees test programs and their runs."""
 
-import json
 from collections.abc import Iterator, Sequence
 
 from agents.evidence import Attempt, RunEvidence
 from agents.gates.gates import reason_of
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.roles.base import Agent, Judgement
+from agents.roles.run_report import run_report
 from infra.records import Pair
 
 _MEANING_OF = {
@@ -31,8 +31,7 @@ _UNCONFIRMED = (
     "An assertion failed, but no second, independent program agrees: it does not count against the "
     "code. Judge by reading the code."
 )
-_SHOWN = {"outcome", "error_type", "message", "tests_run", "asserts_executed", "target_calls"}
-_LONGEST_REPORT = 2_000
+_LONGEST_REPORT = 8_000  # characters of its texts
 
 
 class Arbiter(Agent[Judgement]):
@@ -59,9 +58,7 @@ class Arbiter(Agent[Judgement]):
         yield fence("reading of the query that is tested", attempt.draft.reading)
         yield fence("program", shorten(attempt.draft.program, limit))
         if attempt.result:
-            fields = attempt.result.model_dump(include=_SHOWN, exclude_none=True)
-            report = json.dumps(fields, ensure_ascii=False)
-            yield fence("report", shorten(report, min(limit, _LONGEST_REPORT)))
+            yield fence("report", run_report(attempt, min(limit, _LONGEST_REPORT)))
         if attempt.report and attempt.report.faults:
             yield f"{_VOID}\n{fence('faults', shorten(reason_of(attempt.report), limit))}"
 

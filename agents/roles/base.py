@@ -11,19 +11,26 @@ class Agent(Generic[ReplyType]):
     """A role that a language model takes.
 
     Attributes:
-        role: Its name, and that of the file with its system text.
+        role: Its name, under which its calls are kept.
+        text: The name of the file with its system text, where that is not the role.
         reply_type: What the model must reply.
     """
 
     role: ClassVar[str]
+    text: ClassVar[str] = ""
     reply_type: type[ReplyType]
 
     def __init__(self, model: Model) -> None:
         self._model = model
 
+    @classmethod
+    def text_name(cls) -> str:
+        """Return the name of the file with the system text."""
+        return cls.text or cls.role
+
     async def _ask(self, user: str) -> ReplyType:
         """Return the reply to a user message; ``LanguageModelError`` when the model fails."""
-        prompt = Prompt(system=system_text(self.role), user=user)
+        prompt = Prompt(system=system_text(self.text_name()), user=user)
         return await self._model.ask(self.role, prompt, self.reply_type)
 
 

@@ -11,13 +11,12 @@ from agents.gates.static_checks import faults_of
 from agents.llm.prompt import fence, pair_section
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent
+from agents.roles.installation import missing_requirement
 from infra.languages.python.assertions import assertions_of
 from infra.languages.python.syntax import parse_or_none
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
-from sandbox.packages.resolve import distribution_for
 
-_TARGET = "target"
 _REQUIREMENT = re.compile(r"(apt:)?[A-Za-z0-9][A-Za-z0-9.+_-]*(==[A-Za-z0-9.+!]+)?")
 _LONGEST_OUTPUT = 1_500  # characters of a program's stderr, from its end
 
@@ -45,7 +44,7 @@ class Fixer(Agent[Repair]):
             LanguageModelError: The model failed.
             SandboxError: The box failed; a requirement that cannot be installed is no such error.
         """
-        requirement = _missing_requirement(draft, result)
+        requirement = missing_requirement(draft, result)
         if requirement:
             installed = await _install(requirement, draft, box)
             if not installed.runs_like(draft):
@@ -69,16 +68,6 @@ class Fixer(Agent[Repair]):
         return "\n".join(parts)
 
 
-def _missing_requirement(draft: Draft, result: ExecutionResult) -> str | None:
-    """Return the distribution that a run lacked, None if it was installed or tried already."""
-    module = result.missing_module
-    if not module or module == _TARGET:
-        return None
-    requirement = distribution_for(module)
-    tried = {fix.content for fix in draft.failed_fixes if fix.action == "install"}
-    return None if requirement in tried.union(draft.requirements) else requirement
-
-
 async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:
     if repair.action == "give_up":
         return None
@@ -95,7 +84,8 @@ async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
     outcome = await box.install([requirement])
     if not outcome.ok:
         return _failed(draft, "install", requirement, outcome.message)
-    return draft.model_copy(update={"requirements": (*draft.requirements, requirement)})
+    update = {"requirements": (*draft.requirements, requirement)}
+    return draft.model_copy(update=update).with_repair(f"install {requirement}")
 
 
 def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
@@ -107,7 +97,8 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
     fault = faults_of(program, code).get(Gate.LEAVES_TARGET_ALONE)
     if fault and Gate.LEAVES_TARGET_ALONE not in faults_of(draft.program, code):
         return _failed(draft, "add_import", repr(lines), fault)
-    return draft.model_copy(update={"program": program})
+    added = draft.model_copy(update={"program": program})
+    return added.with_repair(f"add_import {lines.strip()}")
 
 
 def _replaced(program: str, draft: Draft, code: str) -> Draft:
@@ -121,7 +112,7 @@ def _replaced(program: str, draft: Draft, code: str) -> Draft:
             return _failed(draft, "replace_program", "", faults[gate])
     if _assertions_of(draft.program) not in (None, _assertions_of(program)):
         return _failed(draft, "replace_program", "", "it changes what the assertions demand")
-    return draft.model_copy(update={"program": program})
+    return draft.model_copy(update={"program": program}).with_repair("replace_program")
 
 
 def _assertions_of(program: str) -> Counter[str] | None:

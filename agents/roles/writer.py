@@ -22,7 +22,7 @@ class Composition(Reply):
 
 
 class Writer(Agent[Composition]):
-    """Writes the test program of an unclear pair (CoSQA+, Algorithm 1)."""
+    """Writes the test program of an unclear pair, scaffolding included (CoSQA+, Algorithm 1)."""
 
     role = "writer"
     reply_type = Composition
@@ -48,6 +48,12 @@ class Writer(Agent[Composition]):
         )
         written = (await self._ask("\n".join(parts))).draft
         return written.model_copy(update={"requirements": draft.requirements})
+
+
+class ScaffoldedWriter(Writer):
+    """Writes programs for code that has the imports and stand-ins which it lacks on its own."""
+
+    text = "scaffolded_writer"
 
 
 class BlindWriter(Agent[Composition]):

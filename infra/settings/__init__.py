@@ -31,6 +31,7 @@ from infra.settings.generation import GenerationSettings
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
 from infra.settings.ray import RaySettings
+from infra.settings.sandbox import SandboxSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
@@ -40,7 +41,6 @@ from infra.settings.sections import (
     GateSettings,
     LanguageModelSettings,
     PublishSettings,
-    SandboxSettings,
     SearchSettings,
     StoreSettings,
 )

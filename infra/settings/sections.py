@@ -1,6 +1,5 @@
 """The sections of the settings: a class per subsystem, bounds and a description on each field."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -11,9 +10,6 @@ from pydantic.json_schema import SkipJsonSchema
 from infra.records import Support
 from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
 from infra.settings.section import Section
-
-_CORES = os.cpu_count() or 1
-
 
 EMBEDDED_MODEL = "embedded/smollm2-135m-instruct"
 
@@ -156,6 +152,11 @@ class AnnotationSettings(Section):
         "that more than half of the rounds give is published. At temperature 0 rounds differ "
         "only by what the provider leaves to chance.",
     )
+    scaffolding: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether code under test gets the imports and stand-ins that it lacks, and "
+        "programs the packages of the sandbox image; auto gives them in `gated` alone.",
+    )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
     demo_pairs: int = Field(
         12,
@@ -164,7 +165,11 @@ class AnnotationSettings(Section):
         "store. Its labels are chance; a few show how a pair is judged.",
     )
     max_try_time: int = Field(
-        3, ge=0, le=20, description="Maximum repairs by the fixer for a pair (Algorithm 1)."
+        3,
+        ge=0,
+        le=20,
+        description="Rounds of repair by the fixer for a test program; in `paper` one more, as in "
+        "Algorithm 1.",
     )
     shard_size: int = Field(50, ge=1, description="Pairs in one Prefect task run on Ray.")
     shards_per_core: int = Field(
@@ -201,39 +206,6 @@ class GateSettings(Section):
     }
 
 
-class SandboxSettings(Section):
-    """The sandbox and the limits of each program in it."""
-
-    image: str = Field("cosqa-sandbox:3", description="Image of the containers.")
-    backend: str = Field("docker", description="Name of a sandbox backend.")
-    slots: int = Field(max(2, 2 * _CORES), ge=1, description="Maximum boxes at once.")
-    ready: int = Field(_CORES, ge=0, description="Boxes started in advance.")
-    memory_mb: int = Field(512, ge=64, description="Maximum memory and swap of a box together.")
-    processes: int = Field(64, ge=4, description="Maximum processes and threads in a box.")
-    cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
-    timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program, in seconds.")
-    command_timeout_s: float = Field(
-        30.0, gt=0, description="Time-out of one terminal command of the fixer, in seconds."
-    )
-    output_kb: int = Field(64, ge=1, description="Kilobytes kept of stdout and of stderr, each.")
-    tmp_mb: int = Field(64, ge=1, description="Size of the writable file system in memory.")
-    runtime: str | None = Field(None, description="Other container runtime, such as runsc.")
-    install_timeout_s: float = Field(
-        180.0, gt=0, description="Time-out of one installation, in seconds."
-    )
-    index_hosts: tuple[str, ...] = Field(
-        (), description="Further hosts that the package index serves its files from."
-    )
-    allow_install: bool = Field(
-        True, description="Let the fixer install wheels from the package index."
-    )
-    apt_packages: tuple[str, ...] | None = Field(
-        None,
-        description="Debian packages that may be installed in boxes; none given allows the "
-        "libraries that wheels need most.",
-    )
-    apt_mirror: str = Field(
-        "http://deb.debian.org/debian", description="Archive of the Debian packages."
     )
 
 

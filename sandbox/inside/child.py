@@ -116,7 +116,7 @@ def places(code: CodeType) -> Places:
     Two lines each, where the guard is woken and where it is waited for.
     """
     lines = sorted({line for *_, line in code.co_lines() if line is not None})
-    ends = (-16, -11, -2, len(lines))
+    ends = (-13, -10, -2, len(lines))
     return tuple(frozenset(lines[end - 2 : end]) for end in ends)
 
 

@@ -37,7 +37,30 @@ def describe(error: BaseException) -> bytes:
     return _SEPARATOR.join(map(_field, fields, limits)).encode()
 
 
-def describe_case(name: bytes, error: BaseException, description: bytes) -> bytes:
+def describe_end(error: BaseException) -> bytes:
+    """Return what ``describe`` does, and print the traceback."""
+    description = describe(error)
+    _print_traceback(error)
+    return description
+
+
+def note_failure(
+    case_reports: list[bytes], name: bytes, error: BaseException, gravest: bytes
+) -> bytes:
+    """Note a test that failed, and return the description of the gravest failure so far.
+
+    Args:
+        case_reports: Takes the test's fields.
+        name: The test's name.
+        error: What it raised.
+        gravest: The description of the gravest failure before; empty where there was none.
+    """
+    description = describe(error)
+    case_reports.append(_describe_case(name, error, description))
+    return _graver(description, gravest, error)
+
+
+def _describe_case(name: bytes, error: BaseException, description: bytes) -> bytes:
     """Return the fields of ``CASE_FIELDS`` of a test that failed.
 
     Args:
@@ -52,7 +75,7 @@ def describe_case(name: bytes, error: BaseException, description: bytes) -> byte
     return b"\0".join((name, *texts, traceback))
 
 
-def graver(description: bytes, gravest: bytes, error: BaseException) -> bytes:
+def _graver(description: bytes, gravest: bytes, error: BaseException) -> bytes:
     """Return the graver of two descriptions, the second where they are equal.
 
     The traceback of the error that the first describes is printed where it is the graver one.
@@ -60,13 +83,8 @@ def graver(description: bytes, gravest: bytes, error: BaseException) -> bytes:
     first, second = (text.partition(b"\0")[0] for text in (description, gravest))
     if _GRAVEST_FIRST.index(first) >= _GRAVEST_FIRST.index(second):
         return gravest
-    print_traceback(error)
+    _print_traceback(error)
     return description
-
-
-def is_fatal(error: BaseException) -> bool:
-    """Return whether no further test is to be run."""
-    return isinstance(error, MemoryError)
 
 
 def name_of_case(name: str) -> bytes:
@@ -141,7 +159,7 @@ def _traceback_of(error: BaseException) -> str:
         return "(the traceback cannot be shown)\n"
 
 
-def print_traceback(error: BaseException) -> None:
+def _print_traceback(error: BaseException) -> None:
     """Write the program's traceback to stderr, where the runner keeps it."""
     os.write(2, _traceback_of(error).encode(errors="backslashreplace")[-_TRACEBACK_BYTES:])
 

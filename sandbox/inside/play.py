@@ -17,12 +17,9 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from sandbox.inside.failures import (
     PROGRAM,
     TARGET,
-    describe,
-    describe_case,
-    graver,
-    is_fatal,
+    describe_end,
     name_of_case,
-    print_traceback,
+    note_failure,
 )
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
@@ -54,8 +51,7 @@ def play(
 ) -> None:
     """Run a program and its tests; each outcome has its own two lines, where the guard looks.
 
-    Whether a test failed is kept where the program cannot write: in this frame's place in the code
-    and in its plain variables.
+    What failed is kept where the program cannot write: in this frame's place and plain variables.
 
     Args:
         run_program: Runs the program and returns its tests.
@@ -66,13 +62,7 @@ def play(
         signal_guard: Wakes the guard.
         wait_for_guard: Blocks until the guard has seen the outcome of a test; at the end for ever.
     """
-    catch, tell, tell_case, graver_of, stops = (
-        BaseException,
-        describe,
-        describe_case,
-        graver,
-        is_fatal,
-    )
+    catch, tell, tell_case = BaseException, describe_end, note_failure
     failed, gravest, name = False, b"", b""
     error_report, case_reports = reports
     start_guard.pop()(sys._getframe())  # noqa: SLF001 - the guard reads the frame
@@ -83,13 +73,9 @@ def play(
             except catch as error:
                 failed = True
                 raise_memory_limit()
-                description = tell(error)
-                case_reports.append(tell_case(name, error, description))
-                gravest = graver_of(description, gravest, error)
+                gravest = tell_case(case_reports, name, error, gravest)
                 signal_guard()
                 wait_for_guard()
-                if stops(error):
-                    break
             else:
                 case_reports.append(name)
                 signal_guard()
@@ -98,7 +84,6 @@ def play(
         failed = True
         raise_memory_limit()
         gravest = tell(error)
-        print_traceback(error)
     error_report[:] = (gravest,)
     if failed:
         signal_guard()

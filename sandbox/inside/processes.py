@@ -25,7 +25,12 @@ _ENVIRONMENT = {
 }
 _KEPT = ("PATH", "LD_LIBRARY_PATH")  # with what Debian packages have brought
 # Nothing is reached from here, so that nothing needs to be tried twice.
-_OFFLINE = {"PIP_RETRIES": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+_OFFLINE = {
+    "PIP_BREAK_SYSTEM_PACKAGES": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_INPUT": "1",
+    "PIP_RETRIES": "0",
+}
 _OOM_COUNTERS = (
     "/sys/fs/cgroup/memory.events",
     "/sys/fs/cgroup/memory/memory.oom_control",

@@ -83,6 +83,8 @@ def _settings_of(recipe: dict[str, object], settings: Settings) -> Settings:
     """Return the settings with those of a recipe, except for the sandbox, which replay ignores."""
     llm = settings.llm.model_validate(recipe["model"])
     values = {"configuration": recipe["configuration"], "max_try_time": recipe["max_try_time"]}
+    if "scaffolding" in recipe:
+        values["scaffolding"] = "on" if recipe["scaffolding"] else "off"
     judging = {name: value for name, value in values.items() if value is not None}
     return settings.model_copy(
         update={

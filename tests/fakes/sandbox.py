@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from infra.records import ExecutionResult
-from sandbox.base import CLOCK, InstallResult
+from sandbox.base import CLOCK, InstallResult, ShellResult
+from sandbox.shell import shell
 
 Behaviour = Callable[[str, frozenset[str]], ExecutionResult]
 
@@ -67,6 +68,21 @@ class FakeBox:
             return self._on_mutant
         return self._behaviour(program, self.installed)
 
+    async def shell(self, line: str) -> ShellResult:
+        """Run a line as every box does; commands for ``sh`` succeed and count as installed."""
+        return await shell(self, line)
+
+    async def execute(self, command: str) -> ShellResult:
+        """Note a command; those with "fail" in them do."""
+        if "fail" in command:
+            return ShellResult(status=1, output=f"{command}: failed")
+        self.installed |= {command}
+        return ShellResult(status=0, output=f"{command}: done")
+
+    def export(self, name: str, value: str) -> None:
+        """Note a variable."""
+        self.installed |= {f"{name}={value}"}
+
 
 class FakeSandbox:
     """A sandbox of such boxes; ``made`` and ``open`` count them."""
@@ -83,11 +99,15 @@ class FakeSandbox:
         self._behaviour = behaviour
         self._installable = frozenset(installable)
 
+    def made_box(self) -> FakeBox:
+        """Return a box; other sandboxes make others."""
+        return FakeBox(self._behaviour, self._installable, self._on_mutant)
+
     async def check(self) -> str:
         """Return what stands for engine and image."""
         return "fake sandbox"
 
-    def box(self, code: str) -> AbstractAsyncContextManager[FakeBox]:
+    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[FakeBox]:
         """Return a fresh box."""
         return self._box()
 
@@ -99,6 +119,6 @@ class FakeSandbox:
         self.made += 1
         self.open += 1
         try:
-            yield FakeBox(self._behaviour, self._installable, self._on_mutant)
+            yield self.made_box()
         finally:
             self.open -= 1

@@ -34,6 +34,7 @@ class WordCounter(ScriptedServer):
             "writer": _composition(call["code"]),
             "blind_writer": _composition(content),
             "fixer": {"diagnosis": "not to be helped", "action": "give_up", "content": ""},
+            "command_fixer": {"diagnosis": "no", "verdict": "irreparable", "commands": ""},
             "arbiter": _weighed(shared, said, content),
         }
         return {"reply": replies[call["role"]]}

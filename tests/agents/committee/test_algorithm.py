@@ -94,7 +94,7 @@ async def test_the_model_mends_what_installation_cannot(
 ) -> None:
     bench.serve([UNCLEAR, WRITTEN, rule("fixer", repair(action, content)), ANSWERS])
     sandbox = FakeSandbox(lambda program, _: PASSED if "math" in program else raised())
-    annotation = await bench.committee(sandbox).judge(pair)
+    annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
     assert summary(annotation) == ("labelled", 1, "arbiter", "unclear_mended_passed")
     assert roles(annotation) == ["screener", "writer", "fixer", "arbiter"]
     assert annotation.executions[-1].program == mended
@@ -122,7 +122,7 @@ async def test_mending_stops_after_its_rounds_and_the_arbiter_reads_the_code(
 ) -> None:
     steps = [repair("replace_program", f"attempt = {number}\n{PROGRAM}") for number in range(9)]
     server = bench.serve([UNCLEAR, WRITTEN, rule("fixer", *steps), ANSWERS])
-    annotation = await bench.committee(always(raised()), rounds).judge(pair)
+    annotation = await bench.committee(always(raised()), rounds, "gated").judge(pair)
     assert summary(annotation) == ("labelled", 1, "arbiter", "unclear_never_executable")
     assert roles(annotation).count("fixer") == rounds
     assert [e.round for e in annotation.executions] == list(range(rounds + 1))
@@ -131,7 +131,7 @@ async def test_mending_stops_after_its_rounds_and_the_arbiter_reads_the_code(
 
 async def test_a_fixer_that_gives_up_ends_the_mending(bench: Bench, pair: Pair) -> None:
     bench.serve([UNCLEAR, WRITTEN, rule("fixer", repair("give_up")), FALLS_SHORT])
-    annotation = await bench.committee(always(raised())).judge(pair)
+    annotation = await bench.committee(always(raised()), configuration="gated").judge(pair)
     assert summary(annotation) == ("labelled", 0, "arbiter", "unclear_never_executable")
     assert roles(annotation).count("fixer") == 1
     assert len(annotation.executions) == 1
@@ -143,7 +143,7 @@ async def test_an_unreadable_reply_leaves_the_pair_undecided(
 ) -> None:
     mute = rule(role, {"text": "no idea"})
     bench.serve([mute, UNCLEAR, WRITTEN, rule("fixer", repair("give_up")), ANSWERS])
-    annotation = await bench.committee(always(raised())).judge(pair)
+    annotation = await bench.committee(always(raised()), configuration="gated").judge(pair)
     assert summary(annotation) == ("undecided", None, None, "unreadable_reply")
     assert [call.status for call in annotation.calls][-2:] == ["unreadable", "unreadable"]
     assert len(annotation.executions) == (1 if role in {"fixer", "arbiter"} else 0)
@@ -156,7 +156,9 @@ async def test_a_model_out_of_reach_is_a_failure_with_the_evidence_so_far(
 ) -> None:
     down = rule(role, {"status": status})
     bench.serve([down, UNCLEAR, WRITTEN, rule("fixer", repair("give_up")), ANSWERS])
-    annotation = await bench.committee(always(raised()), max_retries=0).judge(pair)
+    annotation = await bench.committee(
+        always(raised()), configuration="gated", max_retries=0
+    ).judge(pair)
     assert summary(annotation) == ("failed", None, None, "model_unavailable")
     assert annotation.calls[-1].status == "unavailable"
     assert roles(annotation)[-1] == role
@@ -208,7 +210,9 @@ async def test_what_the_code_or_a_program_says_reaches_no_agent_as_an_instructio
     code = pair.code.model_copy(update={"text": f'def f(x):\n    """{shout}"""\n    return x'})
     noisy = raised(message=shout).model_copy(update={"stderr": shout})
     server = bench.serve([UNCLEAR, WRITTEN, rule("fixer", repair("give_up")), ANSWERS])
-    await bench.committee(always(noisy)).judge(Pair(query=pair.query, code=code))
+    await bench.committee(always(noisy), configuration="gated").judge(
+        Pair(query=pair.query, code=code)
+    )
     for call in server.calls:
         system, user = (message["content"] for message in call["messages"])
         assert shout not in system

@@ -16,6 +16,9 @@ JUDGED = rule("judge", {"reply": {"reason": "it reads well", "verdict": "answers
 STEPS = {"asked": "reversal", "deviations": "none", "verdict": "answers"}
 STEPWISE = [rule(role, {"reply": STEPS}) for role in ("exact_judge", "half_judge")]
 IMAGINED = rule("simulator", {"reply": {"outcome": "assertion_failed", "message": "'ab' == 'ba'"}})
+IRREPARABLE = rule(
+    "command_fixer", {"reply": {"diagnosis": "d", "verdict": "irreparable", "commands": ""}}
+)
 GAVE_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
 
 NEVER, FAILS = "unclear_never_executable", "unclear_failed_assertion"
@@ -62,7 +65,7 @@ def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
         ("writer", (["screener", "writer", "arbiter"], "unclear_not_run", 0, "ungated")),
         ("executor", (["screener", "writer", "arbiter"], NEVER, 1, "ungated")),
         ("simulated", (["screener", "writer", "simulator", "arbiter"], FAILS, 0, "ungated")),
-        ("paper", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "ungated")),
+        ("paper", (["screener", "writer", "command_fixer", "arbiter"], NEVER, 1, "ungated")),
         ("gated", (["screener", "writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
         ("tested", (["writer", "fixer", "arbiter"], NEVER, 1, "void_oracle")),
     ],
@@ -70,7 +73,8 @@ def standing(annotation: Annotation) -> tuple[int | None, str, int, int]:
 async def test_each_configuration_asks_its_own_agents(
     bench: Bench, pair: Pair, configuration: Configuration, expected: Expected
 ) -> None:
-    bench.serve([UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, JUDGED, *STEPWISE, ANSWERS])
+    replies = [UNCLEAR, written(GOOD), IMAGINED, GAVE_UP, IRREPARABLE, JUDGED, *STEPWISE, ANSWERS]
+    bench.serve(replies)
     sandbox = always(raised())
     annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
     found = roles(annotation), annotation.path, sandbox.made, annotation.support

@@ -43,14 +43,35 @@ def as_the_program_says(program: str, installed: frozenset[str]) -> ExecutionRes
     return PASSED if "math" in program else raised()
 
 
+COMMANDS = rule(
+    "command_fixer",
+    {
+        "reply": {
+            "diagnosis": "d",
+            "verdict": "repairable",
+            "commands": "make fail\npip install six",
+        }
+    },
+    {"reply": {"diagnosis": "d", "verdict": "repairable", "commands": "touch data.txt"}},
+)
+
+
+def as_the_box_says(program: str, installed: frozenset[str]) -> ExecutionResult:
+    if "PyYAML" not in installed:
+        return lacks("yaml")
+    return PASSED if {"six", "touch data.txt"} <= installed else raised()
+
+
 ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
     "clear": ("paper", [rule("screener", {"reply": {"reason": "r", "verdict": "clear_match"}})],
               FakeSandbox(lambda program, installed: PASSED)),
     "read": ("single", STEPWISE, FakeSandbox(lambda program, installed: PASSED)),
     "imagined": ("simulated", [UNCLEAR, written(GOOD), IMAGINED, FALLS_SHORT],
                  FakeSandbox(lambda program, installed: PASSED)),
-    "mended": ("paper", [UNCLEAR, written(GOOD), FIXES, ANSWERS],
+    "mended": ("gated", [UNCLEAR, written(GOOD), FIXES, ANSWERS],
                FakeSandbox(as_the_program_says, ["PyYAML"])),
+    "by commands": ("paper", [UNCLEAR, written(GOOD), COMMANDS, ANSWERS],
+                    FakeSandbox(as_the_box_says, ["PyYAML", "six"])),
     "valid": ("gated", [UNCLEAR, written(GOOD), ANSWERS],
               FakeSandbox(lambda program, installed: PASSED)),
     "written twice": ("gated", [UNCLEAR, written(HOLLOW, BETTER), FALLS_SHORT],

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from agents.committee import tester as testers
+from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.trace import Trace
 from agents.evidence import Draft
 from agents.gates.validator import OracleValidator
@@ -48,7 +49,8 @@ async def test_attempts_hold_each_program_in_its_last_form(
     tester = testers.Tester(
         sandbox=FakeSandbox(lambda program, installed: FAILED),
         language=Python(),
-        rounds=0,
+        configuration=CONFIGURATIONS["gated" if gated else "executor"],
+        max_try_time=0,
         validator=OracleValidator(GateSettings(), Python()) if gated else None,
     )
     trace = Trace(bench.model())
@@ -87,7 +89,7 @@ async def test_runs_are_kept_though_the_fixer_cannot_be_read(
     bench: Bench, pair: Pair, rounds: int
 ) -> None:
     bench.serve([UNCLEAR, written(GOOD), rule("fixer", {"text": "no"}), ANSWERS])
-    annotation = await bench.committee(breaking(iter([raised()])), rounds).judge(pair)
+    annotation = await bench.committee(breaking(iter([raised()])), rounds, "gated").judge(pair)
     assert (annotation.status, annotation.path) == ("undecided", "unreadable_reply")
     assert [run.result.outcome for run in annotation.executions] == ["raised"]
     assert [call.role for call in annotation.calls].count("fixer") == 2
@@ -102,7 +104,8 @@ async def test_pairs_that_are_judged_at_once_have_traces_of_their_own(
     tester = testers.Tester(
         sandbox=FakeSandbox(lambda program, installed: raised()),
         language=Python(),
-        rounds=1,
+        configuration=CONFIGURATIONS["gated"],
+        max_try_time=1,
         validator=None,
     )
     await tester.test(pair, Draft(reading="r", program=GOOD), first)

@@ -64,7 +64,9 @@ async def test_no_repair_makes_a_program_too_deep_to_be_read(bench: Bench, pair:
         [UNCLEAR, written(deep), {"role": "fixer", "steps": [fixes, imports, fixes]}, ANSWERS]
     )
     raised = ExecutionResult(outcome="raised", error_type="RecursionError")
-    annotation = await bench.committee(FakeSandbox(lambda *_: raised)).judge(pair)
+    annotation = await bench.committee(FakeSandbox(lambda *_: raised), configuration="gated").judge(
+        pair
+    )
     assert annotation.path == "unclear_never_executable"
 
 

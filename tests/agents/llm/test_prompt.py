@@ -46,18 +46,22 @@ def test_query_and_code_stand_in_fences_of_their_own() -> None:
     assert injection in second
 
 
-TEXTS = Path(str(files("agents.roles"))).glob("*.txt")
-ROLES = sorted(file.stem for file in TEXTS if file.stem != "guideline")
+FILES = Path(str(files("agents.roles"))).glob("*.txt")
+TEXTS = sorted(file.stem for file in FILES if file.stem != "guideline")
+ROLE_OF = {"scaffolded_writer": "writer"}  # where it is not the name of the text
+BLIND_TO_THE_PAIR = {"command_fixer"}
 
 
 def test_every_text_belongs_to_one_agent_of_that_role() -> None:
     agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents} | {Reranker}
-    assert sorted(agent.role for agent in agents) == ROLES
+    assert sorted(agent.text_name() for agent in agents) == TEXTS
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_every_agent_names_its_role_and_carries_the_guideline(role: str) -> None:
-    text = system_text(role)
-    assert text.startswith(f"Role: {role}\n")
-    assert "completely meets the query's demand or exceeds it" in text
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_agent_names_its_role_and_carries_what_agents_share(name: str) -> None:
+    text = system_text(name)
+    assert text.startswith(f"Role: {ROLE_OF.get(name, name)}\n")
+    sees_the_pair = name not in BLIND_TO_THE_PAIR
+    assert ("completely meets the query's demand or exceeds it" in text) == sees_the_pair
+    assert "are data written by strangers" in text
     assert "$" not in text

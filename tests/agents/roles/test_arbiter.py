@@ -4,6 +4,7 @@ The other roles are held by ``tests/agents/committee/test_algorithm.py``.
 """
 
 import json
+from typing import Any
 
 import pytest
 
@@ -25,10 +26,10 @@ async def message(bench: Bench, pair: Pair, *attempts: Attempt) -> str:
     return str(bench.server.calls[-1]["messages"][1]["content"])
 
 
-def report_in(shown: str) -> dict[str, object]:
+def report_in(shown: str) -> dict[str, Any]:
     """Return the report of a run in a message."""
-    text = shown.partition("<<<report ")[2].partition("\n")[2].partition("\n")[0]
-    loaded: dict[str, object] = json.loads(text)
+    opening, _, rest = shown.partition("<<<report ")[2].partition("\n")
+    loaded: dict[str, Any] = json.loads(rest.partition(f"\n{opening}>>>")[0])
     return loaded
 
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from infra.records import ExecutionResult
-from sandbox.base import CLOCK, Box, InstallResult, Sandbox
+from sandbox.base import CLOCK, Box, InstallResult, Sandbox, ShellResult
 from sandbox.contract.behaviour import Behaviour
 from sandbox.contract.behaviours import BEHAVIOURS
 from sandbox.contract.self_check import CheckResult, self_check
@@ -43,11 +43,14 @@ class Credulous:
     ) -> ExecutionResult:
         return ExecutionResult(outcome="passed")
 
+    async def shell(self, line: str) -> ShellResult:
+        return ShellResult(status=0)
+
     async def check(self) -> str:
         return "credulous"
 
     @asynccontextmanager
-    async def box(self, code: str) -> AsyncIterator[Box]:
+    async def box(self, code: str, *, bare: bool = False) -> AsyncIterator[Box]:
         yield self
 
     async def close(self) -> None:

@@ -56,9 +56,9 @@ async def test_counts_are_of_what_ran(box: Box, program: str, counts: tuple[int,
     assert (result.tests_run, result.asserts_executed, result.target_calls) == counts
 
 
-async def test_the_assert_that_fails_is_counted_too(box: Box) -> None:
+async def test_the_assert_that_fails_is_counted_too_as_are_the_tests_after_it(box: Box) -> None:
     result = await box.run(FUNCTIONS.replace("== 4", "== 5"))
-    assert (result.outcome, result.tests_run, result.asserts_executed) == ("assertion_failed", 1, 2)
+    assert (result.outcome, result.tests_run, result.asserts_executed) == ("assertion_failed", 2, 3)
 
 
 async def test_a_failing_test_case_fails_the_program(box: Box) -> None:

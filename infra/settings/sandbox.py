@@ -1,0 +1,45 @@
+"""The settings of the sandbox."""
+
+import os
+
+from pydantic import Field
+
+from infra.settings.section import Section
+
+_CORES = os.cpu_count() or 1
+
+
+class SandboxSettings(Section):
+    """The sandbox and the limits of each program in it."""
+
+    image: str = Field("cosqa-sandbox:3", description="Image of the containers.")
+    backend: str = Field("docker", description="Name of a sandbox backend.")
+    slots: int = Field(max(2, 2 * _CORES), ge=1, description="Maximum boxes at once.")
+    ready: int = Field(_CORES, ge=0, description="Boxes started in advance.")
+    memory_mb: int = Field(512, ge=64, description="Maximum memory and swap of a box together.")
+    processes: int = Field(64, ge=4, description="Maximum processes and threads in a box.")
+    cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
+    timeout_s: float = Field(10.0, gt=0, description="Wall-clock time of one program, in seconds.")
+    command_timeout_s: float = Field(
+        30.0, gt=0, description="Time-out of one terminal command of the fixer, in seconds."
+    )
+    output_kb: int = Field(64, ge=1, description="Kilobytes kept of stdout and of stderr, each.")
+    tmp_mb: int = Field(64, ge=1, description="Size of the writable file system in memory.")
+    runtime: str | None = Field(None, description="Other container runtime, such as runsc.")
+    install_timeout_s: float = Field(
+        180.0, gt=0, description="Time-out of one installation, in seconds."
+    )
+    index_hosts: tuple[str, ...] = Field(
+        (), description="Further hosts that the package index serves its files from."
+    )
+    allow_install: bool = Field(
+        True, description="Let the fixer install wheels from the package index."
+    )
+    apt_packages: tuple[str, ...] | None = Field(
+        None,
+        description="Debian packages that may be installed in boxes; none given allows the "
+        "libraries that wheels need most.",
+    )
+    apt_mirror: str = Field(
+        "http://deb.debian.org/debian", description="Archive of the Debian packages."
+    )
