@@ -206,9 +206,6 @@ class GateSettings(Section):
     }
 
 
-    )
-
-
 class PublishSettings(Section):
     """Output."""
 
