@@ -20,6 +20,7 @@ from pydantic_settings import (
 
 from infra.errors import SettingsError
 from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
+from infra.settings.encoder import EmbeddingModelSettings, EncoderSettings
 from infra.settings.environment import (
     DELIMITER,
     PREFIX,
@@ -31,7 +32,6 @@ from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
     AnnotationSettings,
-    EncoderSettings,
     EvaluationSettings,
     GateSettings,
     LanguageModelSettings,
@@ -48,6 +48,7 @@ __all__ = [
     "EMBEDDED_MODEL",
     "AnnotationSettings",
     "Configuration",
+    "EmbeddingModelSettings",
     "EncoderSettings",
     "EvaluationSettings",
     "GateSettings",
