@@ -9,17 +9,20 @@ programs and their runs.
 from agents.committee.algorithm import Committee
 from agents.committee.factory import build_committee, build_model
 from agents.committee.recipe import prompt_versions, recipe_of
+from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from agents.llm.endpoint import Endpoint
 from agents.llm.litellm_transport import check_model
 from agents.roles.reranker import Reranker
 
 __all__ = [
     "Committee",
+    "EmbeddingLimits",
     "Endpoint",
     "Reranker",
     "build_committee",
     "build_model",
     "check_model",
+    "embedding_model",
     "prompt_versions",
     "recipe_of",
 ]

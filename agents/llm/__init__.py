@@ -3,5 +3,6 @@
 ``client`` asks and asks again; ``litellm_transport`` and ``openai_transport`` send requests,
 ``retry`` says when another try follows, ``structured_output`` in which format a reply is asked for;
 ``cache`` keeps every paid reply, ``rate_limit`` and ``budget`` what all workers may send and spend.
-``embedded`` serves the demo model, which ``download_embedded`` fetches.
+``embeddings`` asks embedding APIs. ``embedded`` serves the demo model, which ``download_embedded``
+fetches.
 """

@@ -94,7 +94,8 @@ class Budget:
             self._has_warned = True
             _log.warning(
                 "the price of %s is unknown: until the first reply states it, nothing can be "
-                "reserved of COSQA_LLM__BUDGET_USD",
+                "reserved of %sBUDGET_USD",
                 self._settings.model,
+                self._settings.variables,
             )
         return usd

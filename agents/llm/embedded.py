@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from agents.llm.endpoint import Endpoint
 from infra.errors import SettingsError
+from infra.packages import model_folder
 from infra.settings import LanguageModelSettings
 
 MODEL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -26,14 +27,6 @@ _QUIET = -1
 _LONGEST_CODE = 500  # characters
 _LONGEST_FIELD = 48
 _LONGEST_REPLY = 192  # tokens: full fields at one character a token, and the braces
-
-
-def model_folder() -> Path:
-    """Return where the file is kept: ``COSQA_MODEL_CACHE``, else below the user's cache folder."""
-    if folder := os.environ.get("COSQA_MODEL_CACHE"):
-        return Path(folder)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "cosqa-plus" / "models"
 
 
 def find_model_file() -> Path:

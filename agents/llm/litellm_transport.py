@@ -1,6 +1,6 @@
 """The transport of requests to language models, by litellm.
 
-Only this file and ``openai_transport.py`` import litellm.
+Only this file, ``openai_transport.py`` and ``embeddings.py`` use litellm.
 
 litellm only carries a request here: its own retries repeat what can never succeed, its cache and
 its router don't fit, its time-out is hours. ``client.py`` has what surrounds a request.
@@ -60,7 +60,7 @@ class Transport:
         Raises:
             RequestError: No reply came. The key is not in it, even if the provider echoed it.
         """
-        litellm = _litellm()
+        litellm = loaded_litellm()
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
@@ -69,12 +69,13 @@ class Transport:
             message = f"no reply in {self._settings.timeout_s:g} s"
             raise RequestError(408, message) from None
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
-            raise self._request_error(error) from None  # its chain may hold request headers
+            key = self._completions.key if self._completions else self._key
+            raise request_error(error, key) from None  # its chain may hold request headers
         return _raw_reply(response, time.monotonic() - started)
 
     def price_of(self, limits: TokenLimits) -> float | None:
         """Return the US dollars for so many tokens by litellm's table, None for no known price."""
-        return price_of(_litellm(), self._model, *limits)
+        return price_of(loaded_litellm(), self._model, *limits)
 
     async def close(self) -> None:
         """Close the connections; litellm's own, which are shared, once no transport needs them."""
@@ -84,12 +85,12 @@ class Transport:
             return
         _open_transports.remove(self)
         if not _open_transports:
-            litellm = _litellm()
+            litellm = loaded_litellm()
             await litellm.close_litellm_async_clients()
             litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
     async def _complete(self, messages: list[Message], parameters: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
-        litellm, model = _litellm(), self._model
+        litellm, model = loaded_litellm(), self._model
         is_new = self._completions is None and self not in _open_transports
         if is_new and ChatCompletions.suits(litellm, model):
             self._completions = ChatCompletions(litellm, model, self._base_url, self._key)
@@ -119,19 +120,19 @@ class Transport:
         given = {name: value for name, value in parameters.items() if value is not None}
         return [{"role": "system", "content": system}, *messages[1:]], given
 
-    def _request_error(self, error: Any) -> RequestError:  # noqa: ANN401 - litellm has no types
-        """Return the error in our terms, without the key."""
-        message = valid_unicode(str(error))
-        key = self._completions.key if self._completions else self._key
-        if key:
-            message = message.replace(key, "***")
-        headers = getattr(error, "litellm_response_headers", None) or {}
-        return RequestError(
-            status=_status_of(error),
-            message=message[:_LONGEST_MESSAGE],
-            error_type=type(error).__name__,
-            retry_after=headers.get("retry-after"),
-        )
+
+def request_error(error: Any, key: str | None) -> RequestError:  # noqa: ANN401 - litellm has no types
+    """Return an exception of litellm in our terms, without the key."""
+    message = valid_unicode(str(error))
+    if key:
+        message = message.replace(key, "***")
+    headers = getattr(error, "litellm_response_headers", None) or {}
+    return RequestError(
+        status=_status_of(error),
+        message=message[:_LONGEST_MESSAGE],
+        error_type=type(error).__name__,
+        retry_after=headers.get("retry-after"),
+    )
 
 
 def check_model(settings: LanguageModelSettings) -> None:
@@ -142,7 +143,7 @@ def check_model(settings: LanguageModelSettings) -> None:
     """
     if settings.is_demo or (settings.api_key and settings.base_url):
         return
-    litellm = _litellm()
+    litellm = loaded_litellm()
     try:
         litellm.get_llm_provider(settings.model, api_base=settings.base_url)
     except tuple(litellm.LITELLM_EXCEPTION_TYPES):
@@ -178,7 +179,7 @@ def _status_of(error: object) -> int:
 
 
 @cache
-def _litellm() -> ModuleType:
+def loaded_litellm() -> ModuleType:
     """Import litellm: seconds and 155 MB, so only where a model is used."""
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices at import
     os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"

@@ -143,18 +143,18 @@ class SharedLimiter:
         settings = self._settings
         if settings.budget_usd is not None and balance.unpriced:
             raise BudgetExhaustedError(
-                f"the price of {settings.model} is unknown, so COSQA_LLM__BUDGET_USD cannot be "
-                "kept: set COSQA_LLM__BUDGET_TOKENS instead"
+                f"the price of {settings.model} is unknown, so {settings.variables}BUDGET_USD "
+                f"cannot be kept: set {settings.variables}BUDGET_TOKENS instead"
             )
         limits = (
-            ("COSQA_LLM__BUDGET_TOKENS", settings.budget_tokens, balance.tokens, tokens),
-            ("COSQA_LLM__BUDGET_USD", settings.budget_usd, balance.usd, usd),
+            (f"{settings.variables}BUDGET_TOKENS", settings.budget_tokens, balance.tokens, tokens),
+            (f"{settings.variables}BUDGET_USD", settings.budget_usd, balance.usd, usd),
         )
         for name, limit, spent, more in limits:
             if limit is not None and spent + more > limit:
                 raise BudgetExhaustedError(
                     f"{spent:,.6g} of {name}={limit:,.6g} are spent on {settings.model} and the "
-                    f"next request may take {more:,.6g}: what was judged is stored; run the same "
+                    f"next request may take {more:,.6g}: what was paid for is stored; run the same "
                     "command again with a higher budget to go on"
                 )
 

@@ -23,7 +23,7 @@ from infra.settings import (
     load_settings,
 )
 from infra.settings.presets import preset_names
-from tasks.encoders import encoders
+from tasks.encoders import SYNTAX, encoders
 from tasks.retrievers import retrievers
 from tasks.sources import sources
 
@@ -125,8 +125,8 @@ Encoders = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME",
-        help=f"Encoder that candidates are found by: one of {', '.join(encoders)}. Repeat it to "
-        "average the similarities of several.",
+        help=f"Encoder that candidates are found by: one of {', '.join(encoders)}; or {SYNTAX}. "
+        "Repeat it to average the similarities of several.",
         show_default=default(SearchSettings, "encoders"),
         rich_help_panel=_SEARCH,
     ),

@@ -11,7 +11,7 @@ from infra.registry import Registry
 from infra.settings import CONFIGURATION_SUMMARIES, load_settings
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
-from tasks.encoders import encoders
+from tasks.encoders import SYNTAX, encoders
 from tasks.estimators import estimators
 from tasks.filters import filters
 from tasks.metrics import metrics
@@ -47,6 +47,9 @@ def names(
     kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
 ) -> None:
     """Print the names of one kind, a line each, with what they mean."""
+    if kind == "encoders":
+        _print_encoders()
+        return
     if kind == "configurations":
         listed = cast("dict[str, str]", dict(CONFIGURATION_SUMMARIES))
     elif kind == "presets":
@@ -60,6 +63,20 @@ def names(
     width = max(map(len, listed), default=0)
     for name, about in listed.items():
         typer.echo(f"{name:<{width}}  {about}".rstrip())
+
+
+def _print_encoders() -> None:
+    """Print a table of the encoders, and how others are named."""
+    rows = [("NAME", "DIMENSION", "LICENCE", "MODEL")]
+    rows += [
+        (spec.name, str(spec.dimension), spec.licence, f"{spec.model} ({spec.revision[:12]})")
+        for spec in (encoders.get(name).spec for name in encoders)
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for name, dimension, licence, model in rows:
+        line = f"{name:<{widths[0]}}  {dimension:>{widths[1]}}  {licence:<{widths[2]}}  {model}"
+        typer.echo(line.rstrip())
+    typer.echo(f"Others: {SYNTAX}.")
 
 
 def _summary(factory: Callable[..., object]) -> str:

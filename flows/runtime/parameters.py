@@ -10,13 +10,14 @@ from infra.settings import Settings
 
 def _refuse_key(value: object) -> object:
     """Raise if a flow's parameter has a key in it, which Prefect's database would store."""
-    llm = value.get("llm") if isinstance(value, Mapping) else None
-    if isinstance(llm, Mapping) and "api_key" in llm:
-        raise ValueError(
-            "llm.api_key cannot be a parameter, since Prefect stores parameters: set "
-            "COSQA_LLM__API_KEY where the flow runs, or name a Prefect Secret block "
-            "by llm.api_key_block"
-        )
+    for name in ("llm", "encoder"):
+        section = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(section, Mapping) and "api_key" in section:
+            raise ValueError(
+                f"{name}.api_key cannot be a parameter, since Prefect stores parameters: set "
+                f"COSQA_{name.upper()}__API_KEY where the flow runs, or name a Prefect Secret "
+                f"block by {name}.api_key_block"
+            )
     return value
 
 

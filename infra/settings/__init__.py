@@ -21,6 +21,7 @@ from pydantic_settings import (
 
 from infra.errors import SettingsError
 from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
+from infra.settings.encoder import EmbeddingModelSettings, EncoderSettings
 from infra.settings.environment import (
     DELIMITER,
     PREFIX,
@@ -36,7 +37,6 @@ from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
     AnnotationSettings,
-    EncoderSettings,
     EvaluationSettings,
     GateSettings,
     LanguageModelSettings,
@@ -51,6 +51,7 @@ __all__ = [
     "EMBEDDED_MODEL",
     "AnnotationSettings",
     "Configuration",
+    "EmbeddingModelSettings",
     "EncoderSettings",
     "EvaluationSettings",
     "GateSettings",

@@ -54,28 +54,21 @@ class SearchSettings(Section):
     encoders: tuple[str, ...] = Field(
         ("minilm",),
         min_length=1,
-        description="Encoders whose cosines are averaged; `cosqa list encoders` prints the names.",
+        description="Encoders whose cosines are averaged; `cosqa list encoders` prints the names. "
+        "Others: checkpoint:NAME=FOLDER, hub:ORG/MODEL@COMMIT, api:PROVIDER/MODEL.",
+    )
+    fusion: Literal["mean", "scaled"] = Field(
+        "mean",
+        description="How several encoders are joined: the mean of their cosines, or of cosines "
+        "divided by the encoder's largest absolute one for the query (CoSQA+'s code).",
     )
     top_k: int = Field(20, ge=1, le=1000, description="Candidates for each query.")
 
 
-class EncoderSettings(Section):
-    """The embedding of texts."""
-
-    actors: int = Field(
-        0,
-        ge=0,
-        description="Maximum number of Ray actors; 0 takes one for each GPU, or one for each core "
-        "up to 8.",
-    )
-    batch_size: int = Field(
-        0, ge=0, description="Texts for one forward pass; 0 takes 8 on a CPU and 64 on a GPU."
-    )
-    shard_size: int = Field(512, ge=1, description="Texts for one Parquet file of vectors.")
-
-
 class LanguageModelSettings(Section):
     """The language model."""
+
+    variables: ClassVar[str] = "COSQA_LLM__"  # what the section's variables begin with
 
     model: str = Field(
         EMBEDDED_MODEL,

@@ -6,21 +6,32 @@ checkpoint a subclass of `tasks.encoders._transformer.TransformerEncoder`) and d
 class attribute, so that it can be read without loading the model; the constructor takes
 ``checkpoint=None``. ``minilm.py`` is the shortest example.
 `tests/tasks/encoders/test_conformance.py` tests it from then on.
+
+A model that has no file of its own is named by a reference, which `tasks.encoders._reference`
+reads: a folder (``checkpoint:``), an id of the Hugging Face hub (``hub:``), an embedding API
+(``api:``).
 """
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from infra.errors import UnknownNameError
 from infra.identity import digest
 from infra.records import Record
 from infra.registry import Registry
 
 Kind = Literal["query", "code"]
 Vectors = npt.NDArray[np.float32]
+
+SYNTAX = (
+    "checkpoint:NAME=FOLDER for a fine-tuned model in a folder, hub:ORG/MODEL@COMMIT for one of "
+    "the Hugging Face hub, api:PROVIDER/MODEL for an embedding API"
+)
 
 
 class EncoderSpec(Record):
@@ -34,7 +45,8 @@ class EncoderSpec(Record):
         revision: The pinned commit or version.
         licence: SPDX identifier.
         source: Paper and card that say how the model is to be used.
-        dimension: Length of a vector.
+        dimension: Length of a vector; 0 where only the API knows it.
+        former_name: The name in earlier releases, whose vectors stay valid.
     """
 
     name: str
@@ -43,11 +55,19 @@ class EncoderSpec(Record):
     licence: str
     source: str
     dimension: int
+    former_name: str = ""
+
+    is_api: ClassVar[bool] = False
+    # Fields that earlier releases lacked: at their defaults they are no part of the key.
+    later_fields: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def key(self) -> str:
         """Identity of the vectors: another specification gives other vectors."""
-        return digest(self.model_dump_json(exclude={"licence", "source"}))
+        fields = type(self).model_fields
+        unset = {name for name in self.later_fields if getattr(self, name) == fields[name].default}
+        spec = self.model_copy(update={"name": self.former_name or self.name})
+        return digest(spec.model_dump_json(exclude={"licence", "source", "former_name", *unset}))
 
 
 class Encoder(Protocol):
@@ -67,7 +87,7 @@ class Encoder(Protocol):
 
 
 class EncoderClass(Protocol):
-    """A class of encoders, which carries the specification of its instances."""
+    """A class of encoders, or a factory, which carries the specification of its instances."""
 
     @property
     def spec(self) -> EncoderSpec:
@@ -83,4 +103,44 @@ class EncoderClass(Protocol):
         ...
 
 
-encoders: Registry[EncoderClass] = Registry("encoder", "tasks.encoders")
+class EncoderRegistry(Registry[EncoderClass]):
+    """Encoders by name or by reference."""
+
+    def get(self, name: str) -> EncoderClass:
+        """Return the encoder of that name or reference.
+
+        Raises:
+            UnknownNameError: There is no such encoder.
+            SettingsError: A reference has an unknown option, or a name that is taken.
+            EncoderError: The folder or the hub's files that a reference names cannot be read.
+        """
+        if ":" not in name:
+            try:
+                return super().get(name)
+            except UnknownNameError as error:
+                raise UnknownNameError(f"{error}; or {SYNTAX}") from None
+        # Late, since those modules import this one.
+        found: EncoderClass = import_module("tasks.encoders._reference").referenced_encoder(name)
+        return found
+
+    def adopt(self, name: str) -> str:
+        """Return the name of an encoder, under which a reference is found from then on.
+
+        The name is what files and columns are called by. What an earlier reference of the same name
+        stood for is replaced.
+        """
+        found = self.get(name)
+        if ":" in name:
+            self._entries[found.spec.name] = found
+        return found.spec.name
+
+    def registered(self) -> list[str]:
+        """Return the names of the encoders that have a file, without those of references."""
+        return sorted(name.replace("_", "-") for name in self._modules())
+
+    def has(self, name: str) -> bool:
+        """Return whether a name or a reference is that of an encoder."""
+        return ":" in name or name in self.names() or name in self.former_names
+
+
+encoders = EncoderRegistry("encoder", "tasks.encoders", former_names={"codebert": "codebert-base"})

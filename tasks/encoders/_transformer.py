@@ -9,9 +9,12 @@ import numpy as np
 
 from infra.errors import EncoderError
 from tasks.encoders import EncoderSpec, Kind, Vectors
+from tasks.encoders._weights import load_adapters, load_model, load_projections
 
 if TYPE_CHECKING:
     import torch
+
+Pooling = Literal["mean", "first", "pooler", "last"]
 
 
 class TransformerSpec(EncoderSpec):
@@ -21,57 +24,112 @@ class TransformerSpec(EncoderSpec):
         max_length: Tokens, special ones included; longer texts are cut.
         before: Special tokens before the text.
         after: Special tokens after the text.
-        pooling: ``mean`` over all tokens, or the ``first`` token.
+        pooling: ``mean`` over all tokens, the ``first`` or the ``last`` token, or the model's own
+            ``pooler`` (a dense layer with tanh over the first token).
+        query_prefix: What is written before a query.
+        code_prefix: What is written before a code.
+        query_length: Tokens of a query, where they are fewer than ``max_length``.
+        code_length: Likewise of a code.
+        white_space: ``collapsed`` writes each run of white space as one blank; ``kept`` does not.
+        special_tokens: ``stated`` in ``before`` and ``after``, or those of the ``tokenizer``.
+        lower_case: Whether texts are lower-cased.
+        query_adapter: Folder in the checkpoint with the LoRA adapter for queries.
+        code_adapter: Likewise for codes.
+        projections: Folders in the checkpoint with dense layers after the pooling.
+        truncated: Whether a vector is the first ``dimension`` numbers of a longer one, made unit
+            length again (Kusupati et al. 2022, Matryoshka representation learning).
     """
 
     max_length: int
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    pooling: Literal["mean", "first"]
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    pooling: Pooling
+    query_prefix: str = ""
+    code_prefix: str = ""
+    query_length: int | None = None
+    code_length: int | None = None
+    white_space: Literal["kept", "collapsed"] = "kept"
+    special_tokens: Literal["stated", "tokenizer"] = "stated"
+    lower_case: bool = False
+    query_adapter: str = ""
+    code_adapter: str = ""
+    projections: tuple[str, ...] = ()
+    truncated: bool = False
+
+    later_fields: ClassVar[frozenset[str]] = frozenset(
+        {
+            "query_prefix", "code_prefix", "query_length", "code_length", "white_space",
+            "special_tokens", "lower_case", "query_adapter", "code_adapter", "projections",
+            "truncated",
+        }
+    )  # fmt: skip
+
+    def length_of(self, kind: Kind) -> int:
+        """Return the maximum number of tokens of a query or a code."""
+        return (self.query_length if kind == "query" else self.code_length) or self.max_length
+
+    def text_of(self, text: str, kind: Kind) -> str:
+        """Return a text as it is given to the tokenizer."""
+        if self.white_space == "collapsed":
+            text = " ".join(text.split())
+        prefixed = (self.query_prefix if kind == "query" else self.code_prefix) + text
+        return prefixed.lower() if self.lower_case else prefixed
+
+    def adapter_of(self, kind: Kind) -> str:
+        """Return the adapter for queries or codes, "" for none."""
+        return self.query_adapter if kind == "query" else self.code_adapter
 
 
 class TransformerEncoder:
     """Embeds texts with a transformer, as its specification says.
 
     Texts are tokenised once and embedded in batches of similar length, so that little is padded.
-    A GPU is used where there is one.
+    A GPU is used where there is one. No Python code of a checkpoint is run, and weights in a
+    pickle are read without running it.
 
     Args:
         checkpoint: Folder of a checkpoint; by default the pinned one is loaded from the hub's cache
             or fetched from the hub.
+        spec: Another specification than that of the class.
 
     Raises:
         EncoderError: The checkpoint cannot be loaded.
     """
 
-    spec: ClassVar[TransformerSpec]
+    spec: TransformerSpec
 
-    def __init__(self, checkpoint: Path | None = None) -> None:
+    def __init__(self, checkpoint: Path | None = None, spec: TransformerSpec | None = None) -> None:
         import torch  # noqa: PLC0415 - heavy libraries load when used
         from transformers import AutoTokenizer  # noqa: PLC0415
 
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        self.spec = spec or self.spec
         source = self._source(checkpoint)
+        # What libraries raise for damaged files is of many kinds, and all of it means this.
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(**source)
             self._model = self._load_model(source)
-        except (OSError, ValueError) as error:
-            raise EncoderError(
-                f"cannot load encoder {self.spec.name!r} ({self.spec.model} at revision "
-                f"{self.spec.revision}): {error}\nWithout a network, put the checkpoint into the "
-                "hub's cache first (HF_HOME says where it is)"
-            ) from error
+            adapters = {self.spec.query_adapter, self.spec.code_adapter} - {""}
+            load_adapters(self._model, source, sorted(adapters))
+            self._projections = load_projections(source, self.spec.projections)
+        except EncoderError:
+            raise
+        except Exception as error:
+            raise EncoderError(self._cannot_load(checkpoint, error)) from error
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self._model.to(self._device).eval()
+        self._projections.to(self._device).eval()
         self._before = self._special(self.spec.before)
         self._after = self._special(self.spec.after)
 
-    def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:  # noqa: ARG002 - these models treat both alike
+    def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         """Return (n, dimension) vectors of unit length, in the order of ``texts``."""
         import torch  # noqa: PLC0415
 
+        if adapter := self.spec.adapter_of(kind):
+            self._model.set_adapter(adapter)
         vectors = np.empty((len(texts), self.spec.dimension), np.float32)
-        token_ids = self._tokenise(texts)
+        token_ids = self._tokenise(texts, kind)
         with torch.inference_mode():
             for rows in _batches_by_length(token_ids, batch_size):
                 vectors[rows] = self._embed([token_ids[row] for row in rows]).cpu().numpy()
@@ -79,16 +137,28 @@ class TransformerEncoder:
 
     def _source(self, checkpoint: Path | None) -> dict[str, Any]:
         if checkpoint is not None:
-            return {"pretrained_model_name_or_path": str(checkpoint)}
+            return {"pretrained_model_name_or_path": str(checkpoint), "trust_remote_code": False}
         return {
             "pretrained_model_name_or_path": self.spec.model,
             "revision": self.spec.revision,
+            "trust_remote_code": False,
         }
 
     def _load_model(self, source: dict[str, Any]) -> Any:  # noqa: ANN401 - a torch module
         from transformers import AutoModel  # noqa: PLC0415
 
-        return AutoModel.from_pretrained(**source)
+        return load_model(AutoModel, source, needs_pooler=self.spec.pooling == "pooler")
+
+    def _cannot_load(self, checkpoint: Path | None, error: Exception) -> str:
+        origin = f"{self.spec.model} at revision {self.spec.revision}"
+        way_out = (
+            "Without a network, put the checkpoint into the hub's cache first (HF_HOME says where "
+            f"it is), or name a folder that has it: checkpoint:NAME=FOLDER?like={self.spec.name}"
+        )
+        if checkpoint is not None:
+            origin = f"the folder {checkpoint}"
+            way_out = f"A checkpoint has config.json, the tokenizer and weights. {way_out}"
+        return f"cannot load encoder {self.spec.name!r} ({origin}): {error}\n{way_out}"
 
     def _special(self, tokens: Sequence[str]) -> list[int]:
         vocabulary = self._tokenizer.get_vocab()
@@ -97,12 +167,17 @@ class TransformerEncoder:
             raise EncoderError(f"the tokenizer of {self.spec.name!r} has no token {missing[0]!r}")
         return [vocabulary[token] for token in tokens]
 
-    def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
+    def _tokenise(self, texts: Sequence[str], kind: Kind) -> list[list[int]]:
         if not texts:
             return []
-        text_length = self.spec.max_length - len(self._before) - len(self._after)
+        prepared = [self.spec.text_of(text, kind) for text in texts]
+        length = self.spec.length_of(kind)
+        if self.spec.special_tokens == "tokenizer":
+            own = self._tokenizer(prepared, truncation=True, max_length=length)
+            return [list(ids) for ids in own["input_ids"]]
+        text_length = length - len(self._before) - len(self._after)
         encoded = self._tokenizer(
-            list(texts), add_special_tokens=False, truncation=True, max_length=text_length
+            prepared, add_special_tokens=False, truncation=True, max_length=text_length
         )
         return [self._before + ids + self._after for ids in encoded["input_ids"]]
 
@@ -112,17 +187,33 @@ class TransformerEncoder:
         from torch.nn.functional import normalize  # noqa: PLC0415
 
         longest = max(len(ids) for ids in token_ids)
-        padding = self._tokenizer.pad_token_id
+        padding = self._tokenizer.pad_token_id or 0
         padded = torch.tensor([[*ids, *[padding] * (longest - len(ids))] for ids in token_ids])
         lengths = torch.tensor([len(ids) for ids in token_ids])
         mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
-        hidden = self._model(input_ids=padded.to(self._device), attention_mask=mask)
-        return normalize(self._pool(hidden.last_hidden_state, mask), dim=1)
+        output = self._model(input_ids=padded.to(self._device), attention_mask=mask)
+        pooled = self._projections(self._pool(output, mask))
+        if self.spec.truncated:
+            pooled = pooled[:, : self.spec.dimension]
+        if pooled.shape[1] != self.spec.dimension:
+            raise EncoderError(
+                f"encoder {self.spec.name!r} gives vectors of {pooled.shape[1]} dimensions, its "
+                f"specification says {self.spec.dimension}: the checkpoint is of another model"
+            )
+        return normalize(pooled, dim=1)
 
-    def _pool(self, hidden: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
-        """Return (batch, dimension) vectors from (batch, tokens, width) hidden states."""
+    def _pool(self, output: Any, mask: "torch.Tensor") -> "torch.Tensor":  # noqa: ANN401 - of transformers
+        """Return (batch, width) vectors from a model's output."""
+        import torch  # noqa: PLC0415
+
+        hidden: torch.Tensor = output.last_hidden_state
+        if self.spec.pooling == "pooler":
+            pooled: torch.Tensor = output.pooler_output
+            return pooled
         if self.spec.pooling == "first":
             return hidden[:, 0]
+        if self.spec.pooling == "last":
+            return hidden[torch.arange(len(hidden)), mask.sum(dim=1) - 1]
         weights = mask.unsqueeze(-1).to(hidden.dtype)
         return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
 

@@ -1,9 +1,10 @@
 """The encoder codet5p: CodeT5+ 110M embedding."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from tasks.encoders import encoders
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
+from tasks.encoders._weights import load_model
 
 if TYPE_CHECKING:
     import torch
@@ -17,7 +18,7 @@ class CodeT5p(TransformerEncoder):
     linear layer compute the same.
     """
 
-    spec: ClassVar[TransformerSpec] = TransformerSpec(
+    spec = TransformerSpec(
         name="codet5p",
         model="Salesforce/codet5p-110m-embedding",
         revision="d9f3a534af4252f04b10cd9f78e05037542d10f6",
@@ -41,8 +42,9 @@ class CodeT5p(TransformerEncoder):
                 super().__init__(config)
                 self.proj = nn.Linear(config.d_model, config.embed_dim)
 
-        return Embedding.from_pretrained(config=T5Config.from_pretrained(**source), **source)
+        config = T5Config.from_pretrained(**source)
+        return load_model(Embedding, source, config=config)
 
-    def _pool(self, hidden: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
-        projected: torch.Tensor = self._model.proj(super()._pool(hidden, mask))
+    def _pool(self, output: Any, mask: "torch.Tensor") -> "torch.Tensor":  # noqa: ANN401 - of transformers
+        projected: torch.Tensor = self._model.proj(super()._pool(output, mask))
         return projected

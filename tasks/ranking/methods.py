@@ -12,7 +12,7 @@ from infra.identity import digest
 from infra.records import Code, Query
 from infra.registry import unknown_name
 from infra.settings import EvaluationSettings, LanguageModelSettings, SearchSettings
-from tasks.encoders import Vectors, encoders
+from tasks.encoders import SYNTAX, Vectors, encoders
 from tasks.ranking.fusion import fuse
 from tasks.retrievers import Rankings, retrievers
 
@@ -43,19 +43,31 @@ def components(method: str) -> list[str]:
     """
     names = method.removeprefix(RERANKED).split(_FUSED)
     for name in names:
-        if name not in encoders.names() and name not in retrievers.names():
+        if name not in retrievers.names() and not encoders.has(name):
             known = [*retrievers.names(), *encoders.names()]
             raise UnknownNameError(
-                f"{unknown_name('retrieval method', name, known)}; join several with {_FUSED} to "
-                f"fuse them (bm25{_FUSED}minilm), put {RERANKED} in front to re-rank with the "
-                f"language model ({RERANKED}bm25)"
+                f"{unknown_name('retrieval method', name, known)} or {SYNTAX}; join several with "
+                f"{_FUSED} to fuse them (bm25{_FUSED}minilm), put {RERANKED} in front to re-rank "
+                f"with the language model ({RERANKED}bm25)"
             )
     return names
 
 
+def renamed(method: str, name_of: Callable[[str], str]) -> str:
+    """Return a method with its encoders called by other names.
+
+    Args:
+        method: The method.
+        name_of: Name or reference of an encoder → its name.
+    """
+    prefix = RERANKED if method.startswith(RERANKED) else ""
+    names = [name_of(name) if encoders.has(name) else name for name in components(method)]
+    return prefix + _FUSED.join(names)
+
+
 def identity(method: str, model: LanguageModelSettings) -> str:
     """Return the identity of a method's rankings, which changes with weights and models."""
-    keys = [encoders.get(name).spec.key for name in components(method) if name in encoders.names()]
+    keys = [encoders.get(name).spec.key for name in components(method) if encoders.has(name)]
     reranker = [model.model, str(model.temperature)] if method.startswith(RERANKED) else []
     return digest("method", method, *keys, *reranker)
 
@@ -98,7 +110,7 @@ class Ranker:
         return self._rerank(rankings)
 
     def _rank_by(self, name: str, depth: int) -> Rankings:
-        if name not in encoders.names():
+        if not encoders.has(name):
             return retrievers.get(name)().rank(self._queries, self._codes, depth)
         from tasks.ranking.dense import rank_vectors  # noqa: PLC0415 - brings FAISS along
 

@@ -10,7 +10,7 @@ from ray.exceptions import RayError, RayTaskError
 
 from infra.errors import CosqaError, EncoderError
 from infra.settings import EncoderSettings
-from tasks.encoders import Kind, encoders
+from tasks.encoders import Encoder, EncoderClass, Kind, encoders
 
 Vectors = npt.NDArray[np.float32]
 
@@ -21,23 +21,27 @@ _FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embeddin
 class Embedder:
     """A Ray actor that embeds batches of texts with one encoder.
 
+    The encoder is loaded with the first batch, so that its own error reaches the caller.
+
     Args:
-        encoder: Name of a registered encoder.
+        encoder: Name of a registered encoder, or the class behind a reference.
         threads: Number of cores to use.
         batch_size: Number of texts in one forward pass; 0 chooses by device.
     """
 
-    def __init__(self, encoder: str, threads: int, batch_size: int) -> None:
+    def __init__(self, encoder: str | EncoderClass, threads: int, batch_size: int) -> None:
         import torch  # noqa: PLC0415 - heavy, and needed on workers only
 
         torch.set_num_threads(threads)
-        self._encoder = encoders.get(encoder)()
+        self._class = encoders.get(encoder) if isinstance(encoder, str) else encoder
+        self._encoder: Encoder | None = None
         self._batch_size = batch_size or (
             _BATCH_ON_GPU if torch.cuda.is_available() else _BATCH_ON_CPU
         )
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return (n, d) vectors of unit length."""
+        self._encoder = self._encoder or self._class()
         return self._encoder.encode(texts, kind, batch_size=self._batch_size)
 
 
@@ -51,7 +55,7 @@ def embed_shards(
     that memory stays bounded.
 
     Args:
-        encoder: Name of a registered encoder.
+        encoder: Name of an encoder.
         shards: The texts of each shard, and whether they are queries or codes.
         settings: Number of actors and size of batches.
 
@@ -96,8 +100,10 @@ def _actors(encoder: str, sizes: Sequence[int], settings: EncoderSettings) -> li
     number = number_of_actors(settings.actors or gpus or min(cores, 8), sizes)
     threads = max(1, cores // number)
     options: dict[str, Any] = {"num_gpus": 1} if gpus else {"num_cpus": threads}
+    # Another process knows the registered names, but not those that stand for references.
+    known = encoder if encoder in encoders.registered() else encoders.get(encoder)
     return [
-        ray.remote(**options)(Embedder).remote(encoder, threads, settings.batch_size)
+        ray.remote(**options)(Embedder).remote(known, threads, settings.batch_size)
         for _ in range(number)
     ]
 

@@ -15,7 +15,7 @@ from tasks.benchmarks.manifest import MANIFEST
 from tasks.corpus.composed import Readable
 from tasks.encoders import encoders
 from tasks.metrics import Variant
-from tasks.ranking.methods import chosen_methods
+from tasks.ranking.methods import chosen_methods, renamed
 from tasks.sources import open_source
 
 
@@ -31,6 +31,41 @@ def check_pipeline_input(settings: Settings) -> Readable:
         encoders.get(encoder)
     chosen_methods(settings.evaluation, settings.search)
     return open_source(settings.source)
+
+
+def with_named_encoders(settings: Settings) -> Settings:
+    """Return the settings with each reference to an encoder replaced by the encoder's name.
+
+    From then on this process finds the encoders by these names, which files and columns are called
+    by.
+
+    Raises:
+        UnknownNameError: There is no such encoder or method.
+        SettingsError: Two encoders have one name, or an option of one is unknown.
+        EncoderError: What a reference names cannot be read.
+    """
+    references: dict[str, str] = {}
+
+    def name_of(encoder: str) -> str:
+        name = encoders.adopt(encoder)
+        if ":" in encoder and references.setdefault(name, encoder) != encoder:
+            raise SettingsError(
+                f"{references[name]} and {encoder} are both named {name!r}: give one of them "
+                f"another name, as in {encoder.partition(':')[0]}:NAME=…"
+            )
+        return name
+
+    names = tuple(name_of(encoder) for encoder in settings.search.encoders)
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated:
+        raise SettingsError(f"search.encoders has {repeated!r} twice: leave one out")
+    methods = tuple(renamed(method, name_of) for method in settings.evaluation.methods)
+    return settings.model_copy(
+        update={
+            "search": settings.search.model_copy(update={"encoders": names}),
+            "evaluation": settings.evaluation.model_copy(update={"methods": methods}),
+        }
+    )
 
 
 def check_comparison_input(

@@ -1,4 +1,8 @@
-"""Stage 3, candidates: for each query, the codes with the highest mean cosine over encoders."""
+"""Stage 3, candidates: for each query, the codes with the highest mean similarity over encoders.
+
+The similarity is the cosine, or with the fusion ``scaled`` the cosine divided by the encoder's
+largest absolute one for the query, as the code of CoSQA+'s authors does.
+"""
 
 import time
 from collections.abc import Sequence
@@ -11,9 +15,9 @@ from infra.ids import QueryId, SearchId
 from infra.settings import SearchSettings
 from infra.store import Database, benchmarks, candidates, corpus
 from infra.store.corpus import StoredCollection
+from tasks.encoders import encoders
 from tasks.runtime.caching import stage
 from tasks.runtime.references import SearchReference
-from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import code_blocks, stored_vectors
 
 _QUERY_BATCH = 2048
@@ -24,8 +28,8 @@ def search_of(
 ) -> SearchReference:
     """Return the reference of the search over a collection's current codes by these settings.
 
-    Its id depends on the codes, the encoders and ``top_k``: new queries are added to the same
-    search, new codes make a new one.
+    Its id depends on the codes, the encoders, ``top_k`` and the fusion: new queries are
+    added to the same search, new codes make a new one.
     """
     return SearchReference(
         search_id=search_identity(database, collection.name, search),
@@ -37,9 +41,16 @@ def search_of(
 
 def search_identity(database: Database, collection: str, search: SearchSettings) -> SearchId:
     """Return the id of the search over a collection's current codes."""
-    keys = [encoder_key(name) for name in search.encoders]
+    keys = [_search_key(name) for name in search.encoders]
     codes = digest_of_set(corpus.code_ids(database, collection))
-    return SearchId(digest("search", codes, digest_of_set(keys), str(search.top_k)))
+    fusion = [] if search.fusion == "mean" else [search.fusion]
+    return SearchId(digest("search", codes, digest_of_set(keys), str(search.top_k), *fusion))
+
+
+def _search_key(encoder: str) -> str:
+    """Return the identity of an encoder in a search, whose columns are called by its name."""
+    spec = encoders.get(encoder).spec
+    return digest(spec.key, spec.name) if spec.former_name else spec.key
 
 
 def judged_searches(database: Database, search: SearchReference) -> list[SearchId]:
@@ -76,7 +87,7 @@ def find_candidates(
         database, search.search_id, collection.name, settings.encoders, settings.top_k
     )
     for batch in batched(queries, _QUERY_BATCH):
-        _search(database, search, batch, settings.encoders, settings.top_k)
+        _search(database, search, batch, settings)
     get_run_logger().info(
         "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(queries):,}"
     )
@@ -96,16 +107,18 @@ def _search(
     database: Database,
     search: SearchReference,
     queries: Sequence[QueryId],
-    encoders: Sequence[str],
-    top_k: int,
+    settings: SearchSettings,
 ) -> None:
     # FAISS takes a second to import, and a run without new queries does not need it.
-    from tasks.ranking.dense import top_candidates  # noqa: PLC0415
+    from tasks.ranking.dense import inverse_peaks, top_candidates  # noqa: PLC0415
 
-    collection = search.collection
+    collection, names = search.collection, settings.encoders
     query_vectors = {
-        name: stored_vectors(database, collection, name, "query").load(queries) for name in encoders
+        name: stored_vectors(database, collection, name, "query").load(queries) for name in names
     }
-    blocks = code_blocks(database, collection, encoders)
-    hits = top_candidates(query_vectors, blocks, queries, top_k)
+    weights = None
+    if settings.fusion == "scaled":
+        weights = inverse_peaks(query_vectors, code_blocks(database, collection, names))
+    blocks = code_blocks(database, collection, names)
+    hits = top_candidates(query_vectors, blocks, queries, settings.top_k, weights)
     candidates.add_candidates(database, search.search_id, hits)

@@ -1,7 +1,7 @@
 """Stage 2, embed: a vector of every query and code of a collection by every encoder."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from prefect.logging import get_run_logger
 
@@ -120,15 +120,11 @@ def _embed_shards(
 ) -> None:
     if not shards:
         return
-    ensure_ray(ray)
-    # Ray takes seconds to import, and a run without new texts does not need it.
-    from tasks.runtime.embedder import embed_shards  # noqa: PLC0415
-
     total = sum(len(shard.items) for shard in shards)
     texts = [(shard.part.kind, [text for _, text in shard.items]) for shard in shards]
     started = time.monotonic()
     with progress("embedding", f"texts embedded by {encoder}", total) as bar:
-        for number, rows in embed_shards(encoder, texts, settings):
+        for number, rows in _embedded(database, encoder, texts, settings, ray):
             _store_vectors(database, shards[number], encoder, rows)
             bar.advance(len(rows))
     run = benchmarks.StageRun(
@@ -140,10 +136,30 @@ def _embed_shards(
     benchmarks.record_stage_run(database, run)
 
 
+def _embedded(
+    database: Database,
+    encoder: str,
+    shards: Sequence[tuple[Kind, Sequence[str]]],
+    settings: EncoderSettings,
+    ray: RaySettings,
+) -> Iterator[tuple[int, Vectors]]:
+    """Yield (number of the shard, its vectors), by an API or by actors."""
+    # Both take seconds to import, and a run without new texts needs neither.
+    if encoders.get(encoder).spec.is_api:
+        from tasks.runtime.api_embedder import embed_shards_by_api  # noqa: PLC0415
+
+        return embed_shards_by_api(encoder, shards, settings, database.settings)
+    ensure_ray(ray)
+    from tasks.runtime.embedder import embed_shards  # noqa: PLC0415
+
+    return embed_shards(encoder, shards, settings)
+
+
 def _store_vectors(database: Database, shard: Shard, encoder: str, rows: Vectors) -> None:
     key, kind = encoder_key(encoder), shard.part.kind
     ids = [item for item, _ in shard.items]
-    file = f"{encoder}-{key}/{kind}-{digest_of_set(ids)}.parquet"
+    name = encoders.get(encoder).spec.name
+    file = f"{name}-{key}/{kind}-{digest_of_set(ids)}.parquet"
     write_vectors(database.settings.vectors / file, ids, rows)
     vectors.record_file(database, key, kind, file, ids)
 

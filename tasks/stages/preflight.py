@@ -13,7 +13,11 @@ from infra.errors import SettingsError
 from infra.settings import Settings, load_settings
 from infra.store import Database, open_database
 from tasks.ranking.methods import RERANKED
-from tasks.runtime.input_checks import check_comparison_input, check_pipeline_input
+from tasks.runtime.input_checks import (
+    check_comparison_input,
+    check_pipeline_input,
+    with_named_encoders,
+)
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_of
@@ -99,17 +103,22 @@ def check_comparison(
 
 
 def _loaded(settings: Settings | None) -> Settings:
-    """Return the settings with the model's key, if that is in a Prefect Secret block."""
-    settings = settings or load_settings()
-    block = settings.llm.api_key_block
-    if not block or settings.llm.api_key:
-        return settings
+    """Return the settings with encoders by name, and with keys that are in Prefect's blocks."""
+    settings = with_named_encoders(settings or load_settings())
+    for name, section in (("llm", settings.llm), ("encoder", settings.encoder)):
+        if section.api_key_block and not section.api_key:
+            key = _secret(name, section.api_key_block)
+            with_key = section.model_copy(update={"api_key": key})
+            settings = settings.model_copy(update={name: with_key})
+    return settings
+
+
+def _secret(section: str, block: str) -> SecretStr:
     try:
         secret = cast("Secret[str]", Secret.load(block))
     except ValueError as error:
         raise SettingsError(
-            f"llm.api_key_block: there is no Secret block {block!r} on the Prefect server; "
-            "create it, or set COSQA_LLM__API_KEY"
+            f"{section}.api_key_block: there is no Secret block {block!r} on the Prefect server; "
+            f"create it, or set COSQA_{section.upper()}__API_KEY"
         ) from error
-    llm = settings.llm.model_copy(update={"api_key": SecretStr(secret.get())})
-    return settings.model_copy(update={"llm": llm})
+    return SecretStr(secret.get())

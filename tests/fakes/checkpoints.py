@@ -7,16 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from peft import LoraConfig
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from torch import nn
 from transformers import (
     BertConfig,
     BertModel,
+    JinaEmbeddingsV3Config,
+    JinaEmbeddingsV3Model,
+    MPNetConfig,
+    MPNetModel,
+    PreTrainedModel,
     PreTrainedTokenizerFast,
     RobertaConfig,
     RobertaModel,
     T5Config,
     T5EncoderModel,
+    XLMRobertaConfig,
+    XLMRobertaModel,
 )
 
 TEXT = ["def add(a, b): return a + b", "read a json file", "sort the list by length"] * 5
@@ -36,6 +44,8 @@ def make_checkpoint(encoder: str, folder: Path, dimension: int) -> Path:
     ).save_pretrained(folder)
     model = _MODELS.get(encoder, _bert)(dimension)
     model.save_pretrained(folder)
+    for adapter in _ADAPTERS.get(encoder, ()):
+        _add_adapter(folder / adapter, _MODELS[encoder](dimension))
     return folder
 
 
@@ -66,4 +76,46 @@ def _t5(dimension: int) -> T5EncoderModel:
     return model
 
 
-_MODELS = {"minilm": _bert, "codebert": _roberta, "unixcoder": _roberta, "codet5p": _t5}
+def _xlm_roberta(dimension: int) -> XLMRobertaModel:
+    config = XLMRobertaConfig(
+        **_SIZES, hidden_size=dimension, intermediate_size=32, max_position_embeddings=514,
+        pad_token_id=0,
+    )  # fmt: skip
+    return XLMRobertaModel(config)
+
+
+def _mpnet(dimension: int) -> MPNetModel:
+    config = MPNetConfig(
+        **_SIZES, hidden_size=dimension, intermediate_size=32, max_position_embeddings=514,
+        pad_token_id=0,
+    )  # fmt: skip
+    return MPNetModel(config)
+
+
+def _jina(dimension: int) -> JinaEmbeddingsV3Model:
+    config = JinaEmbeddingsV3Config(
+        **_SIZES, hidden_size=dimension, intermediate_size=32, max_position_embeddings=8194,
+        pad_token_id=0,
+    )  # fmt: skip
+    return JinaEmbeddingsV3Model(config)
+
+
+def _add_adapter(folder: Path, model: PreTrainedModel) -> None:
+    """Write a LoRA adapter with random weights into a folder."""
+    config = LoraConfig(r=2, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    model.add_adapter(config)
+    model.save_pretrained(folder)
+
+
+_MODELS = {
+    "codebert-base": _roberta,
+    "codebert-search": _roberta,
+    "graphcodebert": _roberta,
+    "roberta-base": _roberta,
+    "unixcoder": _roberta,
+    "codet5p": _t5,
+    "multilingual-e5-large": _xlm_roberta,
+    "all-mpnet-base-v2": _mpnet,
+    "jina-embeddings-v3": _jina,
+}
+_ADAPTERS = {"jina-embeddings-v3": ("retrieval_query", "retrieval_passage")}

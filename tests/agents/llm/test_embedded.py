@@ -14,12 +14,12 @@ from agents.llm.embedded import (
     adapted,
     embedded_server,
     find_model_file,
-    model_folder,
 )
 from agents.llm.endpoint import Endpoint
 from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
 from infra.errors import SettingsError
+from infra.packages import model_folder
 from infra.records import LanguageModelCall, Pair
 from infra.settings import LanguageModelSettings, Settings
 from tests.fakes.sandbox import PASSED, FakeSandbox

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.llm.litellm_transport import Transport, _litellm
+from agents.llm.litellm_transport import Transport, loaded_litellm
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat, response_format
@@ -59,7 +59,7 @@ async def both_ways(
     server: Recorder, model: str, key: str | None, parameters: dict[str, Any]
 ) -> tuple[Any, Any]:
     """Return what came of the same request by litellm's way and by the short one."""
-    litellm = _litellm()
+    litellm = loaded_litellm()
     short = ChatCompletions(litellm, model, server.base_url, key)
     found: list[Any] = []
     sendings = (
@@ -218,7 +218,7 @@ async def test_a_compressed_answer_is_read(bench: Bench, pair: Pair) -> None:
 
 
 def test_only_known_providers_requests_go_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    litellm = _litellm()
+    litellm = loaded_litellm()
     assert not ChatCompletions.suits(litellm, "anthropic/claude-3-5-haiku-latest")
     assert ChatCompletions.suits(litellm, "openai/gpt-4o-mini")
     monkeypatch.setenv("OPENAI_ORG_ID", "an organisation, which the SDK alone would send")

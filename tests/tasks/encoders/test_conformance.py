@@ -4,6 +4,7 @@ Covers `tasks.encoders.*`.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from tasks.encoders import Encoder, EncoderClass, EncoderSpec, Kind, Vectors, encoders
+from tasks.encoders._api import ApiEncoder
 from tasks.encoders._transformer import TransformerEncoder
 from tests.fakes.checkpoints import make_checkpoint
 
-TEXTS = ["def add(a, b): return a + b", "read", "sort the list " * 400, "x", "read a json file"]
+TEXTS = ["def add(a, b): return a + b", "read", "sort the list " * 30, "x", "read a json file"]
 
 
 class CountsLetters:
@@ -34,14 +36,23 @@ class CountsLetters:
         return vectors
 
 
-@pytest.fixture(params=[*encoders.names(), "letters"])
-def encoder(request: pytest.FixtureRequest, tmp_path: Path) -> Encoder:
+@pytest.fixture(scope="module", params=[*encoders.registered(), "letters"])
+def encoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    tmp_path = tmp_path_factory.mktemp("checkpoint")
     kind: EncoderClass = (
         CountsLetters if request.param == "letters" else encoders.get(request.param)
     )
     if isinstance(kind, type) and issubclass(kind, TransformerEncoder):
         return kind(make_checkpoint(request.param, tmp_path, kind.spec.dimension))
+    if isinstance(kind, type) and issubclass(kind, ApiEncoder):
+        return kind(ask=partial(counted_letters, dimension=kind.spec.dimension))
     return kind()
+
+
+def counted_letters(texts: Sequence[str], dimension: int) -> Vectors:
+    """Return vectors as an API might give them, not of unit length."""
+    counts = [[1 + text.count(chr(97 + n)) for n in range(26)] for text in texts]
+    return np.pad(np.array(counts, np.float32), ((0, 0), (0, dimension - 26)))
 
 
 def test_vectors_have_unit_length_and_the_stated_dimension(encoder: Encoder) -> None:
@@ -67,7 +78,7 @@ def test_no_texts_give_no_vectors(encoder: Encoder) -> None:
 
 
 def test_every_specification_is_pinned_and_has_its_own_key() -> None:
-    specs = [encoders.get(name).spec for name in encoders]
-    assert [spec.name for spec in specs] == encoders.names()
+    specs = [encoders.get(name).spec for name in encoders.registered()]
+    assert [spec.name for spec in specs] == encoders.registered()
     assert all(spec.revision and spec.licence and spec.source for spec in specs)
     assert len({spec.key for spec in specs}) == len(specs)

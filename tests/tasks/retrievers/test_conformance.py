@@ -13,10 +13,10 @@ from tasks.retrievers import retrievers
 CODES = [
     Code.of(text)
     for text in (
-        "def read_json_file(path):\n    return json.load(open(path))",
-        "def sortListByLength(items):\n    return sorted(items, key=len)",
+        "def read_json_file(path):\n    # read json\n    return json.load(open(path))",
+        "def sortListByLength(items):\n    # sort by length\n    return sorted(items, key=len)",
         "def add(a, b):\n    return a + b",
-        "def isPrime(number):\n    return all(number % n for n in range(2, number))",
+        "def isPrime(number):\n    # is it prime?\n    return all(number % n for n in [2])",
         "def add_(b, a):\n    return b + a",
     )
 ]

@@ -1,17 +1,16 @@
-"""The encoder codebert: CodeBERT."""
-
-from typing import ClassVar
+"""The encoder codebert-base: CodeBERT as it is published, not fine-tuned for search."""
 
 from tasks.encoders import encoders
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 
 
-@encoders.register("codebert")
-class CodeBERT(TransformerEncoder):
+@encoders.register("codebert-base")
+class CodeBERTBase(TransformerEncoder):
     """The bimodal RoBERTa of Feng et al. 2020; its sentence is the first token (section 3.2)."""
 
-    spec: ClassVar[TransformerSpec] = TransformerSpec(
-        name="codebert",
+    spec = TransformerSpec(
+        name="codebert-base",
+        former_name="codebert",
         model="microsoft/codebert-base",
         revision="3b0952feddeffad0063f274080e3c23d75e7eb39",
         licence="MIT",

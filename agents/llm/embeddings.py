@@ -1,0 +1,270 @@
+"""The client of embedding APIs: batched, cached, retried, within limits and budget.
+
+Each vector is kept under the hash of model and text before it is used, so that none is paid for
+twice, whatever ends a run and however texts are batched afterwards.
+"""
+
+import asyncio
+import base64
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.llm.budget import Budget, TokenLimits
+from agents.llm.cache import RawReply, ReplyCache
+from agents.llm.litellm_transport import loaded_litellm, request_error
+from agents.llm.openai_transport import price_of
+from agents.llm.rate_limit import SharedLimiter
+from agents.llm.retry import RequestError, retrying
+from infra.errors import ModelRefusedError, ModelUnavailableError, PromptDeclinedError
+from infra.identity import digest_of
+from infra.records import Record
+from infra.settings import EmbeddingModelSettings, StoreSettings
+
+_TOKENIZER = (
+    "text-embedding-3-large"  # OpenAI's cl100k, which litellm carries; near enough elsewhere
+)
+_MOST_TOKENS = 250_000  # in one request; OpenAI takes 300,000
+_NUMBER = np.dtype("<f4")
+
+Vectors = npt.NDArray[np.float32]
+
+
+class EmbeddingLimits(Record):
+    """What one request to an embedding API may hold.
+
+    Attributes:
+        max_tokens: Tokens of a text; longer ones are cut.
+        dimension: Numbers in a vector to ask for, None for the model's own.
+        batch_size: Texts in a request.
+        concurrency: Requests at once.
+    """
+
+    max_tokens: int
+    dimension: int | None = None
+    batch_size: int = 64
+    concurrency: int = 4
+
+
+class EmbeddingModel:
+    """A client of one embedding model.
+
+    Args:
+        settings: Which model and how.
+        limits: What a request may hold.
+        cache: Where vectors are kept, and looked up before anything is paid for.
+        limiter: Paces requests and keeps the budget, with all other workers of the same key.
+    """
+
+    def __init__(
+        self,
+        settings: EmbeddingModelSettings,
+        limits: EmbeddingLimits,
+        cache: ReplyCache,
+        limiter: SharedLimiter,
+    ) -> None:
+        self._settings = settings
+        self._limits = limits
+        self._cache = cache
+        self._budget = Budget(settings, limiter, self._price_of)
+        key = settings.api_key
+        self._key = key.get_secret_value() if key else None
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return (n, dimension) vectors in the order of the texts, not of unit length.
+
+        Raises:
+            ModelUnavailableError: No answer came after all retries.
+            PromptDeclinedError: The API won't embed one of the texts.
+            ModelRefusedError: The API would answer no such request: key, model, parameters.
+            BudgetExhaustedError: The budget is spent.
+        """
+        key_of = {text: self._cache_key(text) for text in texts}
+        found = await asyncio.to_thread(self._kept, key_of)
+        missing = [text for text in key_of if text not in found]
+        turns = asyncio.Semaphore(self._limits.concurrency)
+
+        async def request(batch: Sequence[str]) -> None:
+            async with turns:
+                vectors = await self._request_with_retries(batch, [key_of[text] for text in batch])
+            found.update(zip(batch, vectors, strict=True))
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for batch in self._batches(missing):
+                    group.create_task(request(batch))
+        except* RequestError as errors:
+            self._raise_for(_first(errors))
+        except* (ModelUnavailableError, ModelRefusedError, PromptDeclinedError) as errors:
+            raise _first(errors) from None
+        return np.stack([found[text] for text in texts])
+
+    async def close(self) -> None:
+        """Close the connections."""
+        litellm = loaded_litellm()
+        await litellm.close_litellm_async_clients()
+        litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Yield texts in batches that one request may hold."""
+        batch: list[str] = []
+        tokens = 0
+        for text in texts:
+            more = min(len(text.encode()), self._limits.max_tokens)
+            if batch and (len(batch) == self._limits.batch_size or tokens + more > _MOST_TOKENS):
+                yield batch
+                batch, tokens = [], 0
+            batch.append(text)
+            tokens += more
+        if batch:
+            yield batch
+
+    async def _request_with_retries(
+        self, texts: Sequence[str], keys: Sequence[str]
+    ) -> Sequence[Vectors]:
+        settings = self._settings
+
+        def log(error: RequestError, wait_s: float) -> None:
+            _log.info("%s: %s, retry in %.1f s", settings.model, error.status, wait_s)
+
+        caller = retrying(settings.max_retries, settings.max_backoff_s, log)
+        return await caller(self._request, texts, keys)
+
+    async def _request(self, texts: Sequence[str], keys: Sequence[str]) -> Sequence[Vectors]:
+        """Return the vectors, kept before anything else happens to them."""
+        cut = [self._cut(text) for text in texts]
+        limits = TokenLimits(prompt=sum(_most_tokens(text) for text in cut), completion=0)
+        async with self._budget.reserved(limits) as settle:
+            started = time.monotonic()
+            try:
+                response = await self._send(cut)
+            except RequestError:
+                settle(0, 0.0)
+                raise
+            usage = getattr(response, "usage", None)
+            reply = RawReply(
+                text="",
+                prompt_tokens=getattr(usage, "prompt_tokens", None),
+                cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
+                seconds=time.monotonic() - started,
+            )
+            settle(reply.tokens or limits.total, reply.cost_usd)
+            vectors = _vectors(response, len(texts))
+            for key, vector in zip(keys, vectors, strict=True):
+                kept = reply.model_copy(
+                    update={"text": base64.b64encode(vector.tobytes()).decode()}
+                )
+                await asyncio.to_thread(self._cache.keep, key, kept)
+        return vectors
+
+    async def _send(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - litellm has no types
+        litellm, settings = loaded_litellm(), self._settings
+        shortened = {"dimensions": self._limits.dimension} if self._limits.dimension else {}
+        try:
+            async with asyncio.timeout(settings.timeout_s):
+                return await litellm.aembedding(
+                    model=settings.model,
+                    input=list(texts),
+                    api_base=settings.base_url,
+                    api_key=self._key,
+                    timeout=settings.timeout_s,
+                    max_retries=0,
+                    encoding_format="float",
+                    **shortened,
+                )
+        except TimeoutError:
+            raise RequestError(408, f"no reply in {settings.timeout_s:g} s") from None
+        except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
+            raise request_error(error, self._key) from None  # its chain may hold request headers
+
+    def _cut(self, text: str) -> str:
+        """Return a text of at most the model's tokens; a blank for an empty one."""
+        most = self._limits.max_tokens
+        if len(text.encode()) <= most:  # a token has a byte or more
+            return text or " "
+        litellm = loaded_litellm()
+        tokens = litellm.encode(model=_TOKENIZER, text=text)
+        return (
+            str(litellm.decode(model=_TOKENIZER, tokens=tokens[:most]))
+            if len(tokens) > most
+            else text
+        )
+
+    def _cache_key(self, text: str) -> str:
+        limits = self._limits
+        return digest_of(
+            ["embedding", self._settings.model, limits.dimension, limits.max_tokens, text]
+        )
+
+    def _kept(self, key_of: Mapping[str, str]) -> dict[str, Vectors]:
+        """Return text → vector for those that are kept, given each text's key."""
+        replies = {text: self._cache.find(key) for text, key in key_of.items()}
+        return {
+            text: np.frombuffer(base64.b64decode(kept.text), _NUMBER)
+            for text, kept in replies.items()
+            if kept is not None
+        }
+
+    def _price_of(self, limits: TokenLimits) -> float | None:
+        return price_of(loaded_litellm(), self._settings.model, *limits)
+
+    def _raise_for(self, error: RequestError) -> NoReturn:
+        model, cause = self._settings.model, f"({error.status}: {error.message})"
+        if error.kind == "transient":
+            tries = self._settings.max_retries + 1
+            raise ModelUnavailableError(
+                f"{model} gave no vectors in {tries} tries {cause}"
+            ) from None
+        if error.kind == "declined":
+            raise PromptDeclinedError(f"{model} declined a text {cause}") from None
+        raise ModelRefusedError(
+            f"{model} refused the request {cause}; check the model's name, the key in "
+            "COSQA_ENCODER__API_KEY and, for a server of your own, COSQA_ENCODER__BASE_URL"
+        ) from None
+
+
+def embedding_model(
+    settings: EmbeddingModelSettings, store: StoreSettings, limits: EmbeddingLimits
+) -> EmbeddingModel:
+    """Return the client of an embedding model, with the cache and the ledger of a store."""
+    limiter = SharedLimiter(store.ledgers, settings)
+    return EmbeddingModel(settings, limits, ReplyCache(store.replies), limiter)
+
+
+def _vectors(response: Any, number: int) -> list[Vectors]:  # noqa: ANN401 - litellm has no types
+    """Return the vectors of a response, in the order of the texts.
+
+    Raises:
+        RequestError: They are not as many as the texts, or no usable numbers; another try may help.
+    """
+    try:
+        rows = {int(item["index"]): np.array(item["embedding"], _NUMBER) for item in response.data}
+        vectors = [rows[place] for place in range(number)]
+        widths = {vector.shape for vector in vectors}
+        is_usable = len(rows) == len(response.data) == number and len(widths) == 1
+        is_usable = is_usable and len(vectors[0].shape) == 1 and bool(vectors[0].size)
+        is_usable = is_usable and all(
+            np.isfinite(vector).all() and vector.any() for vector in vectors
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RequestError(502, f"an answer without usable vectors: {error!r}") from None
+    if not is_usable:
+        raise RequestError(502, f"an answer without {number} usable vectors of one length")
+    return vectors
+
+
+def _most_tokens(text: str) -> int:
+    """Return an estimate from above of a text's tokens, by its length."""
+    return len(text.encode()) // 2 + 1
+
+
+def _first(errors: BaseExceptionGroup[Any]) -> Any:  # noqa: ANN401 - one of the group's
+    found = errors.exceptions[0]
+    return _first(found) if isinstance(found, BaseExceptionGroup) else found
+
+
+_log = logging.getLogger(__name__)

@@ -1,0 +1,78 @@
+"""The section of the settings about embedding, by models of this machine or by an API."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field, SecretStr
+from pydantic.json_schema import SkipJsonSchema
+
+from infra.settings.section import Section
+from infra.settings.sections import LanguageModelSettings
+
+_OF_THE_API = (
+    "base_url", "api_key", "timeout_s", "max_retries", "max_backoff_s", "requests_per_minute",
+    "tokens_per_minute", "budget_tokens", "budget_usd",
+)  # fmt: skip
+
+
+class EmbeddingModelSettings(LanguageModelSettings):
+    """One model behind an embedding API."""
+
+    variables: ClassVar[str] = "COSQA_ENCODER__"
+
+
+class EncoderSettings(Section):
+    """The embedding of texts. What begins with a base_url concerns encoders behind an API."""
+
+    actors: int = Field(
+        0,
+        ge=0,
+        description="Maximum number of Ray actors; 0 takes one for each GPU, or one for each core "
+        "up to 8. Of an API, the requests at once; 0 takes 4.",
+    )
+    batch_size: int = Field(
+        0,
+        ge=0,
+        description="Texts for one forward pass; 0 takes 8 on a CPU and 64 on a GPU. Of an API, "
+        "the texts in a request; 0 takes 64.",
+    )
+    shard_size: int = Field(512, ge=1, description="Texts for one Parquet file of vectors.")
+    base_url: str | None = Field(None, description="Address of an OpenAI-compatible embedding API.")
+    # Neither in the form of a Prefect deployment nor in the parameters that Prefect stores.
+    api_key: Annotated[SecretStr | None, SkipJsonSchema()] = Field(
+        None,
+        exclude=True,
+        repr=False,
+        description="The embedding API's key; set it as COSQA_ENCODER__API_KEY, it is never "
+        "printed here.",
+    )
+    api_key_block: str | None = Field(
+        None, description="Prefect Secret block that holds the key, for runs of a deployment."
+    )
+    timeout_s: float = Field(120.0, gt=0, description="Time-out of one request, in seconds.")
+    max_retries: int = Field(
+        5,
+        ge=0,
+        description="Maximum number of retries after 408, 409, 429, 5xx and lost connections.",
+    )
+    max_backoff_s: float = Field(60.0, gt=0, description="Maximum wait before a retry, in seconds.")
+    requests_per_minute: int = Field(
+        0, ge=0, description="Maximum requests a minute with this key; 0 means no limit."
+    )
+    tokens_per_minute: int = Field(
+        0, ge=0, description="Maximum tokens a minute with this key; 0 means no limit."
+    )
+    budget_tokens: int | None = Field(
+        None, ge=1, description="Maximum tokens for each embedding model, over all runs of a store."
+    )
+    budget_usd: float | None = Field(
+        None,
+        gt=0,
+        description="Maximum cost in US dollars of each embedding model, over all runs; needs a "
+        "model with a known price.",
+    )
+
+    def of_api(self, model: str) -> EmbeddingModelSettings:
+        """Return the settings of one model behind the API, by litellm's name."""
+        return EmbeddingModelSettings(
+            model=model, **{name: getattr(self, name) for name in _OF_THE_API}
+        )

@@ -1,0 +1,200 @@
+"""Encoders from a folder: any fine-tuned transformers or sentence-transformers checkpoint."""
+
+import hashlib
+import json
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from infra.errors import EncoderError, SettingsError
+from infra.identity import digest
+from tasks.encoders import Encoder, EncoderClass, encoders
+from tasks.encoders._sentence_transformers import MODULES, read_modules
+from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
+
+OPTIONS = (
+    "like", "pooling", "dimension", "max_length", "query_length", "code_length", "query_prefix",
+    "code_prefix", "white_space", "lower_case", "query_adapter", "code_adapter", "licence",
+)  # fmt: skip
+_CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
+_NO_CONTENT = {
+    "trainer_state.json", "training_args.bin", "optimizer.bin", "scheduler.bin",
+    "all_results.json", "train_results.json", "eval_results.json",
+}  # fmt: skip
+_LONGEST = 512  # tokens, where neither the files nor the options say
+
+
+@dataclass(frozen=True)
+class CheckpointEncoder:
+    """An encoder class for the checkpoint in a folder.
+
+    Attributes:
+        spec: The specification; its revision is the digest of weights and configuration.
+        kind: The class that computes the vectors.
+        folder: The folder, absolute.
+    """
+
+    spec: TransformerSpec
+    kind: type[TransformerEncoder]
+    folder: Path
+
+    def __call__(self, checkpoint: Path | None = None) -> Encoder:
+        """Return the encoder.
+
+        Raises:
+            EncoderError: The folder is not there, or has changed since it was named.
+        """
+        folder = checkpoint or self.folder
+        if content_digest(_existing(folder, self.spec.name)) != self.spec.revision:
+            raise EncoderError(
+                f"the checkpoint {folder} of encoder {self.spec.name!r} on {socket.gethostname()} "
+                "is not the one that this run started with: leave the folder as it is during a "
+                "run, and give every node the same one"
+            )
+        return self.kind(folder, self.spec)
+
+
+def checkpoint_encoder(name: str, target: str, options: Mapping[str, str]) -> EncoderClass:
+    """Return the encoder for a folder.
+
+    Args:
+        name: The encoder's name.
+        target: The folder.
+        options: Those of ``OPTIONS``.
+
+    Raises:
+        SettingsError: An option is unknown or has a bad value, or one is missing.
+        EncoderError: The folder is no checkpoint.
+    """
+    folder = _existing(Path(target).expanduser().absolute(), name)
+    identity = {
+        "name": name,
+        "model": "checkpoint",
+        "revision": content_digest(folder),
+        "licence": options.get("licence", "unknown"),
+        "source": str(folder),
+    }
+    spec, kind = described(folder, identity, options)
+    return CheckpointEncoder(spec=spec, kind=kind, folder=folder)
+
+
+def described(
+    folder: Path, identity: Mapping[str, str], options: Mapping[str, str]
+) -> tuple[TransformerSpec, type[TransformerEncoder]]:
+    """Return the specification and the class for the files in a folder.
+
+    What the options say comes first, then the encoder named by ``like``, then the files.
+
+    Args:
+        folder: A checkpoint, of which the weights are not read.
+        identity: The specification's name, model, revision, licence and source.
+        options: Those of ``OPTIONS``.
+
+    Raises:
+        SettingsError: An option is unknown or has a bad value, or one is missing.
+        EncoderError: The folder is no checkpoint that can be read.
+    """
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise SettingsError(
+            f"encoder {identity['name']}: no option {unknown[0]!r}; there are {', '.join(OPTIONS)}"
+        )
+    given = {key: value for key, value in options.items() if key not in ("like", "licence")}
+    kind, known = _known(folder, options, identity["name"])
+    if "dimension" in given:
+        known["truncated"] = True
+    fields: dict[str, Any] = {**known, **given, **identity, "former_name": ""}
+    try:
+        spec = TransformerSpec.model_validate(fields, strict=False)  # options are texts: "256"
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise SettingsError(
+            f"encoder {identity['name']}: {'.'.join(map(str, problem['loc']))} = "
+            f"{problem['input']!r}: {problem['msg']}"
+        ) from None
+    return spec, kind
+
+
+def _known(
+    folder: Path, options: Mapping[str, str], name: str
+) -> tuple[type[TransformerEncoder], dict[str, Any]]:
+    """Return the class, and the fields that follow from ``like`` or from the files."""
+    if like := options.get("like"):
+        kind = encoders.get(like)
+        if not (isinstance(kind, type) and issubclass(kind, TransformerEncoder)):
+            raise SettingsError(f"encoder {name}: like={like} names no transformer")
+        return kind, kind.spec.model_dump()
+    if (folder / MODULES).is_file():
+        return TransformerEncoder, read_modules(folder)
+    if "pooling" not in options:
+        raise SettingsError(
+            f"encoder {name}: {folder} has no {MODULES} of sentence-transformers, so say how its "
+            "tokens become a vector: ?pooling=mean (or first, pooler, last), or ?like=ENCODER for "
+            "a fine-tuned one of the registered encoders"
+        )
+    config = _read_json(folder / "config.json")
+    width = config.get("hidden_size") or config.get("d_model") or config.get("dim")
+    if not isinstance(width, int):
+        raise EncoderError(f"{folder / 'config.json'} states no hidden_size")
+    positions = config.get("max_position_embeddings")
+    longest = min(_LONGEST, positions - 2) if isinstance(positions, int) else _LONGEST
+    return TransformerEncoder, {
+        "dimension": width,
+        "max_length": longest,
+        "special_tokens": "tokenizer",
+    }
+
+
+def content_digest(folder: Path) -> str:
+    """Return the digest of a checkpoint's weights, configuration and tokenizer."""
+    files = sorted(
+        file
+        for file in (*folder.glob("*"), *folder.glob("*/*"))
+        if file.is_file() and file.suffix in _CONTENT and file.name not in _NO_CONTENT
+        if not file.parent.name.startswith("checkpoint-") or file.parent == folder
+    )
+    parts = []
+    for file in files:
+        state = file.stat()
+        parts += [
+            file.relative_to(folder).as_posix(),
+            _file_digest(file, state.st_size, state.st_mtime_ns),
+        ]
+    return digest("checkpoint", *parts)
+
+
+@cache
+def _file_digest(file: Path, size: int, changed_ns: int) -> str:  # noqa: ARG001 - part of the cache's key
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _existing(folder: Path, name: str) -> Path:
+    if not (folder / "config.json").is_file() and not (folder / MODULES).is_file():
+        problem = "has no config.json" if folder.is_dir() else "does not exist"
+        raise EncoderError(
+            f"encoder {name!r}: {folder} {problem} on {socket.gethostname()}; name the folder that "
+            "save_pretrained or sentence-transformers wrote. Workers on other nodes of a cluster "
+            "read it under the same path, so keep it on storage that all of them mount"
+        )
+    if (folder / "adapter_config.json").is_file():
+        raise EncoderError(
+            f"encoder {name!r}: {folder} holds an adapter only; merge it into its base model first "
+            "(merge_and_unload of peft), since the base is no part of the folder"
+        )
+    return folder
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise EncoderError(f"{file} cannot be read: {error}") from None
+    if not isinstance(content, dict):
+        raise EncoderError(f"{file} holds no JSON object")
+    return content

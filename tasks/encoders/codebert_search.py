@@ -1,0 +1,41 @@
+"""The encoder codebert-search: CodeBERT fine-tuned for code search, as CoSQA+ uses it."""
+
+from pathlib import Path
+from typing import Any
+
+from infra.errors import EncoderError
+from tasks.encoders import encoders
+from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
+
+
+@encoders.register("codebert-search")
+class CodeBERTSearch(TransformerEncoder):
+    """CoSQA+'s CodeBERT, fine-tuned on CodeSearchNet; its checkpoint is not published.
+
+    Queries of 128 tokens, codes of 256, white space collapsed, the pooler's output. A checkpoint
+    made by CodeXGLUE's recipe is named as ``checkpoint:codebert=FOLDER?like=codebert-search``.
+    """
+
+    spec = TransformerSpec(
+        name="codebert-search",
+        model="microsoft/codebert-base fine-tuned on CodeSearchNet",
+        revision="not published",
+        licence="MIT",
+        source="Gong et al. 2024, CoSQA+, and its authors' code; Lu et al. 2021, CodeXGLUE",
+        dimension=768,
+        max_length=256,
+        query_length=128,
+        before=("<s>",),
+        after=("</s>",),
+        pooling="pooler",
+        white_space="collapsed",
+    )
+
+    def _source(self, checkpoint: Path | None) -> dict[str, Any]:
+        if checkpoint is None:
+            raise EncoderError(
+                "codebert-search has no published checkpoint: fine-tune microsoft/codebert-base on "
+                "CodeSearchNet and name the folder as checkpoint:codebert=FOLDER?like="
+                "codebert-search, or take codebert-base, which is not fine-tuned"
+            )
+        return super()._source(checkpoint)

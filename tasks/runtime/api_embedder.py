@@ -1,0 +1,50 @@
+"""Embedding by an API: requests from this process, since no worker computes anything."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+
+from agents import EmbeddingLimits, embedding_model
+from infra.errors import EncoderError
+from infra.settings import EncoderSettings, StoreSettings
+from tasks.encoders import Kind, Vectors, encoders
+from tasks.encoders._api import ApiSpec
+
+_BATCH, _CONCURRENCY = 64, 4
+
+
+def embed_shards_by_api(
+    encoder: str,
+    shards: Sequence[tuple[Kind, Sequence[str]]],
+    settings: EncoderSettings,
+    store: StoreSettings,
+) -> Iterator[tuple[int, Vectors]]:
+    """Yield (number of the shard, its vectors), one shard after the other.
+
+    Args:
+        encoder: Name of an encoder behind an API.
+        shards: The texts of each shard, and whether they are queries or codes.
+        settings: The API's key, limits and budget.
+        store: Where paid vectors are kept and what is spent is counted.
+
+    Raises:
+        EncoderError: The API gave unusable vectors.
+        LanguageModelError: It gave no answer, or the budget is spent.
+    """
+    factory = encoders.get(encoder)
+    spec = factory.spec
+    if not isinstance(spec, ApiSpec):
+        raise EncoderError(f"encoder {encoder!r} is no API")
+    limits = EmbeddingLimits(
+        max_tokens=spec.max_length,
+        dimension=spec.dimension if spec.shortened else None,
+        batch_size=settings.batch_size or _BATCH,
+        concurrency=settings.actors or _CONCURRENCY,
+    )
+    model = embedding_model(settings.of_api(spec.model), store, limits)
+    with asyncio.Runner() as runner:
+        by_api = factory(ask=lambda texts: runner.run(model.embed(texts)))  # type: ignore[call-arg]
+        try:
+            for number, (kind, texts) in enumerate(shards):
+                yield number, by_api.encode(texts, kind, batch_size=len(texts))
+        finally:
+            runner.run(model.close())

@@ -1,0 +1,198 @@
+"""Laws of encoders by reference: folders, the hub's models, names and options.
+
+Covers `tasks.encoders._reference`, `tasks.encoders._checkpoint`, `tasks.encoders._hub` and
+`tasks.encoders._sentence_transformers`.
+"""
+
+import pickle
+import shutil
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from infra.errors import CosqaError, EncoderError, SettingsError, UnknownNameError
+from tasks.encoders import encoders
+from tasks.encoders._transformer import TransformerSpec
+from tests.fakes.checkpoints import make_checkpoint
+
+TEXTS = ["read a json file", "def add(a, b):\n    return a  +  b\n" * 40, "x"]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def spec_of(reference: str) -> TransformerSpec:
+    spec = encoders.get(reference).spec
+    assert isinstance(spec, TransformerSpec)
+    return spec
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small RoBERTa."""
+    return make_checkpoint("roberta-base", tmp_path / "my-model", 32)
+
+
+def saved_by_sentence_transformers(base: Path, to: Path, pooling: str, **options: Any) -> Any:
+    """Save a model as sentence-transformers does; return it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own imports
+        library = import_module("sentence_transformers")
+        models = import_module("sentence_transformers.models")
+        modules = [
+            models.Transformer(str(base), max_seq_length=60),
+            models.Pooling(32, pooling),
+            models.Dense(32, 16),
+            models.Normalize(),
+        ]
+        model = library.SentenceTransformer(modules=modules, device="cpu", **options)
+        model.save(str(to))
+        return model
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "lasttoken"])
+def test_a_folder_of_sentence_transformers_gives_its_vectors(
+    folder: Path, tmp_path: Path, pooling: str
+) -> None:
+    prompts = {"query": "find: ", "document": "code: "}
+    theirs = saved_by_sentence_transformers(folder, tmp_path / "st", pooling, prompts=prompts)
+    encoder = encoders.get(f"checkpoint:{tmp_path / 'st'}")()
+    for kind, prompt in (("query", "query"), ("code", "document")):
+        ours = encoder.encode(TEXTS, kind, 2)  # type: ignore[arg-type]
+        expected = theirs.encode(TEXTS, prompt_name=prompt)
+        assert ours.shape == (3, 16)
+        assert (ours * expected).sum(axis=1).min() >= 0.9999
+
+
+def test_options_say_how_a_plain_folder_is_read(folder: Path) -> None:
+    reference = (
+        f"checkpoint:mine={folder}?pooling=pooler&query_length=12&code_length=20&"
+        "white_space=collapsed&query_prefix=find:%20&dimension=8"
+    )
+    found = encoders.get(reference)
+    model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    ids = tokenizer("find: " + " ".join(TEXTS[1].split()), truncation=True, max_length=12)
+    with torch.inference_mode():
+        pooled = model(torch.tensor([ids["input_ids"]])).pooler_output[0, :8].numpy()
+    vector = found().encode([TEXTS[1]], "query", 1)[0]
+    assert np.allclose(vector, pooled / np.linalg.norm(pooled), atol=1e-5)
+    assert found.spec.name == "mine"
+
+
+def test_a_fine_tuned_encoder_is_read_like_the_registered_one(folder: Path, tmp_path: Path) -> None:
+    spec = spec_of(f"checkpoint:codebert={folder}?like=codebert-search&dimension=32")
+    assert (spec.pooling, spec.length_of("query"), spec.length_of("code")) == ("pooler", 128, 256)
+    assert (spec.before, spec.white_space, spec.licence) == (("<s>",), "collapsed", "unknown")
+    tuned = make_checkpoint("codet5p", tmp_path / "t5", 256)
+    vectors = encoders.get(f"checkpoint:{tuned}?like=codet5p")().encode(TEXTS, "code", 3)
+    assert np.allclose(vectors, encoders.get("codet5p")(tuned).encode(TEXTS, "code", 3))
+
+
+def test_the_key_follows_the_content_and_not_the_place(folder: Path, tmp_path: Path) -> None:
+    options = "?pooling=mean"
+    key = spec_of(f"checkpoint:a={folder}{options}").key
+    moved = shutil.copytree(folder, tmp_path / "elsewhere")
+    assert spec_of(f"checkpoint:a={moved}{options}").key == key
+    (moved / "README.md").write_text("words")
+    (moved / "trainer_state.json").write_text("{}")
+    assert spec_of(f"checkpoint:a={moved}{options}").key == key
+    assert spec_of(f"checkpoint:a={moved}?pooling=first").key != key
+    model = AutoModel.from_pretrained(moved)
+    with torch.no_grad():
+        model.pooler.dense.bias += 1
+    model.save_pretrained(moved)
+    assert spec_of(f"checkpoint:a={moved}{options}").key != key
+
+
+def test_a_folder_that_changes_or_vanishes_during_a_run_is_refused(folder: Path) -> None:
+    found = pickle.loads(pickle.dumps(encoders.get(f"checkpoint:{folder}?pooling=mean")))
+    assert found().encode(["x"], "code", 1).shape == (1, 32)
+    (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
+    with pytest.raises(EncoderError, match=r"not the one that this run started with"):
+        found()
+    shutil.rmtree(folder)
+    with pytest.raises(EncoderError, match=r"does not exist on .*Workers on other nodes"):
+        found()
+
+
+@pytest.mark.parametrize(
+    ("reference", "error", "told"),
+    [
+        ("checkpoint:{folder}", SettingsError, r"no modules.json.*\?pooling=mean"),
+        ("checkpoint:{folder}?pooling=max", SettingsError, "pooling = 'max'"),
+        ("checkpoint:{folder}?pool=mean", SettingsError, "no option 'pool'; there are like, pool"),
+        ("checkpoint:{folder}?pooling", SettingsError, "option pooling has no value"),
+        ("checkpoint:{folder}?pooling=mean&pooling=first", SettingsError, "given twice"),
+        ("checkpoint:{folder}?pooling=mean&max_length=many", SettingsError, "max_length = 'many'"),
+        ("checkpoint:{folder}?like=nobody", UnknownNameError, "unknown encoder 'nobody'"),
+        ("checkpoint:minilm={folder}?pooling=mean", SettingsError, "that of a registered encoder"),
+        ("checkpoint:a/b={folder}?pooling=mean", SettingsError, "no name for files and columns"),
+        ("checkpoint:../x={folder}?pooling=mean", SettingsError, "no name for files and columns"),
+        ("checkpoint:{folder}/nowhere", EncoderError, "does not exist"),
+        ("checkpoint:", UnknownNameError, "checkpoint:NAME=FOLDER"),
+        ("folder:{folder}", UnknownNameError, "unknown encoder 'folder:.*checkpoint:NAME=FOLDER"),
+        ("api:openai/x?dimension=-1", SettingsError, "no whole number"),
+    ],
+)
+def test_a_wrong_reference_is_an_error_that_says_what_is_right(
+    folder: Path, reference: str, error: type[CosqaError], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        encoders.get(reference.format(folder=folder))
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        ("modules.json", "{", "cannot be read"),
+        ("modules.json", '[{"type": "models.CLIPModel", "path": ""}]', "CLIPModel"),
+        ("1_Pooling/config.json", '{"pooling_mode": "max", "embedding_dimension": 32}', "max"),
+        ("adapter_config.json", "{}", "holds an adapter only"),
+        ("config.json", '{"model_type": "x", "auto_map": {"AutoModel": "evil.Model"}}', "load"),
+    ],
+)
+def test_a_folder_that_cannot_be_computed_is_refused(
+    folder: Path, tmp_path: Path, file: str, content: str, told: str
+) -> None:
+    saved_by_sentence_transformers(folder, tmp_path / "st", "mean")
+    (tmp_path / "st" / file).write_text(content)
+    (tmp_path / "st" / "evil.py").write_text("raise SystemExit('ran')")
+    with pytest.raises(EncoderError, match=told):
+        encoders.get(f"checkpoint:{tmp_path / 'st'}")()
+
+
+@pytest.fixture
+def hub(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The hub's cache with one model at one commit, and no network."""
+    cache = tmp_path / "hub" / "models--org--tiny"
+    snapshot = cache / "snapshots" / COMMIT
+    saved_by_sentence_transformers(folder, snapshot, "mean")
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text(COMMIT)
+    constants = import_module("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return snapshot
+
+
+def test_a_model_of_the_hub_is_pinned_at_the_commit_that_its_cache_has(hub: Path) -> None:
+    spec = spec_of("hub:org/tiny")
+    assert (spec.name, spec.model, spec.revision) == ("tiny", "org/tiny", COMMIT)
+    assert spec.key == spec_of(f"hub:org/tiny@{COMMIT}").key
+    other = "f" * 40
+    shutil.copytree(hub, hub.with_name(other))
+    assert spec_of(f"hub:org/tiny@{other}").key != spec.key
+    with pytest.raises(EncoderError, match="org/tiny at v2 is neither in the hub's cache"):
+        encoders.get("hub:org/tiny@v2")
+
+
+def test_an_adopted_reference_is_found_by_its_name(folder: Path) -> None:
+    reference = f"checkpoint:adopted-one={folder}?pooling=mean"
+    assert encoders.adopt(reference) == "adopted-one"
+    assert encoders.get("adopted-one").spec.key == spec_of(reference).key
+    assert encoders.adopt("minilm") == "minilm"
+    assert "adopted-one" not in encoders.registered()

@@ -1,0 +1,100 @@
+"""The lexical baselines as published, against plain computations.
+
+Covers `tasks.retrievers.lucene` and `tasks.retrievers.bow_sklearn`.
+"""
+
+from collections import Counter
+from math import log, sqrt
+
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+
+from infra.records import Code, Query
+from tasks.retrievers.bow_sklearn import BowSklearn
+from tasks.retrievers.lucene import Lucene, kept_length, standard_words
+
+TEXTS = [
+    "def read_json(path):\n    # Read a JSON file, read it whole\n    return json.load(path)",
+    "sort the list: sort, sort and sort the list again " * 9,
+    "def f(x): return x",
+    "json json file",
+    "### !!!",
+]
+QUESTIONS = ["read a json file", "sort sort the list", "json.load", "nothing known", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("json.load(my_file)", ["json.load", "my_file"]),
+        ("Don't panic", ["don't", "panic"]),
+        ("x = 3.14e-2 + y1", ["x", "3.14e", "2", "y1"]),
+        ("a,b 1,000 a:b a.1 1.a", ["a", "b", "1,000", "a:b", "a", "1", "1", "a"]),
+        ("__init__ _ ___", ["__init__"]),
+        ("self.x_1.y", ["self.x_1", "y"]),
+        ("größe ЯБЛОКО", ["größe", "яблоко"]),
+        ("中文", ["中", "文"]),
+        ("z" * 300, ["z" * 255, "z" * 45]),
+        ("-- ++ \n\t", []),
+    ],
+)
+def test_words_are_those_of_the_standard_analyser(text: str, words: list[str]) -> None:
+    assert standard_words(text) == words
+
+
+def test_lengths_are_kept_as_small_floats() -> None:
+    assert [kept_length(n) for n in (0, 23, 24, 39, 40, 41, 42, 56, 57, 60)] == [
+        0, 23, 24, 39, 40, 40, 42, 56, 56, 60
+    ]  # fmt: skip
+    kept = {kept_length(n) for n in range(100_000)}
+    assert kept == {kept_length(n) for n in kept}, "what is kept stays"
+    assert len({kept_length(n) for n in range(2**20)}) <= 255
+
+
+def plain_bm25(question: str, text: str) -> float:
+    documents = [standard_words(each) for each in TEXTS]
+    mean = sum(map(len, documents)) / len(documents)
+    words = standard_words(text)
+    score = 0.0
+    for word in standard_words(question):
+        has = sum(word in each for each in documents)
+        if has:
+            idf = log(1 + (len(TEXTS) - has + 0.5) / (has + 0.5))
+            tf = words.count(word)
+            score += idf * tf / (tf + 1.2 * (0.25 + 0.75 * kept_length(len(words)) / mean))
+    return score
+
+
+def plain_bow(question: str, text: str) -> float:
+    vocabulary = set(CountVectorizer(max_features=2000).fit(TEXTS).vocabulary_)
+    analyse = CountVectorizer().build_analyzer()
+    asked, said = (
+        Counter(word for word in analyse(each) if word in vocabulary) for each in (question, text)
+    )
+    length = sqrt(sum(n * n for n in asked.values()) * sum(n * n for n in said.values()))
+    return sum(asked[word] * said[word] for word in asked) / length if length else 0.0
+
+
+@pytest.mark.parametrize(("method", "plain"), [(Lucene, plain_bm25), (BowSklearn, plain_bow)])
+def test_scores_are_those_of_a_plain_computation(method: type[Lucene], plain: object) -> None:
+    codes = [Code.of(text) for text in TEXTS]
+    assert callable(plain)
+    for question in filter(None, QUESTIONS):
+        rankings = method().rank([Query.of(question)], codes, len(codes))
+        found = {code: score for _, code, score in rankings.rows()}
+        for code, text in zip(codes, TEXTS, strict=True):
+            assert found[code.code_id] == pytest.approx(plain(question, text), rel=1e-6, abs=1e-9)
+
+
+def test_only_the_most_frequent_words_of_the_codes_count() -> None:
+    rare = [f"word{n:05} word{n:05}" for n in range(2000)]
+    codes = [Code.of(text) for text in [*rare, "single thing"]]
+    rankings = BowSklearn().rank([Query.of("single thing")], codes, 1)
+    assert rankings.scores.max() == 0
+
+
+@pytest.mark.parametrize("method", [Lucene, BowSklearn])
+def test_codes_without_a_word_tie(method: type[Lucene]) -> None:
+    codes = [Code.of(text) for text in ("###", "+++", "---")]
+    rankings = method().rank([Query.of("sort a list")], codes, 3)
+    assert rankings.scores.ravel().tolist() == [0, 0, 0]
