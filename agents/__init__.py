@@ -8,6 +8,7 @@ programs and their runs.
 
 from agents.committee.algorithm import Committee
 from agents.committee.factory import build_committee, build_model
+from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.endpoint import Endpoint
 from agents.llm.litellm_transport import check_model
@@ -17,9 +18,11 @@ __all__ = [
     "Committee",
     "Endpoint",
     "Reranker",
+    "WrittenAnswer",
     "build_committee",
     "build_model",
     "check_model",
     "prompt_versions",
     "recipe_of",
+    "written_answer",
 ]

@@ -1,6 +1,7 @@
 """Checks that a command makes before Prefect is imported, so that a mistake is answered at once."""
 
 from flows.cli.evaluation_options import CompareOptions, DiffOptions, LeaderboardOptions
+from flows.cli.generation_options import GenerationOptions
 from flows.cli.options import PipelineOptions
 from infra.settings import Settings
 from infra.store import require_store
@@ -16,6 +17,13 @@ def pipeline(options: PipelineOptions) -> None:
         check_pipeline_input(options.settings)
     if options.replay or (options.command in _READ_THE_STORE and not options.dry_run):
         require_store(options.settings.store)
+
+
+def generation(options: GenerationOptions) -> None:
+    """Check the store, and the input unless a sheet is read back."""
+    if not options.confirmed:
+        check_pipeline_input(options.settings)
+    require_store(options.settings.store)
 
 
 def leaderboard(options: LeaderboardOptions) -> None:

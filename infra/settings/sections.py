@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, SecretStr
 from pydantic.json_schema import SkipJsonSchema
@@ -265,8 +265,8 @@ class PublishSettings(Section):
     include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
     generated: Literal["none", "confirmed", "verified"] = Field(
         "confirmed",
-        description="Written answers to queries without a match (`cosqa generate`) to export: those "
-        "that a person confirmed, all that the agents verified, or none.",
+        description="Written answers to queries without a match (`cosqa generate`) to export: "
+        "those that a person confirmed, all that the agents verified, or none.",
     )
     support: tuple[Support, ...] = Field(
         ("screened", "valid_oracle", "void_oracle", "ungated"),

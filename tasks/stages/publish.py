@@ -31,7 +31,7 @@ def publish_benchmark(
         PublishError: The labels contradict one another or the folder has other content.
     """
     logger, started = get_run_logger(), time.monotonic()
-    benchmark = labelled_benchmark(database, labels, settings.support)
+    benchmark = labelled_benchmark(database, labels, settings)
     if not benchmark.labels:
         logger.warning("%s has no labels: nothing to export", benchmark.name)
         return None
