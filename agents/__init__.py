@@ -8,6 +8,7 @@ programs and their runs.
 
 from agents.committee.algorithm import Committee
 from agents.committee.factory import build_committee, build_model
+from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from agents.llm.endpoint import Endpoint
@@ -19,10 +20,12 @@ __all__ = [
     "EmbeddingLimits",
     "Endpoint",
     "Reranker",
+    "WrittenAnswer",
     "build_committee",
     "build_model",
     "check_model",
     "embedding_model",
     "prompt_versions",
     "recipe_of",
+    "written_answer",
 ]

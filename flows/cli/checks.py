@@ -1,6 +1,7 @@
 """Checks that a command makes before Prefect is imported, so that a mistake is answered at once."""
 
 from flows.cli.evaluation_options import CompareOptions, DiffOptions, LeaderboardOptions
+from flows.cli.generation_options import GenerationOptions
 from flows.cli.options import PipelineOptions
 from flows.cli.study_options import StudyOptions
 from infra.errors import SourceError
@@ -28,6 +29,13 @@ def study(options: StudyOptions) -> None:
     for file in files:
         if file is not None and not file.is_file():
             raise SourceError(f"{file} cannot be read: there is no such file")
+
+
+def generation(options: GenerationOptions) -> None:
+    """Check the store, and the input unless a sheet is read back."""
+    if not options.confirmed:
+        check_pipeline_input(options.settings)
+    require_store(options.settings.store)
 
 
 def leaderboard(options: LeaderboardOptions) -> None:

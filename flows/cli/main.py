@@ -101,6 +101,19 @@ class _Cosqa(LazyGroup):
                 "cosqa annotate --replay",
             ),
         ),
+        "generate": Command(
+            "Let a model write answers to queries without a match, for people to confirm.",
+            options="generation_options:generate",
+            check="checks:generation",
+            action="generation:run",
+            details="The agents verify each answer with a test program in a box. The verified ones "
+            "come on a sheet; those that a person confirms are published as further pairs, their "
+            "origin beginning with `generated:`. Run `cosqa annotate` first.",
+            examples=(
+                "cosqa generate --model openai/gpt-4o --limit 20",
+                "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",
+            ),
+        ),
         "publish": Command(
             "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
             options="options:pipeline",

@@ -21,4 +21,7 @@ class GenerationSettings(Section):
         description="How often an answer is written for a query, each time with what was wrong "
         "before; a person's refusal allows as many again.",
     )
+    limit: int | None = Field(
+        None, ge=1, description="Write answers for the first N such queries only."
+    )
     concurrency: int = Field(4, ge=1, le=256, description="Queries worked on at once.")

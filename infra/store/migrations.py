@@ -26,4 +26,31 @@ UPGRADES = {  # version → statements that upgrade it to the next
         );
     """,
     4: "ALTER TABLE executions ADD COLUMN details JSON;",
+    5: """
+        CREATE TABLE generated_codes (
+            collection VARCHAR NOT NULL,
+            query_id VARCHAR NOT NULL,
+            ordinal INTEGER NOT NULL CHECK (ordinal >= 0),
+            code_id VARCHAR NOT NULL,
+            model VARCHAR NOT NULL,
+            recipe_id VARCHAR NOT NULL,
+            status VARCHAR NOT NULL CHECK (status IN ('verified', 'refused')),
+            reason VARCHAR NOT NULL,
+            edited BOOLEAN NOT NULL,
+            calls JSON NOT NULL,
+            written_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+            PRIMARY KEY (collection, query_id, ordinal)
+        );
+
+        CREATE TABLE confirmations (
+            collection VARCHAR NOT NULL,
+            query_id VARCHAR NOT NULL,
+            ordinal INTEGER NOT NULL,
+            person VARCHAR NOT NULL,
+            confirmed BOOLEAN NOT NULL,
+            notes VARCHAR NOT NULL,
+            confirmed_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+            PRIMARY KEY (collection, query_id, ordinal, person)
+        );
+    """,
 }

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
 from infra.store.annotations import OF_SEARCHES
 from infra.store.database import Database, Transaction
+
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class StoredRecipe(Record):
@@ -38,10 +41,16 @@ def record_recipes(
         database: The store.
         bodies: Id → body, of all labelling rounds.
         demo: Whether their model is the demo model.
-        in_use: Set the time of their last use, by which rounds belong together.
+        in_use: Set the time of their last use, by which rounds belong together; recipes that are
+            new and not in use get the earliest.
     """
     rows = [
-        {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
+        {
+            "recipe_id": recipe_id,
+            "body": json.dumps(body, sort_keys=True),
+            "demo": demo,
+            "used_at": _NEVER,
+        }
         for recipe_id, body in bodies.items()
     ]
     with database.transaction() as tx:

@@ -191,6 +191,34 @@ CREATE TABLE executions (
     PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
 );
 
+-- generate ----------------------------------------------------------------------------------------
+
+CREATE TABLE generated_codes (           -- codes that a model wrote for queries without a match
+    collection VARCHAR NOT NULL,
+    query_id   VARCHAR NOT NULL,
+    ordinal    INTEGER NOT NULL CHECK (ordinal >= 0),  -- among the answers to the query
+    code_id    VARCHAR NOT NULL,
+    model      VARCHAR NOT NULL,
+    recipe_id  VARCHAR NOT NULL,         -- of the agents that verified it
+    status     VARCHAR NOT NULL CHECK (status IN ('verified', 'refused')),
+    reason     VARCHAR NOT NULL,
+    edited     BOOLEAN NOT NULL,         -- whether a person changed the code
+    calls      JSON NOT NULL,            -- the model calls that wrote it
+    written_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, query_id, ordinal)
+);
+
+CREATE TABLE confirmations (             -- what people say of these
+    collection   VARCHAR NOT NULL,
+    query_id     VARCHAR NOT NULL,
+    ordinal      INTEGER NOT NULL,
+    person       VARCHAR NOT NULL,
+    confirmed    BOOLEAN NOT NULL,
+    notes        VARCHAR NOT NULL,
+    confirmed_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, query_id, ordinal, person)
+);
+
 -- publish and evaluate ----------------------------------------------------------------------------
 
 CREATE TABLE benchmarks (

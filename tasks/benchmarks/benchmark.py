@@ -26,7 +26,8 @@ class Benchmark(Record):
 
     Attributes:
         name: A name that is fit for a folder.
-        label_origin: The origin of every label.
+        label_origin: The origin of every label but those of written answers
+            (`Label.is_generated`).
         sources: Where queries, codes and labels come from.
         recipe: Everything that could change the agents' labels; None for labels of another origin.
         failed: Pairs that could not be judged; counted, never exported.
@@ -125,7 +126,8 @@ def _refuse_unknown(benchmark: Benchmark, pairs: Iterable[tuple[str, str]]) -> N
                 f"benchmark {benchmark.name!r} judges the pair {query} {code}, but does not hold "
                 "both records: collect its sources again"
             )
-    origins = {label.origin for label in benchmark.labels} - {benchmark.label_origin}
+    origins = {label.origin for label in benchmark.labels if not label.is_generated}
+    origins -= {benchmark.label_origin}
     if origins:
         raise PublishError(
             f"benchmark {benchmark.name!r} is labelled by {benchmark.label_origin!r} and also "

@@ -30,7 +30,8 @@ class Manifest(Record):
         format_version: Version of the export's layout.
         fingerprint: See `benchmark_fingerprint`.
         counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
-            code, pairs left undecided, and pairs that could not be judged.
+            code, pairs left undecided, pairs that could not be judged, and, where there are any,
+            labels of answers that a model wrote to queries without a match.
         dropped: Reason → items of the sources that were dropped.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         undecided_listed: Whether ``undecided.parquet`` is there.
@@ -59,6 +60,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
     """Return the manifest of a benchmark whose files are not written yet."""
     relevant = [label for label in benchmark.labels if label.relevance > 0]
     parts = Counter(benchmark.splits.values())
+    generated = sum(label.is_generated for label in benchmark.labels)
     return Manifest(
         format_version=FORMAT_VERSION,
         name=benchmark.name,
@@ -73,6 +75,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
             "queries_with_relevant": len({label.query_id for label in relevant}),
             "undecided": len(benchmark.undecided),
             "failed": benchmark.failed,
+            **({"generated": generated} if generated else {}),
         },
         dropped=dict(sorted(benchmark.dropped.items())),
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),

@@ -124,6 +124,7 @@ def _round_rows(benchmark: Benchmark) -> list[dict[str, object]]:
     rows = [
         item.model_dump(include=fields) | {"round": number[item.recipe_id]}
         for item in benchmark.evidence
+        if item.recipe_id in number
     ]
     return sorted(rows, key=lambda row: row["round"])
 

@@ -22,6 +22,7 @@ from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
+from tasks.stages.generate.write import verifying_settings
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,17 @@ def check_agents(settings: Settings) -> RecipeReference:
     """
     check_model(settings.llm)
     return current_recipe(settings)
+
+
+def check_generation(settings: Settings) -> None:
+    """Check the model that writes answers, and the engine in which they are verified.
+
+    Raises:
+        SettingsError: The language model is the demo model, or its name or key is invalid.
+        EngineUnavailableError: No Docker engine answers.
+        ImageMissingError: The sandbox image is missing.
+    """
+    check_agents(verifying_settings(settings))
 
 
 def check_comparison(

@@ -1,0 +1,78 @@
+"""Answers to queries without a match: a model writes one, the committee verifies it."""
+
+import ast
+from collections.abc import Sequence
+from typing import Literal
+
+from agents.committee.algorithm import Committee
+from agents.committee.trace import TracedModel
+from agents.llm.client import ReportingModel
+from agents.roles.code_writer import CodeWriter, RefusedCode
+from infra.errors import ModelUnavailableError
+from infra.languages.python.syntax import parse_or_none
+from infra.records import Annotation, Code, LanguageModelCall, Pair, Query, Record
+
+
+class WrittenAnswer(Record):
+    """An answer that a model wrote, and what became of it.
+
+    Attributes:
+        code: The answer.
+        status: ``verified`` if the committee labels the pair 1, else ``refused``.
+        reason: Why, in the committee's words.
+        calls: The calls that wrote it.
+        annotation: The committee's; None where the code was refused before.
+    """
+
+    code: Code
+    status: Literal["verified", "refused"]
+    reason: str
+    calls: tuple[LanguageModelCall, ...]
+    annotation: Annotation | None = None
+
+
+async def written_answer(
+    query: Query, refused: Sequence[RefusedCode], model: ReportingModel, committee: Committee
+) -> WrittenAnswer | None:
+    """Return one verified or refused answer to a query, None where the model wrote nothing.
+
+    The code is parsed here and runs in the committee's boxes alone.
+
+    Args:
+        query: The query.
+        refused: Answers that were written before, oldest first.
+        model: Writes.
+        committee: Verifies.
+
+    Raises:
+        LanguageModelError: The model failed.
+        ModelUnavailableError: The committee could not judge the pair.
+    """
+    calls: list[LanguageModelCall] = []
+    text = await CodeWriter(TracedModel(model, calls)).write(query, refused)
+    if not text.strip():
+        return None
+    code = Code.of(text)
+    if problem := _problem_of(code.text):
+        return WrittenAnswer(code=code, status="refused", reason=problem, calls=tuple(calls))
+    annotation = await committee.judge(Pair(query=query, code=code))
+    if annotation.status == "failed":
+        raise ModelUnavailableError(f"a written answer was not verified: {annotation.reason}")
+    return WrittenAnswer(
+        code=code,
+        status="verified" if annotation.label == 1 else "refused",
+        reason=annotation.reason,
+        calls=tuple(calls),
+        annotation=annotation,
+    )
+
+
+def _problem_of(text: str) -> str:
+    """Return why a text cannot be an answer, "" where it may be one."""
+    tree = parse_or_none(text)
+    if tree is None:
+        return "It is not Python 3: it does not parse."
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    if not any(isinstance(node, functions) for node in tree.body):
+        return "It defines no function."
+    return ""

@@ -1,0 +1,24 @@
+"""The generate flow: a model writes answers to queries without a match, for people to confirm."""
+
+from prefect import flow
+
+from flows.runtime.parameters import FlowSettings
+from flows.runtime.run_names import run_name
+from tasks.stages.generate.confirm import write_waiting
+from tasks.stages.generate.write import Generated, generate_codes
+from tasks.stages.preflight import check_generation, check_ready, collected_source
+
+
+@flow(name="generate", flow_run_name=run_name)
+def generate(settings: FlowSettings = None) -> Generated:
+    """Have answers written to the queries of which the agents label no candidate 1.
+
+    Args:
+        settings: The settings; None reads them from file and environment.
+    """
+    ready = check_ready(settings)
+    check_generation(ready.settings)
+    source = collected_source(ready)
+    found = generate_codes(ready.database, source, ready.settings)
+    sheet = write_waiting(ready.database, source.main.name, ready.settings.publish.folder)
+    return found.model_copy(update={"sheet": sheet})

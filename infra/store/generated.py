@@ -1,0 +1,116 @@
+"""Tables of written answers: codes that a model wrote for queries without a match."""
+
+import json
+from collections.abc import Sequence
+from typing import Literal
+
+from infra.ids import CodeId, QueryId
+from infra.records import Code, LanguageModelCall, Record
+from infra.store.corpus import insert_texts
+from infra.store.database import Database
+
+# An answer's state over all people: one who refuses it outweighs those who confirm it.
+_ANSWERS = (
+    "SELECT collection, query_id, queries.text AS query, ordinal, code_id, codes.text AS code, "
+    "model, recipe_id, status, reason, edited, "
+    "(SELECT bool_and(confirmed) FROM confirmations c WHERE (c.collection, c.query_id, c.ordinal) "
+    "= (g.collection, g.query_id, g.ordinal)) AS confirmed, "
+    "(SELECT string_agg(notes, '; ' ORDER BY person) FROM confirmations c WHERE notes <> '' AND "
+    "(c.collection, c.query_id, c.ordinal) = (g.collection, g.query_id, g.ordinal)) AS notes "
+    "FROM generated_codes g JOIN queries USING (query_id) JOIN codes USING (code_id) "
+    "WHERE collection = ? ORDER BY query_id, ordinal"
+)
+
+
+class GeneratedCode(Record):
+    """A written answer.
+
+    Attributes:
+        collection: The collection of the query.
+        query_id: The query.
+        query: Its text.
+        ordinal: The answer's number among those to the query, from 0.
+        code_id: The code.
+        code: Its text.
+        model: The model that wrote it.
+        recipe_id: The recipe of the agents that verified it.
+        status: Whether these agents label the pair 1.
+        reason: Why, in their words.
+        edited: Whether a person changed the code.
+        confirmed: What people say, None where nobody was asked.
+        notes: Their notes.
+    """
+
+    collection: str
+    query_id: QueryId
+    query: str
+    ordinal: int
+    code_id: CodeId
+    code: str
+    model: str
+    recipe_id: str
+    status: Literal["verified", "refused"]
+    reason: str
+    edited: bool = False
+    confirmed: bool | None = None
+    notes: str | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the agents or a person refuse it."""
+        return self.status == "refused" or self.confirmed is False
+
+    @property
+    def origin(self) -> str:
+        """The origin of the code and of its label."""
+        return f"generated:{self.model}{', edited' if self.edited else ''}"
+
+
+class Confirmation(Record):
+    """What a person says of an answer."""
+
+    collection: str
+    query_id: QueryId
+    ordinal: int
+    person: str
+    confirmed: bool
+    notes: str = ""
+
+
+def add_answers(
+    database: Database,
+    answers: Sequence[tuple[GeneratedCode, Sequence[LanguageModelCall]]],
+    confirmations: Sequence[Confirmation] = (),
+) -> None:
+    """Store answers and confirmations, all of them or none; a person's later word replaces."""
+    left_out = {"query", "code", "confirmed", "notes"}
+    rows = [
+        answer.model_dump(exclude=left_out)
+        | {"calls": json.dumps([call.model_dump(mode="json") for call in calls])}
+        for answer, calls in answers
+    ]
+    with database.transaction() as tx:
+        texts = [Code(code_id=answer.code_id, text=answer.code) for answer, _ in answers]
+        insert_texts(tx, codes=texts)
+        tx.insert("generated_codes", rows)
+        for item in confirmations:
+            tx.execute(
+                "DELETE FROM confirmations WHERE collection = ? AND query_id = ? AND ordinal = ? "
+                "AND person = ?",
+                [item.collection, item.query_id, item.ordinal, item.person],
+            )
+        tx.insert("confirmations", [item.model_dump() for item in confirmations])
+
+
+def load_answers(database: Database, collection: str) -> list[GeneratedCode]:
+    """Return all answers to a collection's queries, those to one query oldest first."""
+    with database.transaction() as tx:
+        rows = tx.dicts(_ANSWERS, [collection])
+    return [GeneratedCode.model_validate(row) for row in rows]
+
+
+def collections_with_answers(database: Database) -> list[str]:
+    """Return the names of the collections whose queries have answers, ascending."""
+    with database.transaction() as tx:
+        rows = tx.rows("SELECT DISTINCT collection FROM generated_codes ORDER BY collection")
+    return [str(collection) for (collection,) in rows]

@@ -1,0 +1,124 @@
+"""Sheets on which people confirm written answers: written out, and read back."""
+
+from pathlib import Path
+
+from infra.errors import SourceError
+from infra.languages.python.syntax import parse_or_none
+from infra.records import Code, Record
+from infra.store import Database, generated
+from infra.store.generated import Confirmation, GeneratedCode
+from tasks.benchmarks.confirmation_sheets import (
+    Answer,
+    SheetRow,
+    is_filled,
+    read_sheet,
+    write_sheet,
+)
+
+
+class Confirmed(Record):
+    """What a sheet said: numbers of answers that people confirmed, edited and refused."""
+
+    confirmed: int = 0
+    edited: int = 0
+    refused: int = 0
+
+
+def write_waiting(database: Database, collection: str, folder: Path) -> Path | None:
+    """Write the verified answers that nobody has confirmed to a sheet; return its file.
+
+    A sheet that somebody has begun to fill in is left alone, and the new one gets a number.
+
+    Returns:
+        The file, or None where nothing waits.
+    """
+    waiting = [
+        item
+        for item in generated.load_answers(database, collection)
+        if item.status == "verified" and item.confirmed is None
+    ]
+    if not waiting:
+        return None
+    file, number = folder / f"{collection}-generated.csv", 1
+    while file.exists() and is_filled(file):
+        number += 1
+        file = folder / f"{collection}-generated-{number}.csv"
+    write_sheet([_shown(item) for item in waiting], file)
+    return file
+
+
+def _shown(item: GeneratedCode) -> Answer:
+    return Answer(
+        collection=item.collection,
+        query_id=item.query_id,
+        ordinal=item.ordinal,
+        query=item.query,
+        code=item.code,
+        model=item.model,
+        evidence=item.reason,
+    )
+
+
+def confirm(database: Database, file: Path) -> Confirmed:
+    """Store what a filled-in sheet says, all of it or nothing.
+
+    An answer whose code was changed and confirmed becomes a further answer, marked as edited.
+
+    Raises:
+        SourceError: A row is malformed, or about an answer that this store does not hold.
+    """
+    rows = read_sheet(file)
+    held = {
+        (item.collection, item.query_id, item.ordinal): item
+        for collection in generated.collections_with_answers(database)
+        for item in generated.load_answers(database, collection)
+    }
+    edited: list[GeneratedCode] = []
+    said: list[Confirmation] = []
+    for row in rows:
+        answer = held.get((row.collection, row.query_id, row.ordinal))
+        if answer is None:
+            raise SourceError(
+                f"{row.place}: this store holds no answer {row.ordinal} to query {row.query_id} of "
+                f"{row.collection}: give the store that the sheet is of with --store"
+            )
+        code = _code(row)
+        if row.confirmed and code.code_id != answer.code_id:
+            ordinal = 1 + max(key[2] for key in held if key[:2] == (row.collection, row.query_id))
+            answer = answer.model_copy(
+                update={
+                    "ordinal": ordinal, "code_id": code.code_id, "code": code.text, "edited": True,
+                    "reason": row.notes,
+                }
+            )  # fmt: skip
+            held[row.collection, row.query_id, ordinal] = answer
+            edited.append(answer)
+            said.append(_said(row, row.ordinal, confirmed=False))
+        said.append(_said(row, answer.ordinal, confirmed=row.confirmed))
+    generated.add_answers(database, [(answer, ()) for answer in edited], said)
+    return Confirmed(
+        confirmed=sum(row.confirmed for row in rows) - len(edited),
+        edited=len(edited),
+        refused=sum(not row.confirmed for row in rows),
+    )
+
+
+def _code(row: SheetRow) -> Code:
+    try:
+        code = Code.of(row.code)
+    except ValueError as error:
+        raise SourceError(f"{row.place}: {error}") from None
+    if row.confirmed and parse_or_none(code.text) is None:
+        raise SourceError(f"{row.place}: the code does not parse as Python 3")
+    return code
+
+
+def _said(row: SheetRow, ordinal: int, *, confirmed: bool) -> Confirmation:
+    return Confirmation(
+        collection=row.collection,
+        query_id=row.query_id,
+        ordinal=ordinal,
+        person=row.annotator,
+        confirmed=confirmed,
+        notes=row.notes,
+    )

@@ -1,0 +1,104 @@
+"""The queries without a match, and what became of each so far.
+
+A query has no match when agents have finished all its candidates and label none 1.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from infra.ids import QueryId
+from infra.records import Record
+from infra.settings import Settings
+from infra.store import Database, annotations, candidates, generated
+from infra.store.generated import GeneratedCode
+from tasks.runtime.references import CollectedSource
+from tasks.stages.labels import judging_recipe, labels_of_agents
+from tasks.statistics.rounds import majority
+
+State = Literal["confirmed", "waiting", "given up", "open"]
+
+
+class GenerationPlan(Record):
+    """The queries without a match, by what became of them so far.
+
+    Attributes:
+        collection: The queries' collection.
+        without_match: Number of queries without a match.
+        confirmed: Those with an answer that people confirmed.
+        waiting: Those with a verified answer that nobody has confirmed yet.
+        given_up: Those whose last answers were all refused, as often as the settings allow.
+        to_write: Those that the next run writes answers to.
+    """
+
+    collection: str
+    without_match: int = 0
+    confirmed: int = 0
+    waiting: int = 0
+    given_up: int = 0
+    to_write: int = 0
+
+
+def plan_generation(
+    database: Database, source: CollectedSource, settings: Settings
+) -> GenerationPlan:
+    """Count the queries without a match by what became of them."""
+    collection = source.main.name
+    queries = queries_without_match(database, source)
+    answers = answers_by_query(database, collection)
+    states = [state_of(answers.get(query, ()), settings) for query in queries]
+    to_write = states.count("open")
+    return GenerationPlan(
+        collection=collection,
+        without_match=len(queries),
+        confirmed=states.count("confirmed"),
+        waiting=states.count("waiting"),
+        given_up=states.count("given up"),
+        to_write=min(to_write, settings.generation.limit or to_write),
+    )
+
+
+def queries_without_match(database: Database, source: CollectedSource) -> list[QueryId]:
+    """Return the queries whose candidates are all finished and none of them labelled 1, in order.
+
+    With labelling rounds the majority's label counts. Candidates that were left undecided are
+    finished; queries without candidates have nothing that was judged, and are left out.
+    """
+    recipe = judging_recipe(database, source.search)
+    if recipe is None:
+        return []
+    labels = labels_of_agents(database, source, recipe)
+    matched: dict[QueryId, bool] = {}
+    votes = annotations.labels_of_rounds(database, labels.rounds)
+    first, *others = (annotations.finished_pairs(database, item) for item in labels.rounds)
+    finished = first.intersection(*others)
+    for pair in candidates.pairs_of(database, labels.searches, source.main.name):
+        may_match = pair not in finished or majority(votes.get(pair, ())) == 1
+        matched[pair.query_id] = matched.get(pair.query_id, False) or may_match
+    return [query for query, has_match in matched.items() if not has_match]
+
+
+def answers_by_query(
+    database: Database, collection: str
+) -> Mapping[QueryId, Sequence[GeneratedCode]]:
+    """Return the answers to each of a collection's queries, oldest first."""
+    answers: dict[QueryId, list[GeneratedCode]] = {}
+    for item in generated.load_answers(database, collection):
+        answers.setdefault(item.query_id, []).append(item)
+    return answers
+
+
+def state_of(answers: Sequence[GeneratedCode], settings: Settings) -> State:
+    """Return what became of a query with these answers, oldest first."""
+    standing = [item for item in answers if not item.is_refused]
+    if standing:
+        return "confirmed" if any(item.confirmed for item in standing) else "waiting"
+    return "open" if tries_left(answers, settings) > 0 else "given up"
+
+
+def tries_left(answers: Sequence[GeneratedCode], settings: Settings) -> int:
+    """Return how often an answer may be written still; a person's refusal starts anew."""
+    tries = 0
+    for item in answers:
+        by_model = item.status == "refused" and item.model == settings.llm.model
+        tries = 0 if item.confirmed is False else tries + by_model
+    return settings.generation.max_tries - tries

@@ -1,0 +1,238 @@
+"""The task that has answers written and verified, several queries at once."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.logging import get_run_logger
+
+from agents import Committee, WrittenAnswer, build_committee, build_model, recipe_of, written_answer
+from agents.llm.client import LanguageModel
+from agents.roles.code_writer import RefusedCode
+from infra.errors import (
+    BudgetExhaustedError,
+    LanguageModelError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    SettingsError,
+)
+from infra.records import Query, Record
+from infra.settings import Settings
+from infra.store import Database, benchmarks, corpus, generated, recipes
+from infra.store.generated import GeneratedCode
+from sandbox.backends import make_sandbox
+from tasks.runtime.progress import progress
+from tasks.runtime.references import CollectedSource
+from tasks.runtime.run_logger import run_logger
+from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.annotate.sinks import store_annotations
+from tasks.stages.generate.plan import (
+    answers_by_query,
+    queries_without_match,
+    state_of,
+)
+
+Work = tuple[Query, Sequence[GeneratedCode]]
+
+
+class Generated(Record):
+    """What a run wrote.
+
+    Attributes:
+        verified: Number of verified answers.
+        refused: Number of answers that the agents refused.
+        failed: Number of queries that were not answered, for want of a readable reply or a box.
+        sheet: The sheet of all answers that wait for people; None where none waits.
+    """
+
+    verified: int = 0
+    refused: int = 0
+    failed: int = 0
+    sheet: Path | None = None
+
+
+def verifying_settings(settings: Settings) -> Settings:
+    """Return the settings under which agents verify answers.
+
+    Raises:
+        SettingsError: The model is the embedded one, which cannot write code.
+    """
+    if settings.llm.is_demo:
+        raise SettingsError(
+            f"{settings.llm.model} only shows how the pipeline works and cannot write code that "
+            "answers a query: name a model with --model"
+        )
+    chosen = {"configuration": settings.generation.configuration, "rounds": 1}
+    annotation = settings.annotation.model_copy(update=chosen)
+    return settings.model_copy(update={"annotation": annotation})
+
+
+@task(name="generate-codes", tags=["generate"], cache_policy=NO_CACHE)
+def generate_codes(database: Database, source: CollectedSource, settings: Settings) -> Generated:
+    """Write and verify answers to the queries without a match that have none yet.
+
+    Raises:
+        SettingsError: The model is the demo model.
+        ModelRefusedError: The key, the model's name or the request is wrong.
+        BudgetExhaustedError: The budget for the model is spent.
+        ModelUnavailableError: Too many queries failed in a row.
+    """
+    settings = verifying_settings(settings)
+    recipe = current_recipe(settings)
+    body = recipe_of(settings, recipe.sandbox)
+    recipes.record_recipes(database, {recipe.recipe_id: body}, demo=recipe.demo, in_use=False)
+    work = _work(database, source, settings)
+    workshop = Workshop(database, source.main.name, settings, recipe.recipe_id)
+    started = time.monotonic()
+    with progress("generation", "queries worked on", len(work)) as bar:
+        try:
+            asyncio.run(workshop.answer_all(work, bar.advance))
+        finally:
+            run = benchmarks.StageRun(
+                collection=source.main.name,
+                stage="generate",
+                items=bar.done,
+                seconds=time.monotonic() - started,
+            )
+            benchmarks.record_stage_run(database, run)
+    found = workshop.counts
+    get_run_logger().info(
+        "%s answers verified, %s refused, %s queries failed",
+        f"{found.verified:,}", f"{found.refused:,}", f"{found.failed:,}",
+    )  # fmt: skip
+    return found
+
+
+def _work(database: Database, source: CollectedSource, settings: Settings) -> list[Work]:
+    """Return the queries to answer, with the answers that were written to them before."""
+    collection = source.main.name
+    answers = answers_by_query(database, collection)
+    query_of = {query.query_id: query for query in corpus.load_queries(database, collection)}
+    wanted = [
+        query
+        for query in queries_without_match(database, source)
+        if state_of(answers.get(query, ()), settings) == "open"
+    ]
+    return [
+        (query_of[query], answers.get(query, ())) for query in wanted[: settings.generation.limit]
+    ]
+
+
+class Workshop:
+    """Writes answers to several queries at once, and stores each as it comes.
+
+    Args:
+        database: The store.
+        collection: The queries' collection.
+        settings: The model, and the agents that verify.
+        recipe_id: The recipe of these agents.
+    """
+
+    def __init__(
+        self, database: Database, collection: str, settings: Settings, recipe_id: str
+    ) -> None:
+        self.counts = Generated()
+        self._database = database
+        self._collection = collection
+        self._settings = settings
+        self._recipe_id = recipe_id
+        self._storing = asyncio.Lock()  # DuckDB opens one file in one thread at a time
+        self._failed_in_a_row = 0
+        self._stop: LanguageModelError | None = None
+
+    async def answer_all(self, work: Iterable[Work], advance: Callable[[int], None]) -> None:
+        """Answer queries; ``advance`` is called for each that is done with.
+
+        Raises:
+            LanguageModelError: What ended the run early; answers in flight are stored.
+        """
+        settings, queue = self._settings, iter(work)
+        sandbox = make_sandbox(settings.sandbox)
+        model = build_model(settings)
+        committee = build_committee(settings, self._recipe_id, sandbox)
+
+        async def take() -> None:
+            for query, before in queue:
+                await self._answer(query, list(before), model, committee)
+                if self._stop:
+                    return
+                advance(1)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(settings.generation.concurrency):
+                    group.create_task(take())
+        finally:
+            await committee.close()
+            await model.close()
+            await sandbox.close()
+        if self._stop:
+            raise self._stop
+
+    async def _answer(
+        self,
+        query: Query,
+        answers: list[GeneratedCode],
+        model: LanguageModel,
+        committee: Committee,
+    ) -> None:
+        """Write answers until one is verified or no try is left; count what came of them."""
+        try:
+            while state_of(answers, self._settings) == "open" and not self._stop:
+                refused = [RefusedCode(item.code, _reason(item)) for item in answers]
+                recent = refused[-self._settings.generation.max_tries :]
+                written = await written_answer(query, recent, model, committee)
+                if written is None:
+                    raise ModelUnavailableError(f"{self._settings.llm.model} wrote no code")
+                answers.append(await self._stored(query, len(answers), written))
+                self._count(written.status)
+        except (BudgetExhaustedError, ModelRefusedError) as error:
+            self._stop = error
+        except LanguageModelError as error:
+            self._count("failed")
+            run_logger(__name__).warning("query %s is not answered: %s", query.query_id, error)
+            self._stop_after_failures(error)
+        else:
+            self._failed_in_a_row = 0
+
+    async def _stored(self, query: Query, ordinal: int, written: WrittenAnswer) -> GeneratedCode:
+        answer = GeneratedCode(
+            collection=self._collection,
+            query_id=query.query_id,
+            query=query.text,
+            ordinal=ordinal,
+            code_id=written.code.code_id,
+            code=written.code.text,
+            model=self._settings.llm.model,
+            recipe_id=self._recipe_id,
+            status=written.status,
+            reason=written.reason,
+        )
+        async with self._storing:
+            await asyncio.to_thread(self._store, answer, written)
+        return answer
+
+    def _store(self, answer: GeneratedCode, written: WrittenAnswer) -> None:
+        if written.annotation:
+            store_annotations(self._database, [written.annotation])
+        generated.add_answers(self._database, [(answer, written.calls)])
+
+    def _count(self, what: Literal["verified", "refused", "failed"]) -> None:
+        self.counts = self.counts.model_copy(update={what: getattr(self.counts, what) + 1})
+
+    def _stop_after_failures(self, error: LanguageModelError) -> None:
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= self._settings.annotation.stop_after_failures:
+            self._stop = ModelUnavailableError(
+                f"{self._failed_in_a_row} queries failed in a row, the last one with: {error}; "
+                "written answers are stored: remove the cause and run the same command again"
+            )
+
+
+def _reason(answer: GeneratedCode) -> str:
+    """Return why an answer was refused, in a person's words where there are any."""
+    return answer.notes or answer.reason
