@@ -1,24 +1,43 @@
 """Checks that a command makes before Prefect is imported, so that a mistake is answered at once."""
 
+from flows.cli.console import say
 from flows.cli.evaluation_options import CompareOptions, DiffOptions, LeaderboardOptions
 from flows.cli.generation_options import GenerationOptions
 from flows.cli.options import PipelineOptions
 from flows.cli.study_options import StudyOptions
-from infra.errors import SourceError
+from infra.errors import SettingsError, SourceError
 from infra.settings import Settings
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.runtime.input_checks import check_comparison_input, check_pipeline_input
+from tasks.runtime.requirements import fetched_at_first_use, missing_requirements
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate")
+_JUDGE = ("benchmark", "annotate")
 
 
 def pipeline(options: PipelineOptions) -> None:
     """Check the names, the input, and the store where the command goes on from one."""
+    if options.settings.preset and not options.replay:
+        _preset(options)
     if not options.replay:
         check_pipeline_input(options.settings)
     if options.replay or (options.command in _READ_THE_STORE and not options.dry_run):
         require_store(options.settings.store)
+
+
+def _preset(options: PipelineOptions) -> None:
+    """Refuse a preset that lacks something, all of it at once; say what is yet to be fetched.
+
+    Raises:
+        SettingsError: Files, a checkpoint or the model's key are missing.
+    """
+    judging = options.command in _JUDGE and not options.dry_run
+    if missing := missing_requirements(options.settings, judging=judging):
+        lines = "\n".join(f"- {line}" for line in missing)
+        raise SettingsError(f"preset {options.settings.preset} lacks:\n{lines}")
+    if models := fetched_at_first_use(options.settings):
+        say(f"fetched from the Hugging Face hub at first use: {', '.join(models)}")
 
 
 def study(options: StudyOptions) -> None:

@@ -33,6 +33,8 @@ SYNTAX = (
     "the Hugging Face hub, api:PROVIDER/MODEL for an embedding API"
 )
 
+NOT_PUBLISHED = "not published"  # revision of an encoder without a checkpoint to be had
+
 
 class EncoderSpec(Record):
     """What identifies an encoder's vectors, and under which terms the model comes.

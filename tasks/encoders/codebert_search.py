@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.errors import EncoderError
-from tasks.encoders import encoders
+from tasks.encoders import NOT_PUBLISHED, encoders
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 
 
@@ -19,7 +19,7 @@ class CodeBERTSearch(TransformerEncoder):
     spec = TransformerSpec(
         name="codebert-search",
         model="microsoft/codebert-base fine-tuned on CodeSearchNet",
-        revision="not published",
+        revision=NOT_PUBLISHED,
         licence="MIT",
         source="Gong et al. 2024, CoSQA+, and its authors' code; Lu et al. 2021, CodeXGLUE",
         dimension=768,

@@ -1,7 +1,7 @@
 """Presets: the settings of published benchmarks, one TOML file each, named like the preset.
 
-A file has ``about``, a line for help texts, and sections as in ``cosqa.toml``. To add a preset, add
-a file: its values lie above the defaults and below the settings file, the environment and the
+A file has ``about``, a line for help texts, sections as in ``cosqa.toml``, and ``published``, which
+says where the data are to be had that cannot be fetched by themselves. To add a preset, add a file: its values lie above the defaults and below the settings file, the environment and the
 command line.
 """
 
@@ -23,11 +23,13 @@ class Preset(NamedTuple):
     Attributes:
         name: How it is chosen.
         about: What it builds, in one line.
+        published: Source, encoder or "model" → where it is published.
         sections: Section → key → value.
     """
 
     name: str
     about: str
+    published: dict[str, str]
     sections: dict[str, dict[str, Any]]
 
 
@@ -49,7 +51,7 @@ def load_preset(name: str) -> Preset:
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
         raise SettingsError(f"there is no preset {name!r}; {hint}")
     sections = tomllib.loads((files(__name__) / f"{name}{_SUFFIX}").read_text("utf-8"))
-    return Preset(name, sections.pop("about"), sections)
+    return Preset(name, sections.pop("about"), sections.pop("published"), sections)
 
 
 class PresetSource(InitSettingsSource):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from infra.ids import SearchId
-from infra.records import Candidate, Code, Collected, Label, Query, SourceInfo
+from infra.records import Candidate, Code, Label, Query, SourceInfo
 from infra.settings import PublishSettings, StoreSettings
 from infra.store import Database, candidates, corpus, open_database
 from infra.store.corpus import StoredCollection
