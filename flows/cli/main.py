@@ -77,8 +77,7 @@ class _Cosqa(LazyGroup):
             examples=(
                 "cosqa collect --source python-source --path src/",
                 "cosqa collect --source jsonl --path my-folder",
-                "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/ "
-                "--codes staqc=StaQC/",
+                "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
             ),
         ),
         "annotate": Command(

@@ -48,7 +48,7 @@ def test_labelled_pairs_are_a_collection_of_their_own(source: Readable) -> None:
     assert {label.origin for label in collected.labels} == {"people:cosqa-pairs"}
 
 
-def test_without_labelled_pairs_there_is_one_collection(source: Source, tmp_path: Path) -> None:
+def test_without_labelled_pairs_there_is_one_collection(source: Readable, tmp_path: Path) -> None:
     (tmp_path / PAIRS).unlink()
     assert list(read_whole(source)) == ["cosqa"]
 
@@ -77,7 +77,7 @@ def test_filters_drop_functions_and_their_labels(tmp_path: Path) -> None:
 
 
 def test_what_normalises_to_the_same_is_merged_and_labels_follow(
-    source: Source, tmp_path: Path
+    source: Readable, tmp_path: Path
 ) -> None:
     spaced = DOUBLE.replace("\n", "  \n")
     (tmp_path / BASE).write_text(json.dumps({HALVE: 0, DOUBLE: 1, spaced: 2}))
@@ -92,7 +92,7 @@ def test_what_normalises_to_the_same_is_merged_and_labels_follow(
     assert collected.dropped == {REPEATED_CODE: 1, REPEATED_QUERY: 1, REPEATED_LABEL: 1}
 
 
-def test_of_two_labels_for_a_pair_the_higher_stays(source: Source, tmp_path: Path) -> None:
+def test_of_two_labels_for_a_pair_the_higher_stays(source: Readable, tmp_path: Path) -> None:
     rows = [cosqa_row("double it", DOUBLE, label) for label in (0, 1, 0)]
     (tmp_path / PAIRS).write_text(json.dumps(rows))
     collected = read_whole(source)["cosqa-pairs"]
@@ -127,20 +127,20 @@ def test_of_two_labels_for_a_pair_the_higher_stays(source: Source, tmp_path: Pat
     ],
 )
 def test_a_changed_file_is_named_with_its_place(
-    source: Source, tmp_path: Path, file: str, content: str, message: str
+    source: Readable, tmp_path: Path, file: str, content: str, message: str
 ) -> None:
     (tmp_path / file).write_text(content)
     with pytest.raises(SourceError, match=message):
         read_whole(source)
 
 
-def test_another_encoding_is_named_with_its_line(source: Source, tmp_path: Path) -> None:
+def test_another_encoding_is_named_with_its_line(source: Readable, tmp_path: Path) -> None:
     (tmp_path / PAIRS).write_bytes(b'[\n\n"\xff"]')
     with pytest.raises(SourceError, match=r"cosqa-dev.json:3: byte 0xff is not UTF-8"):
         read_whole(source)
 
 
-def test_missing_files_are_named(source: Source, tmp_path: Path) -> None:
+def test_missing_files_are_named(source: Readable, tmp_path: Path) -> None:
     (tmp_path / BASE).unlink()
     with pytest.raises(SourceError, match=r"code_idx_map.txt cannot be read"):
         read_whole(source)
