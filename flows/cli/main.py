@@ -70,7 +70,7 @@ class _Cosqa(LazyGroup):
             options="options:pipeline",
             check="checks:pipeline",
             hidden=(
-                *("model", "limit", "method", "output", "allow_demo", "include_unlicensed"),
+                *("model", "limit", "method", "output", "allow_demo", "unlicensed"),
                 *("dry_run", "replay"),
             ),
             action="pipeline:run",
@@ -84,7 +84,7 @@ class _Cosqa(LazyGroup):
             "Let the agents judge every candidate that they have not judged yet.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("method", "output", "allow_demo", "include_unlicensed"),
+            hidden=("method", "output", "allow_demo", "unlicensed"),
             action="pipeline:run",
             details="Run `cosqa collect` with the same --source and --top-k first.",
             examples=(

@@ -170,3 +170,34 @@ def test_the_published_dev_files_have_their_known_counts() -> None:
     assert main.dropped == {}
     assert len(pairs.queries) == len(pairs.labels) == 604
     assert Counter(label.relevance for label in pairs.labels) == {1.0: 313, 0.0: 291}
+
+
+def test_the_split_is_told_by_the_name_of_the_file_and_not_by_the_row(tmp_path: Path) -> None:
+    settings = cosqa(tmp_path)
+    row = cosqa_row("python halve it", HALVE, 1, idx="cosqa-train-7", retrieval_idx=1)
+    (tmp_path / "cosqa-retrieval-test-500.json").write_text(json.dumps([row]))
+    train = cosqa_row("python in a train file", HALVE, 1, idx="cosqa-dev-7")
+    (tmp_path / "cosqa-train.json").write_text(json.dumps([train]))
+    main, pairs = read_whole(open_source(settings)).values()
+    assert [query.split for query in main.queries] == ["dev", "test"]
+    assert {query.split for query in pairs.queries} == {"dev", "train"}
+
+
+def test_all_rows_are_queries_in_their_order_and_the_merged_ones_are_counted(
+    tmp_path: Path,
+) -> None:
+    settings = cosqa(tmp_path)
+    texts = ["python shout", "python double a number", "python shout", "python  shout ", "new one"]
+    rows = [cosqa_row(text, HALVE, 1, idx=f"cosqa-all-{n}") for n, text in enumerate(texts)]
+    (tmp_path / "cosqa-all.json").write_text(json.dumps(rows))
+    chosen = settings.model_copy(update={"queries": "all"})
+    (collected,) = read_whole(open_source(chosen)).values()
+    assert [query.text for query in collected.queries] == [
+        "python shout", "python double a number", "new one",
+    ]  # fmt: skip
+    assert [query.split for query in collected.queries] == ["dev", "dev", ""]
+    assert collected.dropped[REPEATED_QUERY] == 2
+    assert open_source(chosen).fingerprint() != open_source(settings).fingerprint()
+    (tmp_path / "cosqa-all.json").unlink()
+    with pytest.raises(SourceError, match=r"no cosqa-all.json"):
+        read_whole(open_source(chosen))
