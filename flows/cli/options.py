@@ -256,21 +256,14 @@ def pipeline(
     own = {"path": path, "distribution": distribution, "queries": queries}
     settings = load_settings(
         {
-            "source": {
-                "name": source,
-                "collection": collection,
-                "codes": codes or None,
-                **_source_options(own, source_option or []),
-            },
+            "source": {"name": source, "collection": collection, "codes": codes or None}
+            | _source_options(own, source_option or []),
             "search": {"encoders": encoder or None, "top_k": top_k},
             "llm": {"model": model},
             "annotation": {"limit": limit},
             "store": {"folder": store},
-            "publish": {
-                "folder": output,
-                "allow_demo": allow_demo,
-                "include_unlicensed": unlicensed,
-            },
+            "publish": {"folder": output, "allow_demo": allow_demo}
+            | {"include_unlicensed": unlicensed},
             "evaluation": {"methods": method or None},
         }
     )

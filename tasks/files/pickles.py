@@ -191,9 +191,10 @@ class _Machine:
         """Put values into the container below them."""
         kind, number = _GROWS[opcode.name]
         values = self._since_mark() if number is None else self._pop(number)
-        target: Any = self._stack[-1]
-        if not isinstance(target, kind) or len(self._stack) - 1 < (self._marks or [0])[-1]:
-            raise TypeError(f"{opcode.name} finds a {type(target).__name__}")
+        target = self._stack[-1]
+        found = type(target)
+        if found is not kind or len(self._stack) - 1 < (self._marks or [0])[-1]:
+            raise TypeError(f"{opcode.name} finds a {found.__name__}")
         self._put_into(target, values, opcode)
         if kind is list:
             target.extend(values)

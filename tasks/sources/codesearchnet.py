@@ -288,8 +288,8 @@ def _read_licences(file: Path) -> dict[str, str]:
         return {}
     found = {}
     for repository, texts in pickled_pairs(file):
-        pairs: object = [texts] if isinstance(texts, tuple) else texts
-        if not isinstance(repository, str) or not isinstance(pairs, list):
+        pairs = [texts] if isinstance(texts, tuple) else texts
+        if not isinstance(repository, str) or not isinstance(pairs, list) or () in pairs:
             raise SourceError(
                 f"{printable(file)}: no map of repositories to paths and texts of licences: copy "
                 "the published file again"

@@ -84,7 +84,7 @@ def test_a_source_that_breaks_off_leaves_the_store_as_it_was(tmp_path: Path) -> 
 
 def test_progress_counts_every_item(tmp_path: Path) -> None:
     database = open_database(StoreSettings(folder=tmp_path / "store"))
-    items = [Query.of("find it"), *(Code.of(f"x = {n}") for n in range(5_000))]
+    items: list[Item] = [Query.of("find it"), *(Code.of(f"x = {n}") for n in range(5_000))]
     told: list[int] = []
     content = {"c": Streamed(INFO, items, {})}
     corpus.replace_collections(database, "p", content, "c", told.append)

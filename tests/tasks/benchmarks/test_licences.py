@@ -68,7 +68,9 @@ def test_labels_evidence_and_queries_follow_the_code_that_is_left_out(tmp_path: 
     kept = without_unlicensed(made.model_copy(update={"codes": codes}))
     lost = codes[2].code_id
     assert [code.code_id for code in kept.codes] == [c.code_id for c in codes if c.code_id != lost]
-    assert lost not in {item.code_id for item in (*kept.labels, *kept.undecided, *kept.evidence)}
+    assert lost not in {label.code_id for label in kept.labels}
+    assert lost not in {pair.code_id for pair in kept.undecided}
+    assert lost not in {annotation.code_id for annotation in kept.evidence}
     assert len(kept.queries) == len(made.queries) - 1
     assert kept.dropped == {UNLICENSED: 1, PAIR_OF_UNLICENSED: 1, ONLY_UNLICENSED: 1}
     check_benchmark(kept, allow_demo=False)
