@@ -78,22 +78,21 @@ class _Cosqa(LazyGroup):
             options="options:pipeline",
             check="checks:pipeline",
             hidden=(
-                *("model", "limit", "method", "output", "allow_demo", "include_unlicensed"),
+                *("model", "limit", "method", "output", "allow_demo", "unlicensed"),
                 *("dry_run", "replay"),
             ),
             action="pipeline:run",
             examples=(
                 "cosqa collect --source python-source --path src/",
                 "cosqa collect --source jsonl --path my-folder",
-                "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/ "
-                "--codes staqc=StaQC/",
+                "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
             ),
         ),
         "annotate": Command(
             "Let the agents judge every candidate that they have not judged yet.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("method", "output", "allow_demo", "include_unlicensed"),
+            hidden=("method", "output", "allow_demo", "unlicensed"),
             action="pipeline:run",
             details="Run `cosqa collect` with the same --source and --top-k first.",
             examples=(

@@ -255,7 +255,7 @@ def pipeline(
     store: Store = None,
     output: Output = None,
     allow_demo: AllowDemo = None,
-    include_unlicensed: IncludeUnlicensed = None,
+    unlicensed: IncludeUnlicensed = None,
     dry_run: DryRun = False,
     replay: Replay = False,
 ) -> PipelineOptions:
@@ -266,26 +266,17 @@ def pipeline(
     """
     if dry_run and replay:
         raise SettingsError("--dry-run and --replay are both given: leave one out")
+    own = {"path": path, "distribution": distribution, "queries": queries}
     settings = load_settings(
         {
-            "source": {
-                "name": source,
-                "collection": collection,
-                "codes": codes or None,
-                **_source_options(
-                    {"path": path, "distribution": distribution, "queries": queries},
-                    source_option or [],
-                ),
-            },
+            "source": {"name": source, "collection": collection, "codes": codes or None}
+            | _source_options(own, source_option or []),
             "search": {"encoders": encoder or None, "top_k": top_k},
             "llm": {"model": model},
             "annotation": {"limit": limit},
             "store": {"folder": store},
-            "publish": {
-                "folder": output,
-                "allow_demo": allow_demo,
-                "include_unlicensed": include_unlicensed,
-            },
+            "publish": {"folder": output, "allow_demo": allow_demo}
+            | {"include_unlicensed": unlicensed},
             "evaluation": {"methods": method or None},
         },
         preset,

@@ -12,6 +12,10 @@ _OWN_TABLES = (
     *("collections", "dropped", "collection_sources"),
     *("collection_queries", "collection_codes", "source_labels"),
 )
+# DuckDB's own memory for an insertion: without a limit it takes what the machine has; the indexes
+# of the ids must fit in (a million rows fail at 150 MB and pass at 200 MB).
+_LEAST_MB, _MB_PER_MILLION = 128, 128
+_INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
 
 
 class StoredCollection(Record):
@@ -64,6 +68,9 @@ def replace_collections(
             for name, content in contents.items()
         }
         with database.transaction() as tx:
+            rows = sum(spool.rows for content in files.values() for spool in content)
+            rows += sum(tx.count(f"SELECT count(*) FROM {table}") for table in _INDEXED)  # noqa: S608
+            tx.execute(f"SET memory_limit = '{_LEAST_MB + rows * _MB_PER_MILLION // 10**6}MB'")
             for name, content in contents.items():
                 for table in _OWN_TABLES:
                     tx.execute(f"DELETE FROM {table} WHERE collection = ?", [name])  # noqa: S608
@@ -143,7 +150,8 @@ def load_queries(database: Database, collection: str, limit: int | None = None) 
     """Return a collection's queries, at most ``limit``, in the source's order."""
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT query_id, text, origin, split FROM collection_queries JOIN queries USING (query_id) "
+            "SELECT query_id, text, origin, split "
+            "FROM collection_queries JOIN queries USING (query_id) "
             "WHERE collection = ? ORDER BY position LIMIT ?",
             [collection, limit if limit is not None else 2**31],
         )
@@ -202,7 +210,7 @@ def load_source(database: Database, collection: str) -> tuple[SourceInfo, dict[s
 
 
 def load_parts(database: Database, collection: str) -> list[SourceInfo]:
-    """Return the sources that a collection was put together from; the one source where it was not."""
+    """Return the sources that a collection was put together from, or the one that it is of."""
     with database.transaction() as tx:
         rows = tx.dicts(
             "SELECT name, licence, revision, location FROM collection_sources "

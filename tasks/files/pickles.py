@@ -164,7 +164,7 @@ class _Machine:
 
     # containers ---------------------------------------------------------------------------------
 
-    def _mark(self, _opcode: Opcode) -> None:
+    def mark(self, _opcode: Opcode) -> None:
         self._marks.append(len(self._stack))
 
     def _since_mark(self) -> list[Any]:
@@ -178,7 +178,7 @@ class _Machine:
         del self._stack[start:]
         return values
 
-    def _make(self, opcode: Opcode) -> None:
+    def make(self, opcode: Opcode) -> None:
         """Make a container of the values since the last mark, or of one to three values."""
         kind, number = _MAKES[opcode.name]
         values = self._since_mark() if number is None else self._pop(number)
@@ -187,13 +187,14 @@ class _Machine:
         if made or number == 0:
             self._put_into(made, values, opcode)
 
-    def _grow(self, opcode: Opcode) -> None:
+    def grow(self, opcode: Opcode) -> None:
         """Put values into the container below them."""
         kind, number = _GROWS[opcode.name]
         values = self._since_mark() if number is None else self._pop(number)
-        target: Any = self._stack[-1]
-        if not isinstance(target, kind) or len(self._stack) - 1 < (self._marks or [0])[-1]:
-            raise TypeError(f"{opcode.name} finds a {type(target).__name__}")
+        target = self._stack[-1]
+        found = type(target)
+        if found is not kind or len(self._stack) - 1 < (self._marks or [0])[-1]:
+            raise TypeError(f"{opcode.name} finds a {found.__name__}")
         self._put_into(target, values, opcode)
         if kind is list:
             target.extend(values)
@@ -208,9 +209,9 @@ class _Machine:
             self._refuse(opcode, f"nested more than {_DEEPEST} deep")
         self._levels[id(target)] = level
 
-    # values that are referred to again -------------------------------------------------------------
+    # values that are referred to again -----------------------------------------------------------
 
-    def _put(self, opcode: Opcode) -> None:
+    def put(self, opcode: Opcode) -> None:
         memoise = opcode.name == "MEMOIZE"
         number = self._memoised if memoise else number_of(opcode.name, opcode.argument)
         self._memoised += 1
@@ -227,7 +228,7 @@ class _Machine:
             return _Place(last.name, last.argument_at, len(last.argument))
         return value
 
-    def _get(self, opcode: Opcode) -> None:
+    def get(self, opcode: Opcode) -> None:
         value = self._memo.get(number_of(opcode.name, opcode.argument), _CONTAINER)
         if value is _CONTAINER:
             self._refuse(
@@ -240,7 +241,7 @@ class _Machine:
             value = text_of(value.name, again)
         self._stack.append(value)
 
-    def _protocol(self, opcode: Opcode) -> None:
+    def protocol(self, opcode: Opcode) -> None:
         if opcode.argument[0] > _HIGHEST_PROTOCOL:
             self._refuse(opcode, f"protocol {opcode.argument[0]} is unknown")
 
@@ -273,10 +274,10 @@ _GROWS: dict[str, tuple[type, int | None]] = {
     "ADDITEMS": (set, None),
 }
 _ACTIONS: dict[str, Callable[[_Machine, Opcode], None]] = {
-    "MARK": _Machine._mark,
-    "PROTO": _Machine._protocol,
-    **dict.fromkeys(_MAKES, _Machine._make),
-    **dict.fromkeys(_GROWS, _Machine._grow),
-    **dict.fromkeys(_GETS, _Machine._get),
-    **dict.fromkeys(_PUTS, _Machine._put),
+    "MARK": _Machine.mark,
+    "PROTO": _Machine.protocol,
+    **dict.fromkeys(_MAKES, _Machine.make),
+    **dict.fromkeys(_GROWS, _Machine.grow),
+    **dict.fromkeys(_GETS, _Machine.get),
+    **dict.fromkeys(_PUTS, _Machine.put),
 }

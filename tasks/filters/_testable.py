@@ -12,7 +12,7 @@ NO_SYNTAX = "code of a language that the rule is not for"
 _BOUND = frozenset({"self", "cls"})
 
 
-class TestableRule:
+class InputAndResultRule:
     """Judges functions, and counts them for both readings.
 
     Args:
@@ -29,11 +29,12 @@ class TestableRule:
         """How many functions the rule keeps and drops, by both readings."""
         total, kept = self._judged.total(), self._judged[None]
         with_self = kept + self._judged[ONLY_SELF]
-        return [
+        note = (
             f"testable functions of {total:,}: self counted {with_self:,} kept, "
             f"{total - with_self:,} dropped; self not counted {kept:,} kept, "
             f"{total - kept:,} dropped"
-        ]
+        )
+        return [note]
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:
         """Return why no test program could judge a function, or None when one can."""

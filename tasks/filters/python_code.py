@@ -22,7 +22,7 @@ OTHER_LANGUAGE = "snippet of another language"
 MIXED = "Python with other content"
 
 _SESSION = re.compile(r"(?m)^\s*(>>>|In \[\d*\]:|Out\[\d*\]:|Traceback \(most recent call)")
-_SURE = 0.7
+_SURE, _LIKELY = 0.7, 0.5  # probabilities of the classifier
 _MARKUP = frozenset({"html", "xml", "css", "json", "yaml", "ini", "csv", "markdown", "latex"})
 _PYTHON_2 = re.compile(
     r"(?m)(^\s*print\s+[^=(\s].*$|^\s*exec\s+[^(=\s].*$|^\s*raise\s+\w+\s*,"
@@ -78,7 +78,7 @@ class PythonCode:
         guess = _classifier().guess(text)
         is_python = guess.label == "python"
         if tree is not None and (is_python or not _is_other(guess)):
-            return _reason_of_tree(tree)
+            return _reason_of_tree(tree, guess)
         if _is_python_2(text) or (is_python and _PYTHON_2.search(text)):
             return None  # whole, in the Python of its time; ``parseable`` is for those who mind
         if not is_python and _is_other(guess):
@@ -95,17 +95,21 @@ def _is_other(guess: _Guess) -> bool:
     return guess.is_code and guess.probability >= _SURE
 
 
-def _reason_of_tree(tree: ast.Module) -> str | None:
+def _reason_of_tree(tree: ast.Module, guess: _Guess) -> str | None:
     """Return why a text that parses says nothing by itself, or None when it does."""
     values = [node.value if isinstance(node, ast.Expr) else None for node in tree.body]
-    if not values or all(_is_constant(value) for value in values):
-        return IRRELEVANT
-    return INCOMPLETE if all(_is_name(value) for value in values) else None
+    if all(map(_is_literal, values)):
+        is_data = guess.is_code and guess.label != "python" and guess.probability >= _LIKELY
+        return OTHER_LANGUAGE if is_data else IRRELEVANT
+    return INCOMPLETE if all(map(_is_name, values)) else None
 
 
-def _is_constant(value: ast.expr | None) -> bool:
-    parts = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
-    return all(isinstance(part, ast.Constant) for part in parts)
+def _is_literal(value: ast.expr | None) -> bool:
+    try:
+        ast.literal_eval(value or ast.Name("statement", ast.Load()))
+    except (ValueError, TypeError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def _is_name(value: ast.expr | None) -> bool:
@@ -119,4 +123,4 @@ def _reason_of_text(text: str, guess: _Guess) -> str:
     if guess.label == "python" or like_python * 2 > len(lines):
         parses = sum(parse_or_none(line.strip()) is not None for line in lines)
         return MIXED if like_python and like_python < len(lines) - parses else INCOMPLETE
-    return OTHER_LANGUAGE if guess.is_code and guess.probability >= 0.5 else IRRELEVANT
+    return OTHER_LANGUAGE if guess.is_code and guess.probability >= _LIKELY else IRRELEVANT

@@ -9,13 +9,13 @@ the other reading. Special methods are no exception; ``special-methods`` drops t
 """
 
 from tasks.filters import filters
-from tasks.filters._testable import NO_PARAMETER, NO_RESULT, TestableRule
+from tasks.filters._testable import NO_PARAMETER, NO_RESULT, InputAndResultRule
 
 __all__ = ["NO_PARAMETER", "NO_RESULT", "HasInputAndResult"]
 
 
 @filters.register("testable")
-class HasInputAndResult(TestableRule):
+class HasInputAndResult(InputAndResultRule):
     """Keeps functions with an input parameter, ``self`` counted, and a returned value."""
 
     def __init__(self) -> None:

@@ -1,11 +1,11 @@
 """The filter ``testable`` for which ``self`` is no input parameter."""
 
 from tasks.filters import filters
-from tasks.filters._testable import TestableRule
+from tasks.filters._testable import InputAndResultRule
 
 
 @filters.register("testable-without-self")
-class HasInputBesideSelf(TestableRule):
+class HasInputBesideSelf(InputAndResultRule):
     """Keeps functions with an input parameter, ``self`` not counted, and a returned value."""
 
     def __init__(self) -> None:

@@ -52,8 +52,7 @@ class SourceOptions(BaseModel):
     @field_validator("filters", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        """Return the names of a text, a JSON list or names with commas between, as a list."""
-        return re.findall(r"[\w-]+", value) if isinstance(value, str) else value
+        return split_names(value)
 
     @field_validator("*")
     @classmethod
@@ -61,6 +60,11 @@ class SourceOptions(BaseModel):
         if isinstance(value, Path) and printable(value) != str(value):
             raise ValueError(f"the name {printable(value)} is not UTF-8: rename the file or folder")
         return value
+
+
+def split_names(value: object) -> object:
+    """Return the names of a text, a JSON list or names with commas between, as a list."""
+    return re.findall(r"[\w-]+", value) if isinstance(value, str) else value
 
 
 def _versioned(name: str) -> str:
@@ -148,7 +152,7 @@ class Parts(NamedTuple):
     """The sources of queries and of codes; None and none where the one source gives them."""
 
     queries: Part | None
-    codes: tuple[Part, ...]
+    codes: Sequence[Part]
 
     @classmethod
     def of(cls, settings: SourceSettings) -> "Parts":
@@ -199,10 +203,7 @@ def open_source(settings: SourceSettings) -> Readable:
 
 
 def _composed(
-    settings: SourceSettings,
-    queries: Readable,
-    codes: Sequence[Source],
-    parts: Parts,
+    settings: SourceSettings, queries: Readable, codes: Sequence[Source], parts: Parts
 ) -> Composed:
     first = parts.queries.name if parts.queries else settings.name
     names = dict.fromkeys((first, *(part.name for part in parts.codes)))

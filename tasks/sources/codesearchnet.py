@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from infra.collected import Item, Streamed
 from infra.errors import SettingsError, SourceError
@@ -29,7 +29,7 @@ from tasks.files.pickles import pickled_items, pickled_pairs
 from tasks.files.text import printable, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.filters.documentation import first_paragraph
-from tasks.sources import SourceOptions, require_folder, sources
+from tasks.sources import SourceOptions, require_folder, sources, split_names
 
 NO_QUERY = "documentation that is no query"
 EMPTY = "empty function"
@@ -83,6 +83,9 @@ class _Function(BaseModel):
     split: str = ""
 
 
+_Functions = Iterator[tuple[_Function, Code]]
+
+
 class CodeSearchNetOptions(SourceOptions):
     """The options of source codesearchnet."""
 
@@ -100,12 +103,14 @@ class CodeSearchNetOptions(SourceOptions):
     )
     documentation_queries: bool = Field(
         False,
-        description="Take the first paragraph of each function's documentation as a query, and the "
-        "function without it as the one relevant code; needs part=documented.",
+        description="Take first paragraphs of documentation as queries, and the functions without "
+        "it as their relevant code; needs part=documented.",
     )
     filters: tuple[str, ...] = Field(
         ("parseable",), description=SourceOptions.model_fields["filters"].description
     )
+
+    _names = field_validator("languages", "splits", mode="before")(split_names)
 
 
 @sources.register("codesearchnet")
@@ -118,7 +123,7 @@ class CodeSearchNetSource:
 
     Raises:
         SettingsError: Queries are asked for that only the documented functions give.
-        SourceError: There is no such folder, or a file is missing in it.
+        SourceError: The folder or a file of it is missing.
     """
 
     Options: ClassVar[type[SourceOptions]] = CodeSearchNetOptions
@@ -171,18 +176,19 @@ class CodeSearchNetSource:
         """Return the functions, and queries and labels by documentation where asked for.
 
         Raises:
-            SourceError: A file is cut short, no such file as is published, or could run code.
+            SourceError: A file is cut short, not as it was published, or could run code.
         """
         merged = Merged(FilterChain(self._options.filters))
         pairs = self._options.documentation_queries
         functions = self._functions(merged)
-        items = self._pairs(functions, merged) if pairs else merged.codes(map(_parsed, functions))
+        parsed = (text_of_language(code) for _, code in functions)
+        items = self._pairs(functions, merged) if pairs else merged.codes(parsed)
         return {self._name: merged.streamed(_INFO, items)}
 
     def _pairs(self, functions: Iterable[tuple[_Function, Code]], merged: Merged) -> Iterator[Item]:
         """Yield documentation as queries, and the functions without it."""
         for function, code in functions:
-            parsed = _parsed((function, code))
+            parsed = text_of_language(code)
             bare = Code.of(
                 parsed.text_without_documentation,
                 **parsed.code.model_dump(exclude={"code_id", "text"}),
@@ -200,7 +206,7 @@ class CodeSearchNetSource:
                     query_id=kept.query_id, code_id=bare.code_id, origin=ORIGIN, relevance=1.0
                 )
 
-    def _functions(self, merged: Merged) -> Iterator[tuple[_Function, Code]]:
+    def _functions(self, merged: Merged) -> _Functions:
         """Yield the functions of all files, each with its record."""
         for language, files in self._files.items():
             licences = _read_licences(self._licences(language))
@@ -273,10 +279,6 @@ def _record(function: _Function, place: str, licences: Mapping[str, str]) -> Cod
     )
 
 
-def _parsed(function: tuple[_Function, Code]) -> CorpusFunction:
-    return text_of_language(function[1])
-
-
 def _read_licences(file: Path) -> dict[str, str]:
     """Return repository → licence; none where there is no such file.
 
@@ -286,15 +288,13 @@ def _read_licences(file: Path) -> dict[str, str]:
         return {}
     found = {}
     for repository, texts in pickled_pairs(file):
-        pairs: Iterable[object] = [texts] if isinstance(texts, tuple) else texts
-        if not isinstance(repository, str) or not isinstance(pairs, list):
+        pairs = [texts] if isinstance(texts, tuple) else texts
+        if not isinstance(repository, str) or not isinstance(pairs, list) or () in pairs:
             raise SourceError(
                 f"{printable(file)}: no map of repositories to paths and texts of licences: copy "
                 "the published file again"
             )
-        found[repository] = licence_of(str(pair[1]) for pair in pairs if _is_pair(pair))
+        found[repository] = licence_of(
+            str(pair[-1]) for pair in pairs if pair and isinstance(pair, tuple)
+        )
     return found
-
-
-def _is_pair(value: object) -> bool:
-    return isinstance(value, tuple | list) and len(value) == 2

@@ -136,8 +136,8 @@ class JsonLinesSource:
 
 def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunction]:
     """Yield the functions of a file; put those ids into ``code_ids`` that it has as keys."""
-    number, seen = 0, set[bytes]()
-    for number, (place, row) in enumerate(read_lines(file, _CodeRow), 1):
+    place, seen = "", set[bytes]()
+    for place, row in read_lines(file, _CodeRow):
         if not row.code.strip():
             raise SourceError(f"{place}: the code is empty: write a function or delete the line")
         if row.id is not None:
@@ -146,7 +146,7 @@ def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunc
         if row.id in code_ids:
             code_ids[row.id] = function.code.code_id
         yield function.with_fields(licence=row.licence, url=row.url, split=row.split)
-    if not number:
+    if not place:
         raise SourceError(f'{file} holds no functions: write lines such as {{"code": "def ..."}}')
 
 

@@ -7,6 +7,7 @@ import os
 import pickle
 import pickletools
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,15 @@ VALUES = st.recursive(
 )
 
 
+def copies(value: Any) -> Any:
+    """Return a value whose containers are all objects of their own."""
+    if isinstance(value, dict):
+        return {copies(key): copies(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return type(value)([copies(item) for item in value])
+    return value
+
+
 def items_of(folder: Path, content: bytes) -> list[Any]:
     file = folder / "made.pkl"
     file.write_bytes(content)
@@ -46,13 +56,9 @@ def items_of(folder: Path, content: bytes) -> list[Any]:
 def test_plain_values_come_back(
     values: list[Any], protocol: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    # Copies, since a pickle refers to an object that it has written: containers are refused then.
-    written = [pickle.loads(pickle.dumps(value)) for value in values]
-    try:
-        read = items_of(tmp_path_factory.getbasetemp(), pickle.dumps(written, protocol))
-    except SourceError as error:
-        assert "container is referred to again" in str(error)
-        return
+    # Copies: a pickle refers to an object that it has written, and containers are refused then.
+    written = copies(values)
+    read = items_of(tmp_path_factory.getbasetemp(), pickle.dumps(written, protocol))
     assert read == values
     assert [type(value) for value in read] == [type(value) for value in values]
 
@@ -237,7 +243,5 @@ def test_a_spoilt_pickle_is_refused_or_read_but_never_an_accident(
     content = bytearray(pickle.dumps(rows, data.draw(st.sampled_from([0, 2, 4]))))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    try:
+    with suppress(SourceError):
         items_of(tmp_path_factory.getbasetemp(), bytes(content))
-    except SourceError as error:
-        assert "byte" in str(error)

@@ -7,7 +7,7 @@ import pytest
 
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters._special import SPECIAL, is_special
-from tasks.filters._testable import NO_PARAMETER, NO_RESULT, ONLY_SELF, TestableRule
+from tasks.filters._testable import NO_PARAMETER, NO_RESULT, ONLY_SELF, InputAndResultRule
 from tasks.filters.special_methods import SpecialMethods
 from tasks.filters.testable import HasInputAndResult
 from tasks.filters.testable_without_self import HasInputBesideSelf
@@ -90,18 +90,11 @@ def test_self_counts_where_a_method_stands_alone_unless_the_other_reading_is_cho
 
 
 @pytest.mark.parametrize("rule", [HasInputAndResult(), HasInputBesideSelf()])
-def test_one_pass_counts_both_readings(rule: TestableRule) -> None:
-    for source in (
-        "def f(self): return 1",
-        "def f(x): return x",
-        "def f(): pass",
-        "def f(x): print x",
-    ):
-        rule.reason_to_drop(parse_function(source, "here"))
-    assert rule.notes == [
-        "testable functions of 4: self counted 2 kept, 2 dropped; self not counted 1 kept, "
-        "3 dropped"
-    ]
+def test_one_pass_counts_both_readings(rule: InputAndResultRule) -> None:
+    for header in ("f(self): return 1", "f(x): return x", "f(): pass", "f(x): print x"):
+        rule.reason_to_drop(parse_function(f"def {header}", "here"))
+    [note] = rule.notes
+    assert "of 4: self counted 2 kept, 2 dropped; self not counted 1 kept, 3 dropped" in note
 
 
 def test_special_methods_are_dropped_by_a_filter_of_their_own() -> None:

@@ -48,7 +48,7 @@ def test_labelled_pairs_are_a_collection_of_their_own(source: Readable) -> None:
     assert {label.origin for label in collected.labels} == {"people:cosqa-pairs"}
 
 
-def test_without_labelled_pairs_there_is_one_collection(source: Source, tmp_path: Path) -> None:
+def test_without_labelled_pairs_there_is_one_collection(source: Readable, tmp_path: Path) -> None:
     (tmp_path / PAIRS).unlink()
     assert list(read_whole(source)) == ["cosqa"]
 
@@ -77,7 +77,7 @@ def test_filters_drop_functions_and_their_labels(tmp_path: Path) -> None:
 
 
 def test_what_normalises_to_the_same_is_merged_and_labels_follow(
-    source: Source, tmp_path: Path
+    source: Readable, tmp_path: Path
 ) -> None:
     spaced = DOUBLE.replace("\n", "  \n")
     (tmp_path / BASE).write_text(json.dumps({HALVE: 0, DOUBLE: 1, spaced: 2}))
@@ -92,7 +92,7 @@ def test_what_normalises_to_the_same_is_merged_and_labels_follow(
     assert collected.dropped == {REPEATED_CODE: 1, REPEATED_QUERY: 1, REPEATED_LABEL: 1}
 
 
-def test_of_two_labels_for_a_pair_the_higher_stays(source: Source, tmp_path: Path) -> None:
+def test_of_two_labels_for_a_pair_the_higher_stays(source: Readable, tmp_path: Path) -> None:
     rows = [cosqa_row("double it", DOUBLE, label) for label in (0, 1, 0)]
     (tmp_path / PAIRS).write_text(json.dumps(rows))
     collected = read_whole(source)["cosqa-pairs"]
@@ -127,20 +127,20 @@ def test_of_two_labels_for_a_pair_the_higher_stays(source: Source, tmp_path: Pat
     ],
 )
 def test_a_changed_file_is_named_with_its_place(
-    source: Source, tmp_path: Path, file: str, content: str, message: str
+    source: Readable, tmp_path: Path, file: str, content: str, message: str
 ) -> None:
     (tmp_path / file).write_text(content)
     with pytest.raises(SourceError, match=message):
         read_whole(source)
 
 
-def test_another_encoding_is_named_with_its_line(source: Source, tmp_path: Path) -> None:
+def test_another_encoding_is_named_with_its_line(source: Readable, tmp_path: Path) -> None:
     (tmp_path / PAIRS).write_bytes(b'[\n\n"\xff"]')
     with pytest.raises(SourceError, match=r"cosqa-dev.json:3: byte 0xff is not UTF-8"):
         read_whole(source)
 
 
-def test_missing_files_are_named(source: Source, tmp_path: Path) -> None:
+def test_missing_files_are_named(source: Readable, tmp_path: Path) -> None:
     (tmp_path / BASE).unlink()
     with pytest.raises(SourceError, match=r"code_idx_map.txt cannot be read"):
         read_whole(source)
@@ -170,3 +170,34 @@ def test_the_published_dev_files_have_their_known_counts() -> None:
     assert main.dropped == {}
     assert len(pairs.queries) == len(pairs.labels) == 604
     assert Counter(label.relevance for label in pairs.labels) == {1.0: 313, 0.0: 291}
+
+
+def test_the_split_is_told_by_the_name_of_the_file_and_not_by_the_row(tmp_path: Path) -> None:
+    settings = cosqa(tmp_path)
+    row = cosqa_row("python halve it", HALVE, 1, idx="cosqa-train-7", retrieval_idx=1)
+    (tmp_path / "cosqa-retrieval-test-500.json").write_text(json.dumps([row]))
+    train = cosqa_row("python in a train file", HALVE, 1, idx="cosqa-dev-7")
+    (tmp_path / "cosqa-train.json").write_text(json.dumps([train]))
+    main, pairs = read_whole(open_source(settings)).values()
+    assert [query.split for query in main.queries] == ["dev", "test"]
+    assert {query.split for query in pairs.queries} == {"dev", "train"}
+
+
+def test_all_rows_are_queries_in_their_order_and_the_merged_ones_are_counted(
+    tmp_path: Path,
+) -> None:
+    settings = cosqa(tmp_path)
+    texts = ["python shout", "python double a number", "python shout", "python  shout ", "new one"]
+    rows = [cosqa_row(text, HALVE, 1, idx=f"cosqa-all-{n}") for n, text in enumerate(texts)]
+    (tmp_path / "cosqa-all.json").write_text(json.dumps(rows))
+    chosen = settings.model_copy(update={"queries": "all"})
+    (collected,) = read_whole(open_source(chosen)).values()
+    assert [query.text for query in collected.queries] == [
+        "python shout", "python double a number", "new one",
+    ]  # fmt: skip
+    assert [query.split for query in collected.queries] == ["dev", "dev", ""]
+    assert collected.dropped[REPEATED_QUERY] == 2
+    assert open_source(chosen).fingerprint() != open_source(settings).fingerprint()
+    (tmp_path / "cosqa-all.json").unlink()
+    with pytest.raises(SourceError, match=r"no cosqa-all.json"):
+        read_whole(open_source(chosen))

@@ -1,0 +1,214 @@
+"""Laws of CodeSearchNet's published files, made small.
+
+Covers `tasks.corpus.parsed_code`.
+"""
+
+import gzip
+import json
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.collected import Collected
+from infra.errors import SettingsError, SourceError
+from infra.records import Query
+from infra.settings import SourceSettings
+from tasks.benchmarks.licences import UNKNOWN
+from tasks.sources import open_source, read_whole
+from tasks.sources.codesearchnet import EMPTY, NO_QUERY
+from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2
+
+MIT = "Permission is hereby granted, free of charge, to any person obtaining a copy of this"
+
+
+def definition(number: int, function: str, **more: object) -> dict[str, Any]:
+    """Return an entry with the keys of *_dedupe_definitions_v2.pkl."""
+    nwo = f"owner/repo{number % 2}"
+    return {
+        "nwo": nwo, "sha": "0" * 40, "path": "m.py", "language": "python",
+        "identifier": f"f{number}", "parameters": "(x)", "argument_list": "",
+        "return_statement": "", "docstring": "", "docstring_summary": "", "docstring_tokens": [],
+        "function": function, "function_tokens": function.split(), "score": 0.5,
+        "url": f"https://github.com/{nwo}/blob/{'0' * 40}/m.py#L{number}-L{number + 3}", **more,
+    }  # fmt: skip
+
+
+def row(name: str, code: str, split: str, **more: object) -> dict[str, Any]:
+    """Return a line of final/jsonl."""
+    return {
+        "repo": "owner/repo0", "path": "m.py", "func_name": name, "original_string": code,
+        "language": "python", "code": code, "code_tokens": code.split(), "docstring": "",
+        "docstring_tokens": [], "sha": "0" * 40, "partition": split,
+        "url": f"https://github.com/owner/repo0/blob/0/m.py#{name}", **more,
+    }  # fmt: skip
+
+
+def write_definitions(folder: Path, entries: object, protocol: int = 4) -> Path:
+    file = folder / "python_dedupe_definitions_v2.pkl"
+    file.write_bytes(pickle.dumps(entries, protocol))
+    licences = {"owner/repo0": [("docs/NOTICE", "by us"), ("LICENSE", MIT)], "owner/repo1": []}
+    (folder / "python_licenses.pkl").write_bytes(pickle.dumps(licences, protocol))
+    return file
+
+
+def write_jsonl(folder: Path, split: str, rows: list[dict[str, Any]]) -> Path:
+    file = folder / "python" / "final" / "jsonl" / split / f"python_{split}_0.jsonl.gz"
+    file.parent.mkdir(parents=True)
+    with gzip.open(file, "wt") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+    return file
+
+
+def read(folder: Path, **options: object) -> Collected:
+    settings = {"name": "codesearchnet", "path": folder, **options}
+    (collected,) = read_whole(open_source(SourceSettings.model_validate(settings))).values()
+    return collected
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 3, 4])
+def test_definitions_keep_address_licence_and_documentation(tmp_path: Path, protocol: int) -> None:
+    entries = [definition(0, DOUBLE, docstring="Twice."), definition(1, HALVE)]
+    write_definitions(tmp_path, entries, protocol)
+    double, halve = read(tmp_path).codes
+    assert (double.name, double.parameters, double.documentation) == ("f0", ("x",), "Twice.")
+    assert double.url == entries[0]["url"]
+    assert (double.licence, halve.licence) == ("MIT", UNKNOWN)
+    assert (double.language, double.split) == ("python", "")
+    assert double.origin.startswith("owner/repo0 ")
+
+
+def test_python_2_is_dropped_and_counted_and_stops_nothing(tmp_path: Path) -> None:
+    write_definitions(tmp_path, [definition(n, text) for n, text in enumerate((PYTHON_2, HALVE))])
+    collected = read(tmp_path)
+    assert len(collected.codes) == 1
+    assert collected.dropped == {"function does not parse: Python 2 statement": 1}
+
+
+def test_empty_functions_are_counted(tmp_path: Path) -> None:
+    write_definitions(tmp_path, [definition(0, " \n"), definition(1, HALVE)])
+    assert read(tmp_path).dropped == {EMPTY: 1}
+
+
+def test_documented_functions_keep_the_split_of_their_folder(tmp_path: Path) -> None:
+    write_jsonl(tmp_path, "train", [row("a", DOUBLE, "train"), row("b", PYTHON_2, "train")])
+    write_jsonl(tmp_path, "test", [row("c", HALVE, "test")])
+    collected = read(tmp_path, filters="")
+    assert [(code.name, code.split) for code in collected.codes] == [
+        ("a", "train"), ("b", "train"), ("c", "test"),
+    ]  # fmt: skip
+    assert [code.name for code in read(tmp_path, splits=["test"]).codes] == ["c"]
+    assert {code.licence for code in collected.codes} == {UNKNOWN}
+
+
+def test_the_folder_of_one_language_may_be_given(tmp_path: Path) -> None:
+    write_jsonl(tmp_path, "train", [row("a", DOUBLE, "train")])
+    assert len(read(tmp_path / "python").codes) == 1
+    write_definitions(tmp_path, [definition(0, DOUBLE), definition(1, HALVE)])
+    assert len(read(tmp_path / "python").codes) == 2
+    assert len(read(tmp_path / "python", part="documented").codes) == 1
+
+
+def test_documentation_gives_queries_and_the_code_is_searched_without_it(tmp_path: Path) -> None:
+    rows = [
+        row("a", DOUBLE, "test", docstring="Return twice\nthe number.\n\nMore."),
+        row("b", HALVE, "test"),
+    ]
+    write_jsonl(tmp_path, "test", rows)
+    collected = read(tmp_path, documentation_queries=True)
+    assert [(query.text, query.split) for query in collected.queries] == [
+        ("Return twice the number.", "test")
+    ]
+    assert [code.text for code in collected.codes] == [
+        "def double(x):\n    y = x + x\n    return y", HALVE.strip(),
+    ]  # fmt: skip
+    [label] = collected.labels
+    assert label.query_id == Query.of("Return twice the number.").query_id
+    assert label.code_id == collected.codes[0].code_id
+    assert collected.dropped == {NO_QUERY: 1}
+
+
+def test_other_languages_are_read_without_being_parsed(tmp_path: Path) -> None:
+    text = "function f(x) { return x; }"
+    (tmp_path / "javascript_dedupe_definitions_v2.pkl").write_bytes(
+        pickle.dumps([definition(0, text)])
+    )
+    [code] = read(tmp_path, languages="javascript").codes
+    assert (code.text, code.language, code.parameters) == (text, "javascript", ())
+
+
+def test_queries_need_the_documented_functions(tmp_path: Path) -> None:
+    write_definitions(tmp_path, [definition(0, DOUBLE)])
+    with pytest.raises(SettingsError, match=r"part = documented"):
+        read(tmp_path, documentation_queries=True)
+
+
+def test_what_is_missing_is_named_with_where_it_is_published(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"v2.pkl nor .*jsonl with functions: .*v2/python.zip"):
+        read(tmp_path)
+    write_definitions(tmp_path, [definition(0, DOUBLE)])
+    with pytest.raises(SourceError, match=r"no .*final/jsonl with functions"):
+        read(tmp_path, part="documented")
+
+
+def test_a_gzip_that_is_cut_short_is_named_with_its_line(tmp_path: Path) -> None:
+    rows = [
+        row(f"f{n}", f"def f{n}(x):\n    return {os.urandom(60).hex()!r}", "train")
+        for n in range(300)
+    ]
+    file = write_jsonl(tmp_path, "train", rows)
+    file.write_bytes(file.read_bytes()[:-2_000])
+    with pytest.raises(SourceError, match=r"python_train_0.jsonl.gz:\d+: .*cut short"):
+        read(tmp_path)
+    file.write_bytes(b"no gzip")
+    with pytest.raises(SourceError, match=r"jsonl.gz cannot be read: .*gzip"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [('{"code": "def', "no complete JSON"), ('{"url": "u"}', "code: Field required"),
+     ('{"code": 3, "url": "u"}', "code: Input should be a valid string")],
+)  # fmt: skip
+def test_a_broken_line_is_named(tmp_path: Path, line: str, problem: str) -> None:
+    file = write_jsonl(tmp_path, "train", [row("a", DOUBLE, "train")])
+    with gzip.open(file, "at") as stream:
+        stream.write(line + "\n")
+    with pytest.raises(SourceError, match=rf"jsonl.gz:2: .*{problem}"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("entries", "problem"),
+    [
+        ([definition(0, DOUBLE), {"url": "u"}], "definition 2: function: Field required"),
+        ([["function", DOUBLE]], "definition 1"),
+        ({"a": 1}, "this is a dict, no list"),
+    ],
+)
+def test_a_definition_of_another_shape_is_named(
+    tmp_path: Path, entries: object, problem: str
+) -> None:
+    write_definitions(tmp_path, entries)
+    with pytest.raises(SourceError, match=problem):
+        read(tmp_path)
+
+
+class _Runs:
+    def __init__(self, canary: Path) -> None:
+        self._canary = canary
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.system, (f"touch {self._canary}",)
+
+
+@pytest.mark.parametrize("name", ["python_dedupe_definitions_v2.pkl", "python_licenses.pkl"])
+def test_a_hostile_pickle_is_refused_and_does_not_run(tmp_path: Path, name: str) -> None:
+    write_definitions(tmp_path, [definition(0, DOUBLE)])
+    canary = tmp_path / "canary"
+    (tmp_path / name).write_bytes(pickle.dumps([definition(0, DOUBLE), _Runs(canary)]))
+    with pytest.raises(SourceError, match=rf"{name}: byte [\d,]+: opcode STACK_GLOBAL is refused"):
+        read(tmp_path)
+    assert not canary.exists()

@@ -1,0 +1,152 @@
+"""Laws of queries and codes that are chosen apart (`tasks.corpus.composed`).
+
+Covers `tasks.corpus.composed`, `infra.collected` and `infra.settings.source`.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from infra.collected import Collected
+from infra.errors import SettingsError, SourceError, UnknownNameError
+from infra.records import Code
+from infra.settings import SourceSettings, load_settings
+from infra.settings.reference import settings_reference
+from tasks.corpus.composed import LABEL_ELSEWHERE
+from tasks.corpus.merging import REPEATED_CODE
+from tasks.filters._testable import NO_PARAMETER
+from tasks.sources import open_source, read_whole, sources
+from tests.tasks.sources.examples import DOUBLE, HALVE, write_lines
+
+ELSE = "def other(y):\n    return y + 1\n"
+NONE = "def nothing():\n    return 1\n"
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Path:
+    for name in ("asked", "first"):
+        (tmp_path / name).mkdir()
+    write_lines(tmp_path / "asked" / "queries.jsonl", {"query": "double it", "id": "q"})
+    asked = [{"code": DOUBLE, "id": "c"}, {"code": HALVE, "id": "d"}]
+    write_lines(tmp_path / "asked" / "codes.jsonl", *asked)
+    labels = [{"query": "q", "code": code, "relevance": 1} for code in "cd"]
+    write_lines(tmp_path / "asked" / "labels.jsonl", *labels)
+    (tmp_path / "second").mkdir()
+    (tmp_path / "second" / "module.py").write_text(f"{ELSE}\n\n{DOUBLE}\n\n{NONE}")
+    (tmp_path / "staqc").mkdir()
+    sources.get("staqc").write_example(tmp_path / "staqc")
+    return tmp_path
+
+
+def settings(folder: Path, **more: object) -> SourceSettings:
+    given = {
+        "queries": f"jsonl={folder}/asked",
+        "codes": [f"python-source={folder}/second", f"staqc={folder}/staqc"],
+        **more,
+    }
+    return SourceSettings.model_validate(given)
+
+
+def read(chosen: SourceSettings) -> Collected:
+    (collected,) = read_whole(open_source(chosen)).values()
+    return collected
+
+
+def test_queries_and_labels_are_of_one_source_and_codes_of_others_in_order(folders: Path) -> None:
+    options = {"filters": "testable"}
+    collected = read(settings(folders, **{"python-source": options}))
+    assert [query.text for query in collected.queries] == ["double it"]
+    assert [(code.source, code.name) for code in collected.codes] == [
+        ("python-source", "other"), ("python-source", "double"), ("staqc", "double"),
+        ("staqc", ""), ("staqc", ""),
+    ]  # fmt: skip
+    assert [label.code_id for label in collected.labels] == [Code.of(DOUBLE).code_id]
+    assert collected.dropped == {LABEL_ELSEWHERE: 1, NO_PARAMETER: 1}
+    assert [part.name for part in collected.parts] == ["jsonl", "python-source", "staqc"]
+    assert collected.info.name == "jsonl+python-source+staqc"
+    assert any("testable functions of 3" in note for note in collected.notes)
+
+
+def test_of_equal_codes_the_first_sources_stays(folders: Path) -> None:
+    chosen = settings(folders, codes=[f"python-source={folders}/second", f"jsonl={folders}/asked"])
+    collected = read(chosen)
+    assert [code.source for code in collected.codes] == ["python-source"] * 2 + ["jsonl"]
+    assert collected.dropped[REPEATED_CODE] == 1
+
+
+def test_the_collection_is_named_by_its_sources_or_as_told(folders: Path) -> None:
+    assert list(read_whole(open_source(settings(folders)))) == ["jsonl-python-source-staqc"]
+    assert list(read_whole(open_source(settings(folders, collection="mine")))) == ["mine"]
+
+
+def test_a_file_of_queries_is_asked_over_other_codes(folders: Path) -> None:
+    collected = read(settings(folders, queries=str(folders / "asked" / "queries.jsonl")))
+    assert [query.text for query in collected.queries] == ["double it"]
+    assert collected.labels == ()
+    with pytest.raises(SourceError, match=r"nowhere.jsonl"):
+        read(settings(folders, queries="nowhere.jsonl"))
+
+
+def test_queries_of_another_source_are_asked_over_the_sources_own_code(folders: Path) -> None:
+    collected = read(settings(folders, codes=(), path=folders / "second", filters="testable"))
+    assert [code.source for code in collected.codes] == ["python-source"] * 2
+    assert len(collected.labels) == 1
+
+
+def test_the_sources_own_queries_are_asked_over_other_code(folders: Path) -> None:
+    chosen = SourceSettings.model_validate(
+        {"name": "jsonl", "path": folders / "asked", "codes": [f"staqc={folders}/staqc"]}
+    )
+    assert [query.text for query in read(chosen).queries] == ["double it"]
+    assert {code.source for code in read(chosen).codes} == {"staqc"}
+
+
+def test_the_fingerprint_knows_every_part(folders: Path) -> None:
+    before = open_source(settings(folders)).fingerprint()
+    assert open_source(settings(folders)).fingerprint() == before
+    reordered = tuple(reversed(settings(folders).codes))
+    assert open_source(settings(folders, codes=reordered)).fingerprint() != before
+    for file in ("asked/queries.jsonl", "second/module.py"):
+        os.utime(folders / file, ns=(0, 0))
+        assert open_source(settings(folders)).fingerprint() != before
+        before = open_source(settings(folders)).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"codes": ["stack=x"]}, UnknownNameError, "unknown source 'stack'"),
+        ({"staqd": {"path": "x"}}, UnknownNameError, "did you mean 'staqc'"),
+        ({"cosqa": {"path": "x"}}, SettingsError, "cosqa is chosen neither by"),
+        ({"codes": ["staqc"]}, SettingsError, r"staqc needs 'path': give staqc=PATH"),
+        ({"staqc": {"pth": "x"}}, SettingsError, r"no option 'pth' .*did you mean 'path'"),
+    ],
+)
+def test_what_cannot_be_chosen_is_refused(
+    folders: Path, changed: dict[str, object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        open_source(settings(folders, **changed))
+
+
+def test_parts_come_from_file_and_environment_and_are_printed_as_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COSQA_CONFIG", raising=False)
+    monkeypatch.setenv("COSQA_SOURCE__CODES", "codesearchnet=python/,staqc=StaQC/")
+    monkeypatch.setenv("COSQA_SOURCE__STAQC__TITLE_QUERIES", "true")
+    (tmp_path / "cosqa.toml").write_text(
+        '[source]\nqueries = "cosqa=CoSQA/"\n[source.codesearchnet]\nfilters = ["testable"]\n'
+    )
+    chosen = load_settings()
+    assert chosen.source.codes == ("codesearchnet=python/", "staqc=StaQC/")
+    assert chosen.source.options_of_parts == {
+        "codesearchnet": {"filters": ["testable"]}, "staqc": {"title_queries": "true"},
+    }  # fmt: skip
+    text = settings_reference(chosen, sources.get("python-source").Options)
+    monkeypatch.delenv("COSQA_SOURCE__CODES")
+    monkeypatch.delenv("COSQA_SOURCE__STAQC__TITLE_QUERIES")
+    (tmp_path / "cosqa.toml").write_text(text)
+    assert load_settings().source == chosen.source
