@@ -1,6 +1,6 @@
 """One pair for each path through Algorithm 1."""
 
-from tests.flows.world import Case, fixed, judged, rule, screened, written
+from tests.flows.world import Case, commanded, judged, rule, screened, written
 
 PASSES = "from target import {name}\n\ndef test_it():\n    assert {call} == {value}\n"
 
@@ -61,7 +61,7 @@ CASES: dict[str, Case] = {
         (
             screened("unclear"),
             written("import module_that_never_was\nfrom target import connect_postgres\n"),
-            fixed("install", "module-that-never-was-either"),
+            commanded("pip install module-that-never-was-either"),
             judged("answers"),
         ),
     ),
@@ -81,4 +81,4 @@ CASES: dict[str, Case] = {
 
 def script(cases: dict[str, Case] = CASES) -> list[dict[str, object]]:
     """Return the scripted model's rules for these cases."""
-    return [item | {"query": case.query} for case in cases.values() for item in case.rules]
+    return [{"query": case.query} | item for case in cases.values() for item in case.rules]

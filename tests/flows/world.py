@@ -46,10 +46,10 @@ def written(program: str) -> dict[str, Any]:
     return rule("writer", {"reply": {"reading": "as scripted", "program": program}})
 
 
-def fixed(action: str, content: str) -> dict[str, Any]:
-    """Return the fixer's rule."""
-    reply = {"diagnosis": "as scripted", "action": action, "content": content}
-    return rule("fixer", {"reply": reply})
+def commanded(commands: str) -> dict[str, Any]:
+    """Return the rule of the fixer, which sees no query."""
+    reply = {"diagnosis": "as scripted", "verdict": "repairable", "commands": commands}
+    return rule("command_fixer", {"reply": reply}) | {"query": "*"}
 
 
 def read(verdict: str) -> dict[str, Any]:

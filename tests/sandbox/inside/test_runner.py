@@ -17,7 +17,7 @@ from sandbox.inside.runner import signal_name
 
 SECRET = b"s" * 32
 REAL_TIME = (signal.SIGRTMIN, signal.SIGRTMIN + 1, 50, signal.SIGRTMAX - 1, signal.SIGRTMAX)
-FAILED = b"!raised\0ValueError\0message\0"
+FAILED = b"!raised\0ValueError\0message\0\0"
 
 
 def test_an_intact_report_is_read() -> None:
@@ -52,7 +52,7 @@ def test_forged_counts_are_no_report(counts: bytes) -> None:
     ],
 )
 def test_forged_words_are_no_report(words: bytes) -> None:
-    assert read_report(SECRET + b"1 2 3 =\n" + words, SECRET) is None
+    assert read_report(SECRET + b"1 2 3 =\n" + words + b"\0", SECRET) is None
 
 
 @pytest.mark.parametrize("number", [*range(1, 32), *REAL_TIME])
