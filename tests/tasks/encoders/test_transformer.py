@@ -65,6 +65,7 @@ class Plain:
         self._name, self._folder = name, folder
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._adapted: dict[Kind, Any] = {}
+        self._model: Any
         if name == "codet5p":
             self._model = T5EncoderModel.from_pretrained(folder, config=_codet5p_config())
         else:
