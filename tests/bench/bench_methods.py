@@ -13,6 +13,7 @@ cores, once. Prints
 
 import argparse
 import importlib
+import shutil
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flows.leaderboard import leaderboard
+from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings, load_settings
 from infra.store import open_database
 from infra.store.vector_files import Vectors
@@ -51,6 +53,7 @@ def main() -> None:
     folder = parser.parse_args().folder
     warnings.simplefilter("ignore")
     benchmark = development_benchmark(cosqa_data())
+    shutil.rmtree(folder / "beir", ignore_errors=True)
     write_beir(benchmark, folder / "beir")
     settings = load_settings(
         {
@@ -60,7 +63,8 @@ def main() -> None:
             "search": {"encoders": ENCODERS},
         }
     )
-    runs = leaderboard(folder / "beir", [], settings).folder
+    with prefect_api():
+        runs = leaderboard(folder / "beir", [], settings).folder
     Console(width=110).print(scores(benchmark, runs), candidates(benchmark, settings))
 
 
