@@ -20,7 +20,12 @@ from agents.llm.litellm_transport import loaded_litellm, request_error
 from agents.llm.openai_transport import price_of
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError, retrying
-from infra.errors import ModelRefusedError, ModelUnavailableError, PromptDeclinedError
+from infra.errors import (
+    LanguageModelError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    PromptDeclinedError,
+)
 from infra.identity import digest_of
 from infra.records import Record
 from infra.settings import EmbeddingModelSettings, StoreSettings
@@ -30,6 +35,8 @@ _TOKENIZER = (
 )
 _MOST_TOKENS = 250_000  # in one request; OpenAI takes 300,000
 _NUMBER = np.dtype("<f4")
+
+_log = logging.getLogger(__name__)
 
 Vectors = npt.NDArray[np.float32]
 
@@ -86,21 +93,22 @@ class EmbeddingModel:
         key_of = {text: self._cache_key(text) for text in texts}
         found = await asyncio.to_thread(self._kept, key_of)
         missing = [text for text in key_of if text not in found]
-        turns = asyncio.Semaphore(self._limits.concurrency)
+        batches, failures = self._batches(missing), list[Exception]()
 
-        async def request(batch: Sequence[str]) -> None:
-            async with turns:
-                vectors = await self._request_with_retries(batch, [key_of[text] for text in batch])
-            found.update(zip(batch, vectors, strict=True))
+        async def work() -> None:
+            for batch in batches:
+                if failures:
+                    return  # what is in flight is waited for: it will be billed
+                try:
+                    vectors = await self._request_with_retries(batch, key_of)
+                except (RequestError, LanguageModelError) as error:
+                    failures.append(error)
+                else:
+                    found.update(zip(batch, vectors, strict=True))
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for batch in self._batches(missing):
-                    group.create_task(request(batch))
-        except* RequestError as errors:
-            self._raise_for(_first(errors))
-        except* (ModelUnavailableError, ModelRefusedError, PromptDeclinedError) as errors:
-            raise _first(errors) from None
+        await asyncio.gather(*(work() for _ in range(self._limits.concurrency)))
+        if failures:
+            self._raise_for(failures[0])
         return np.stack([found[text] for text in texts])
 
     async def close(self) -> None:
@@ -124,7 +132,7 @@ class EmbeddingModel:
             yield batch
 
     async def _request_with_retries(
-        self, texts: Sequence[str], keys: Sequence[str]
+        self, texts: Sequence[str], key_of: Mapping[str, str]
     ) -> Sequence[Vectors]:
         settings = self._settings
 
@@ -132,9 +140,9 @@ class EmbeddingModel:
             _log.info("%s: %s, retry in %.1f s", settings.model, error.status, wait_s)
 
         caller = retrying(settings.max_retries, settings.max_backoff_s, log)
-        return await caller(self._request, texts, keys)
+        return await caller(self._request, texts, key_of)
 
-    async def _request(self, texts: Sequence[str], keys: Sequence[str]) -> Sequence[Vectors]:
+    async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> Sequence[Vectors]:
         """Return the vectors, kept before anything else happens to them."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(_most_tokens(text) for text in cut), completion=0)
@@ -154,11 +162,11 @@ class EmbeddingModel:
             )
             settle(reply.tokens or limits.total, reply.cost_usd)
             vectors = _vectors(response, len(texts))
-            for key, vector in zip(keys, vectors, strict=True):
+            for text, vector in zip(texts, vectors, strict=True):
                 kept = reply.model_copy(
                     update={"text": base64.b64encode(vector.tobytes()).decode()}
                 )
-                await asyncio.to_thread(self._cache.keep, key, kept)
+                await asyncio.to_thread(self._cache.keep, key_of[text], kept)
         return vectors
 
     async def _send(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - litellm has no types
@@ -212,7 +220,9 @@ class EmbeddingModel:
     def _price_of(self, limits: TokenLimits) -> float | None:
         return price_of(loaded_litellm(), self._settings.model, *limits)
 
-    def _raise_for(self, error: RequestError) -> NoReturn:
+    def _raise_for(self, error: Exception) -> NoReturn:
+        if not isinstance(error, RequestError):
+            raise error
         model, cause = self._settings.model, f"({error.status}: {error.message})"
         if error.kind == "transient":
             tries = self._settings.max_retries + 1
@@ -260,11 +270,3 @@ def _vectors(response: Any, number: int) -> list[Vectors]:  # noqa: ANN401 - lit
 def _most_tokens(text: str) -> int:
     """Return an estimate from above of a text's tokens, by its length."""
     return len(text.encode()) // 2 + 1
-
-
-def _first(errors: BaseExceptionGroup[Any]) -> Any:  # noqa: ANN401 - one of the group's
-    found = errors.exceptions[0]
-    return _first(found) if isinstance(found, BaseExceptionGroup) else found
-
-
-_log = logging.getLogger(__name__)

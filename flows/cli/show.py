@@ -66,17 +66,17 @@ def names(
 
 
 def _print_encoders() -> None:
-    """Print a table of the encoders, and how others are named."""
-    rows = [("NAME", "DIMENSION", "LICENCE", "MODEL")]
-    rows += [
-        (spec.name, str(spec.dimension), spec.licence, f"{spec.model} ({spec.revision[:12]})")
-        for spec in (encoders.get(name).spec for name in encoders)
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for name, dimension, licence, model in rows:
-        line = f"{name:<{widths[0]}}  {dimension:>{widths[1]}}  {licence:<{widths[2]}}  {model}"
-        typer.echo(line.rstrip())
-    typer.echo(f"Others: {SYNTAX}.")
+    """Print a line for each encoder: name, dimensions, licence, model and its revision."""
+    specs = [encoders.get(name).spec for name in encoders]
+    name_width = max(len(spec.name) for spec in specs)
+    licence_width = max(len(spec.licence) for spec in specs)
+    for spec in specs:
+        revision = spec.revision[:12] if len(spec.revision) == 40 else spec.revision
+        typer.echo(
+            f"{spec.name:<{name_width}}  {spec.dimension:>4} dimensions  "
+            f"{spec.licence:<{licence_width}}  {spec.model} ({revision})"
+        )
+    typer.echo(f"\nOthers: {SYNTAX}.", err=True)
 
 
 def _summary(factory: Callable[..., object]) -> str:

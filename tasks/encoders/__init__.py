@@ -28,6 +28,7 @@ from infra.registry import Registry
 Kind = Literal["query", "code"]
 Vectors = npt.NDArray[np.float32]
 
+REFERENCES = ("checkpoint", "hub", "api")  # what a reference begins with, before a colon
 SYNTAX = (
     "checkpoint:NAME=FOLDER for a fine-tuned model in a folder, hub:ORG/MODEL@COMMIT for one of "
     "the Hugging Face hub, api:PROVIDER/MODEL for an embedding API"
@@ -142,7 +143,8 @@ class EncoderRegistry(Registry[EncoderClass]):
 
     def has(self, name: str) -> bool:
         """Return whether a name or a reference is that of an encoder."""
-        return ":" in name or name in self.names() or name in self.former_names
+        is_reference = name.partition(":")[0] in REFERENCES and ":" in name
+        return is_reference or name in self.names() or name in self.former_names
 
 
 encoders = EncoderRegistry("encoder", "tasks.encoders", former_names={"codebert": "codebert-base"})

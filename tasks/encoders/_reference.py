@@ -57,7 +57,9 @@ def _last_part(target: str) -> str:
 def _check_name(name: str, reference: str) -> None:
     """Refuse a name that cannot be that of a file and a column, or is a registered encoder's."""
     scheme, _, rest = reference.partition(":")
-    example = f"{scheme}:my-encoder={rest.partition('=')[2] or rest}"
+    place, mark, options = rest.partition("?")
+    target = place.rpartition("=")[2] if place.startswith(f"{name}=") else place
+    example = f"{scheme}:my-encoder={target}{mark}{options}"
     if not _NAME.fullmatch(name):
         raise SettingsError(
             f"encoder {reference}: {name!r} is no name for files and columns (letters, digits, "

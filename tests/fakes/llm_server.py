@@ -11,6 +11,10 @@ A step is ``reply`` (an object, sent in the form that was asked for), ``text`` (
 ``status`` (an HTTP error, with ``message`` and ``retry_after``); ``delay_s`` may stand beside each,
 and ``usage`` (the token counts to report) beside a reply.
 
+At ``/v1/embeddings`` each request takes the next of the steps in ``embedding_steps``, the last one
+for ever: ``status`` and ``delay_s`` as above, ``data`` (what is sent for the list of vectors) or
+nothing, for vectors that `embedding_of` makes of the texts.
+
 ``python -m tests.fakes.llm_server --script rules.json --log calls.jsonl`` prints its address.
 """
 
@@ -51,6 +55,8 @@ class ScriptedServer:
         formats: Sequence[str] = FORMATS,
     ) -> None:
         self.calls: list[dict[str, Any]] = []
+        self.embedded: list[dict[str, Any]] = []
+        self.embedding_steps: list[dict[str, Any]] = [{}]
         self._formats = formats
         self._log = log
         self._turns: Counter[tuple[int, str, str]] = Counter()
@@ -141,6 +147,8 @@ class ScriptedServer:
             writer.close()
 
     async def _respond(self, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+        if path == "/v1/embeddings":
+            return await self._embed(headers, json.loads(body))
         if path != "/v1/chat/completions":
             return _failure({"status": 404, "message": f"there is nothing at {path}"})
         request = json.loads(body)
@@ -149,6 +157,35 @@ class ScriptedServer:
         if "status" in step:
             return _failure(step)
         return _http(HTTPStatus.OK, _completion(request, _text(step, request), step.get("usage")))
+
+    async def _embed(self, headers: Mapping[str, str], request: dict[str, Any]) -> bytes:
+        steps = self.embedding_steps
+        step = steps[min(len(self.embedded), len(steps) - 1)]
+        self.embedded.append(request)
+        if headers.get("authorization", "").removeprefix("Bearer ") != KEY:
+            step = {"status": 401, "message": f"wrong key {headers.get('authorization')}"}
+        await asyncio.sleep(step.get("delay_s", 0))
+        if "status" in step:
+            return _failure(step)
+        texts = request["input"]
+        vectors = [embedding_of(text, request.get("dimensions", 8)) for text in texts]
+        data = [
+            {"object": "embedding", "index": index, "embedding": vector}
+            for index, vector in reversed(list(enumerate(vectors)))
+        ]
+        tokens = sum(len(text.split()) for text in texts)
+        body = {
+            "object": "list",
+            "model": request["model"],
+            "data": step.get("data", data),
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+        }
+        return _http(HTTPStatus.OK, body)
+
+
+def embedding_of(text: str, dimension: int) -> list[float]:
+    """Return the vector of a text: how often each of the first letters is in it, and one more."""
+    return [1.0 + text.count(chr(97 + place)) for place in range(dimension)]
 
 
 def _read_head(head: bytes) -> tuple[str, dict[str, str]]:

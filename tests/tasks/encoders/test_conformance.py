@@ -16,7 +16,7 @@ from tasks.encoders._api import ApiEncoder
 from tasks.encoders._transformer import TransformerEncoder
 from tests.fakes.checkpoints import make_checkpoint
 
-TEXTS = ["def add(a, b): return a + b", "read", "sort the list " * 30, "x", "read a json file"]
+TEXTS = ["def add(a, b): return a + b", "read", "sort the list " * 10, "x", "read a json file"]
 
 
 class CountsLetters:

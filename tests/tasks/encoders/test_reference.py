@@ -17,12 +17,17 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from infra.errors import CosqaError, EncoderError, SettingsError, UnknownNameError
-from tasks.encoders import encoders
+from tasks.encoders import REFERENCES, encoders
+from tasks.encoders._reference import SCHEMES
 from tasks.encoders._transformer import TransformerSpec
 from tests.fakes.checkpoints import make_checkpoint
 
 TEXTS = ["read a json file", "def add(a, b):\n    return a  +  b\n" * 40, "x"]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def test_every_scheme_is_known_to_begin_a_reference() -> None:
+    assert tuple(SCHEMES) == REFERENCES
 
 
 def spec_of(reference: str) -> TransformerSpec:

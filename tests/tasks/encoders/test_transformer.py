@@ -25,7 +25,7 @@ from tasks.encoders._api import ApiEncoder
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 from tests.fakes.checkpoints import make_checkpoint
 
-TEXTS = ["def add(a, b):\n    return a  +  b", "sort the list " * 400, "x"]
+TEXTS = ["def add(a, b):\n    return a  +  b", "sort the list " * 200, "x"]
 # Stored vectors are found by these keys: none of them may ever change for the same vectors.
 KEYS = {
     "codebert-base": "5f4d4bfe568a6f78055b",
@@ -65,6 +65,7 @@ class Plain:
         self._name, self._folder = name, folder
         self._tokenizer = AutoTokenizer.from_pretrained(folder)
         self._adapted: dict[Kind, Any] = {}
+        self._model: Any
         if name == "codet5p":
             self._model = T5EncoderModel.from_pretrained(folder, config=_codet5p_config())
         else:

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tasks.ranking.dense import rank_vectors, top_candidates
+from tasks.ranking.dense import inverse_peaks, rank_vectors, top_candidates
 
 Vectors = npt.NDArray[np.float32]
 
@@ -57,3 +57,25 @@ def test_fewer_codes_than_asked_for_are_all_returned() -> None:
     vectors = unit(np.random.default_rng(0), 2, 4)
     rankings = rank_vectors(vectors[:1], [(["b", "a"], vectors)], ["q"], 10)
     assert [code for _, code, _ in rankings.rows()] == ["b", "a"]
+
+
+def test_scaled_scores_are_divided_by_each_encoders_largest_absolute_cosine() -> None:
+    generator = np.random.default_rng(5)
+    queries = {name: unit(generator, 6, 8) for name in ("one", "other")}
+    codes = {name: unit(generator, 40, 8) for name in ("one", "other")}
+    codes["other"] -= 0.3  # one encoder's cosines are mostly negative, as an absolute value shows
+    ids = [f"c{n:02}" for n in range(40)]
+    blocks = [
+        (ids[start : start + 13], {name: rows[start : start + 13] for name, rows in codes.items()})
+        for start in range(0, 40, 13)
+    ]
+    names = [f"q{n}" for n in range(6)]
+    hits = top_candidates(queries, blocks, names, 5, inverse_peaks(queries, blocks))
+    cosines = {name: queries[name].astype(float) @ codes[name].astype(float).T for name in queries}
+    scaled = sum(rows / np.abs(rows).max(axis=1, keepdims=True) for rows in cosines.values()) / 2
+    for row in range(6):
+        found = [hit for hit in hits if hit.query_id == names[row]]
+        best = np.argsort(-scaled[row])[:5]
+        assert [hit.code_id for hit in found] == [ids[code] for code in best]
+        assert [hit.similarity for hit in found] == pytest.approx(scaled[row][best].tolist())
+        assert found[0].by_encoder["one"] == pytest.approx(cosines["one"][row, best[0]])

@@ -1,0 +1,51 @@
+"""Laws of the names that a flow goes on with."""
+
+from pathlib import Path
+
+import pytest
+
+from infra.errors import SettingsError, UnknownNameError
+from infra.settings import EvaluationSettings, SearchSettings, Settings
+from tasks.encoders import encoders
+from tasks.runtime.input_checks import with_named_encoders
+from tests.fakes.checkpoints import make_checkpoint
+
+
+def settings(encoders: tuple[str, ...], methods: tuple[str, ...] = ()) -> Settings:
+    return Settings(
+        search=SearchSettings(encoders=encoders), evaluation=EvaluationSettings(methods=methods)
+    )
+
+
+def test_references_become_names_in_encoders_and_methods(tmp_path: Path) -> None:
+    folder = make_checkpoint("roberta-base", tmp_path / "a+b", 16)
+    tuned = f"checkpoint:tuned={folder}?pooling=mean"
+    api = "api:openai/text-embedding-3-small"
+    named = with_named_encoders(
+        settings(("minilm", tuned), ("lucene", "tuned", "llm:bm25+tuned", f"bm25+{api}"))
+    )
+    assert named.search.encoders == ("minilm", "tuned")
+    assert named.evaluation.methods == (
+        "lucene", "tuned", "llm:bm25+tuned", "bm25+text-embedding-3-small",
+    )  # fmt: skip
+    assert encoders.get("tuned").spec.source == str(folder)
+    assert with_named_encoders(named) == named
+
+
+def test_a_former_name_becomes_the_new_one() -> None:
+    with pytest.warns(FutureWarning, match="codebert-base"):
+        named = with_named_encoders(settings(("codebert",), ("codebert+bm25",)))
+    assert named.search.encoders == ("codebert-base",)
+    assert named.evaluation.methods == ("codebert-base+bm25",)
+
+
+def test_one_name_for_two_encoders_is_refused(tmp_path: Path) -> None:
+    one, other = (make_checkpoint("roberta-base", tmp_path / n / "model", 16) for n in "ab")
+    with pytest.raises(SettingsError, match=r"are both named 'model'.*checkpoint:NAME="):
+        with_named_encoders(
+            settings((f"checkpoint:{one}?pooling=mean", f"checkpoint:{other}?pooling=mean"))
+        )
+    with pytest.raises(SettingsError, match="'minilm' twice"):
+        with_named_encoders(settings(("minilm", "minilm")))
+    with pytest.raises(UnknownNameError, match="unknown encoder 'minilmm'"):
+        with_named_encoders(settings(("minilmm",)))
