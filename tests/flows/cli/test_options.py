@@ -107,9 +107,9 @@ def test_configurations_keep_their_order_and_come_once() -> None:
 
 def test_an_unknown_configuration_is_told_with_those_that_exist() -> None:
     with pytest.raises(
-        SettingsError, match=r"unknown configuration 'best': it must be one of single, arb"
+        SettingsError, match=r"unknown configuration 'finest': it must be one of single, arb"
     ):
-        evaluation_options.compare_annotators(truth=Path("t"), configuration=["best"])
+        evaluation_options.compare_annotators(truth=Path("t"), configuration=["finest"])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Laws of the artifact store.
 
 Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
-``migrations``, ``vectors``.
+``generated``, ``migrations``, ``vectors``.
 
 Covers `infra.store.recipes`.
 """
@@ -38,6 +38,7 @@ from infra.store import (
     benchmarks,
     candidates,
     corpus,
+    generated,
     open_database,
     recipes,
     vectors,
@@ -257,6 +258,8 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
     with database.transaction() as tx:
         tx.execute("ALTER TABLE recipes DROP COLUMN used_at")
         tx.execute("ALTER TABLE searches DROP COLUMN pool")
+        tx.execute("DROP TABLE generated_codes")
+        tx.execute("DROP TABLE confirmations")
         tx.execute("UPDATE meta SET schema_version = 2")
     upgraded = open_database(database.settings)
     assert upgraded.store_id == database.store_id
@@ -264,6 +267,7 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
     assert candidates.pools_of(upgraded, "c") == []
     recipes.record_recipes(upgraded, {RecipeId("later"): {"model": "n"}}, demo=False)
     assert recipes.load_recipe(upgraded, RecipeId("later")) == {"model": "n"}
+    assert generated.load_answers(upgraded, "c") == []
     assert open_database(database.settings) == upgraded
 
 
