@@ -19,7 +19,11 @@ from pydantic_settings import (
 )
 
 from infra.errors import SettingsError
-from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
+from infra.settings.configurations import (
+    COMPARED_CONFIGURATIONS,
+    CONFIGURATION_SUMMARIES,
+    Configuration,
+)
 from infra.settings.environment import (
     DELIMITER,
     PREFIX,
@@ -45,6 +49,7 @@ from infra.settings.sections import (
 )
 
 __all__ = [
+    "COMPARED_CONFIGURATIONS",
     "CONFIGURATION_SUMMARIES",
     "EMBEDDED_MODEL",
     "AnnotationSettings",
