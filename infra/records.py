@@ -116,11 +116,6 @@ class Label(Record):
     demo: bool = False
 
     @property
-    def is_generated(self) -> bool:
-        """Whether the code was written for the query, which had no match."""
-        return self.origin.startswith("generated:")
-
-    @property
     def key(self) -> PairKey:
         """Ids of query and code."""
         return PairKey(self.query_id, self.code_id)

@@ -20,6 +20,7 @@ _AGREEMENT = (
     "recall",
     "kappa",
     "alpha",
+    "alpha with people",
 )
 _EVIDENCE = (
     "annotator",
@@ -35,6 +36,7 @@ decided: pairs with a label, of those judged; pairs whose model or container fai
 accuracy: share of these pairs with the right label, undecided ones count as wrong; Wilson interval
 always 0, always 1: predicts the commoner label for every pair (baseline)
 precision, recall, kappa (Cohen), alpha (Krippendorff): over the decided pairs
+alpha with people: of all people and the annotator as coders; average human: of people alone
 executable: share of the test programs whose last version ran to its end
 valid oracles: share of those that passed the gates, as a valid test must
 tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
@@ -92,6 +94,7 @@ def _agreement(score: AnnotatorScore) -> list[str]:
         _figure(figures.accuracy),
         f"{_figure(figures.accuracy_low)} to {_figure(figures.accuracy_high)}",
         *map(_figure, (figures.precision, figures.recall, figures.kappa, figures.alpha)),
+        _figure(score.alpha_with_people),
     ]
 
 

@@ -15,6 +15,7 @@ from flows.cli.options import JUDGE, SCORING, Methods, Model, Output, Store, def
 from infra.errors import SettingsError
 from infra.registry import unknown_name
 from infra.settings import (
+    COMPARED_CONFIGURATIONS,
     CONFIGURATION_SUMMARIES,
     Configuration,
     EvaluationSettings,
@@ -214,7 +215,7 @@ def compare_annotators(
             metavar="NAME",
             help=f"Which agents judge: one of {', '.join(CONFIGURATION_SUMMARIES)}. Repeat it for "
             "several; `cosqa list configurations` says what each means.",
-            show_default="all of them",
+            show_default="the rows of the paper's ablation, and gated",
         ),
     ] = None,
     limit: Annotated[
@@ -237,7 +238,9 @@ def compare_annotators(
             known = list(CONFIGURATION_SUMMARIES)
             raise SettingsError(unknown_name("configuration", name, known))
     chosen = [
-        name for name in CONFIGURATION_SUMMARIES if not configuration or name in configuration
+        name
+        for name in CONFIGURATION_SUMMARIES
+        if name in (configuration or COMPARED_CONFIGURATIONS)
     ]
     settings = load_settings({"store": {"folder": store}})
     if output:

@@ -24,6 +24,24 @@ from flows.cli.options import (
 from infra.errors import SettingsError
 from infra.settings import Settings
 
+GenerationLimit = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Write answers for the first N queries without a match only.",
+        show_default="all of them",
+    ),
+]
+ConfirmedSheet = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Read a sheet back on which people confirmed (relevance 1) or refused (0) answers or "
+        "changed their code; nothing is written by a model. It needs --store alone.",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class GenerationOptions:
@@ -46,23 +64,8 @@ def generate(
     encoder: Encoders = None,
     top_k: TopK = None,
     model: Model = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Write answers for the first N queries without a match only.",
-            show_default="all of them",
-        ),
-    ] = None,
-    confirmed: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Read a sheet back on which people confirmed (relevance 1) or refused (0) answers "
-            "or changed their code; nothing is written by a model. It needs --store alone.",
-        ),
-    ] = None,
+    limit: GenerationLimit = None,
+    confirmed: ConfirmedSheet = None,
     store: Store = None,
     output: Output = None,
     dry_run: DryRun = False,

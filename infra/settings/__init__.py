@@ -20,7 +20,11 @@ from pydantic_settings import (
 )
 
 from infra.errors import SettingsError
-from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
+from infra.settings.configurations import (
+    COMPARED_CONFIGURATIONS,
+    CONFIGURATION_SUMMARIES,
+    Configuration,
+)
 from infra.settings.encoder import EmbeddingModelSettings, EncoderSettings
 from infra.settings.environment import (
     DELIMITER,
@@ -47,6 +51,7 @@ from infra.settings.sections import (
 from infra.settings.source import SourceSettings
 
 __all__ = [
+    "COMPARED_CONFIGURATIONS",
     "CONFIGURATION_SUMMARIES",
     "EMBEDDED_MODEL",
     "AnnotationSettings",

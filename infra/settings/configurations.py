@@ -7,6 +7,10 @@ Configuration = Literal[
     "single", "arbiter", "writer", "executor", "simulated", "paper", "gated", "tested",
     "v1-exact", "v1-half",
 ]  # fmt: skip
+# The rows of the paper's ablation, and the default: what annotators are compared by if not asked.
+COMPARED_CONFIGURATIONS: tuple[Configuration, ...] = (
+    "single", "arbiter", "writer", "executor", "simulated", "paper", "gated",
+)  # fmt: skip
 CONFIGURATION_SUMMARIES: Mapping[Configuration, str] = {
     "single": "one model reads the pair, in three steps",
     "arbiter": "a screener decides clear pairs, and one model reads the others",

@@ -27,7 +27,7 @@ class Benchmark(Record):
     Attributes:
         name: A name that is fit for a folder.
         label_origin: The origin of every label but those of written answers
-            (`Label.is_generated`).
+            (`is_generated`).
         sources: Where queries, codes and labels come from.
         recipe: Everything that could change the agents' labels; None for labels of another origin.
         failed: Pairs that could not be judged; counted, never exported.
@@ -58,6 +58,11 @@ class Benchmark(Record):
     def demo(self) -> bool:
         """Whether labels or evidence come from the embedded demo model."""
         return any(label.demo for label in self.labels) or any(item.demo for item in self.evidence)
+
+
+def is_generated(label: Label) -> bool:
+    """Return whether the label's code was written for its query, which had no match."""
+    return label.origin.startswith("generated:")
 
 
 def qrels_of(labels: Iterable[Label]) -> dict[str, dict[str, float]]:
@@ -126,7 +131,7 @@ def _refuse_unknown(benchmark: Benchmark, pairs: Iterable[tuple[str, str]]) -> N
                 f"benchmark {benchmark.name!r} judges the pair {query} {code}, but does not hold "
                 "both records: collect its sources again"
             )
-    origins = {label.origin for label in benchmark.labels if not label.is_generated}
+    origins = {label.origin for label in benchmark.labels if not is_generated(label)}
     origins -= {benchmark.label_origin}
     if origins:
         raise PublishError(

@@ -9,7 +9,12 @@ from pydantic import Field, ValidationError
 
 from infra.errors import PublishError
 from infra.records import Record, SourceInfo
-from tasks.benchmarks.benchmark import FORMAT_VERSION, Benchmark, benchmark_fingerprint
+from tasks.benchmarks.benchmark import (
+    FORMAT_VERSION,
+    Benchmark,
+    benchmark_fingerprint,
+    is_generated,
+)
 from tasks.benchmarks.splits import SPLITS
 
 MANIFEST = "manifest.json"
@@ -60,7 +65,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
     """Return the manifest of a benchmark whose files are not written yet."""
     relevant = [label for label in benchmark.labels if label.relevance > 0]
     parts = Counter(benchmark.splits.values())
-    generated = sum(label.is_generated for label in benchmark.labels)
+    generated = sum(is_generated(label) for label in benchmark.labels)
     return Manifest(
         format_version=FORMAT_VERSION,
         name=benchmark.name,

@@ -2,9 +2,9 @@
 
 In the order of the data: ``collect``, ``embed`` (``vectors`` loads its vectors), ``candidates``,
 ``annotate``, ``labels`` (selects the labels of a benchmark, by the majority of labelling rounds),
-``generate`` (has answers written to queries without a match), ``publish``, ``scoring`` (ranks and
-scores methods), ``leaderboard``, ``report``. ``preflight`` checks once, before a flow starts, that
-all of them can run.
+``generate`` (has answers written to queries without a match; ``answers`` puts them into a
+benchmark), ``publish``, ``scoring`` (ranks and scores methods), ``leaderboard``, ``report``.
+``preflight`` checks once, before a flow starts, that all of them can run.
 
 Others: ``pooling`` turns unjudged results into candidates, ``rerank`` orders results by a language
 model, ``diff`` compares two versions of a benchmark, ``compare_annotators`` scores agents and human

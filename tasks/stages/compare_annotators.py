@@ -5,11 +5,13 @@ not judged again.
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 from prefect import task
 from prefect.logging import get_run_logger
 
@@ -24,7 +26,10 @@ from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.shard import judge_all
 from tasks.stages.annotate.sinks import StoreSink
+from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.annotator_scores import Agreement, agreement
+
+_UNDEFINED = ("accuracy_low", "accuracy_high", "precision", "recall", "kappa", "alpha")
 
 
 class AnnotatorScore(Record):
@@ -34,6 +39,8 @@ class AnnotatorScore(Record):
         name: Configuration and model, name of the human annotators, or the baseline's name.
         model: The model; empty for human annotators and the baseline.
         agreement: Agreement with the known labels, without failed pairs.
+        alpha_with_people: Krippendorff's alpha, nominal, of the people and this annotator together;
+            of the average human, of the people alone. None without two coders.
         failed: Number of pairs for which the model or the sandbox was unavailable.
         executable: Share of the pairs with a test program whose last program ran to its end.
         valid_oracles: Share of the pairs that reached the gates whose oracle is valid.
@@ -47,6 +54,7 @@ class AnnotatorScore(Record):
     name: str
     model: str = ""
     agreement: Agreement
+    alpha_with_people: float | None = None
     failed: int = 0
     executable: float | None = None
     valid_oracles: float | None = None
@@ -117,13 +125,19 @@ def annotator_scores(
 ) -> Iterator[AnnotatorScore]:
     """Yield the baseline's score, those of human annotators, then those of the agents."""
     yield score_majority(truth)
-    yield from score_humans(truth)
+    people = list(score_humans(truth))
+    yield from people
+    if len(people) > 1:
+        yield score_average_human(truth, people)
     database = open_database(store)
     keys = [item.key for item in truth]
     for annotator in judged:
         annotated = annotations.load_annotations(database, annotator.recipe_id, keys)
         score = score_agents(annotator.name, truth, annotated)
-        yield score.model_copy(update={"model": annotator.model})
+        label_of = {item.key: item.label for item in annotated}
+        together = alpha_with_people(truth, [label_of.get(key) for key in keys])
+        update = {"model": annotator.model, "alpha_with_people": together}
+        yield score.model_copy(update=update)
 
 
 def score_majority(truth: Sequence[TruePair]) -> AnnotatorScore:
@@ -142,6 +156,46 @@ def score_humans(truth: Sequence[TruePair]) -> Iterator[AnnotatorScore]:
         predicted = [item.by_people[name] for item in pairs]
         truth_labels = [item.label for item in pairs]
         yield AnnotatorScore(name=name, agreement=agreement(predicted, truth_labels))
+
+
+def score_average_human(
+    truth: Sequence[TruePair], people: Sequence[AnnotatorScore]
+) -> AnnotatorScore:
+    """Return the mean of people's accuracies, and the alpha of them all.
+
+    The row of the average human in CoSQA+'s comparisons (arXiv 2406.11589v1, Tables 3 and 4).
+    """
+    accuracies = [score.agreement.accuracy for score in people]
+    return AnnotatorScore(
+        name="average human",
+        agreement=Agreement(
+            pairs=len(truth),
+            decided=sum(any(v is not None for v in item.by_people.values()) for item in truth),
+            accuracy=_mean(value for value in accuracies if value is not None),
+            **dict.fromkeys(_UNDEFINED),
+        ),
+        alpha_with_people=alpha_with_people(truth),
+    )
+
+
+def alpha_with_people(
+    truth: Sequence[TruePair], labels: Sequence[int | None] | None = None
+) -> float | None:
+    """Return Krippendorff's alpha, nominal, with people as coders and maybe an annotator.
+
+    Args:
+        truth: The pairs with people's labels.
+        labels: The annotator's labels of the pairs, None where undecided; none without annotator.
+    """
+    names = sorted({name for item in truth for name in item.by_people})
+    coders: list[Sequence[int | None]] = [
+        [item.by_people.get(name) for item in truth] for name in names
+    ]
+    coders += [labels] if labels is not None else []
+    if not names or len(coders) < 2:
+        return None
+    alpha = krippendorff_alpha(np.array(coders, np.float64), "nominal")
+    return None if math.isnan(alpha) else alpha
 
 
 def score_agents(

@@ -12,7 +12,7 @@ import pytest
 
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.recording import described, flows_and_tasks
-from tests.flows.world import Case, World, environment, read
+from tests.flows.world import Case, World, environment, read, rule
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
@@ -28,7 +28,11 @@ CASES = [
     )
     for number in range(12)
 ]
-SCRIPT = [read("answers")]
+SCRIPT = [
+    read("answers") | {"query": CASES[1].query},
+    read("does_not_answer"),
+    rule("code_writer", {"reply": {"code": CASES[0].code}}),
+]
 
 
 @pytest.fixture
@@ -42,6 +46,7 @@ def sizes(folder: Path, prefect_server: str) -> dict[str, tuple[int, int]]:
                 PREFECT_API_URL=prefect_server,
                 PYTHONPATH=str(ROOT),
                 COSQA_ANNOTATION__CONFIGURATION="single",
+                COSQA_GENERATION__CONFIGURATION="single",
             ),
         )
         world.write(CASES)
@@ -69,7 +74,7 @@ def _commands(world: World) -> list[list[str]]:
         world.command("benchmark", "--top-k", "3")[1:],
         *(
             world.command(name, "--top-k", "3")[1:]
-            for name in ("collect", "annotate", "publish", "evaluate")
+            for name in ("collect", "annotate", "generate", "publish", "evaluate")
         ),
         [*leaderboard, "--annotate-unjudged"],
         ["diff", exported, exported, "--method", "bm25", *places],

@@ -1,5 +1,6 @@
 """Sheets on which people confirm written answers: written out, and read back."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from infra.errors import SourceError
@@ -73,8 +74,9 @@ def confirm(database: Database, file: Path) -> Confirmed:
         for collection in generated.collections_with_answers(database)
         for item in generated.load_answers(database, collection)
     }
-    edited: list[GeneratedCode] = []
+    changed: list[GeneratedCode] = []
     said: list[Confirmation] = []
+    edited = 0
     for row in rows:
         answer = held.get((row.collection, row.query_id, row.ordinal))
         if answer is None:
@@ -84,23 +86,30 @@ def confirm(database: Database, file: Path) -> Confirmed:
             )
         code = _code(row)
         if row.confirmed and code.code_id != answer.code_id:
-            ordinal = 1 + max(key[2] for key in held if key[:2] == (row.collection, row.query_id))
-            answer = answer.model_copy(
-                update={
-                    "ordinal": ordinal, "code_id": code.code_id, "code": code.text, "edited": True,
-                    "reason": row.notes,
-                }
-            )  # fmt: skip
-            held[row.collection, row.query_id, ordinal] = answer
-            edited.append(answer)
+            edited += 1
             said.append(_said(row, row.ordinal, confirmed=False))
+            siblings = [held[key] for key in held if key[:2] == (row.collection, row.query_id)]
+            answer = _edited(answer, code, siblings)
+            if answer not in siblings:
+                held[answer.collection, answer.query_id, answer.ordinal] = answer
+                changed.append(answer)
         said.append(_said(row, answer.ordinal, confirmed=row.confirmed))
-    generated.add_answers(database, [(answer, ()) for answer in edited], said)
+    generated.add_answers(database, [(answer, ()) for answer in changed], said)
     return Confirmed(
-        confirmed=sum(row.confirmed for row in rows) - len(edited),
-        edited=len(edited),
+        confirmed=sum(row.confirmed for row in rows) - edited,
+        edited=edited,
         refused=sum(not row.confirmed for row in rows),
     )
+
+
+def _edited(answer: GeneratedCode, code: Code, siblings: Sequence[GeneratedCode]) -> GeneratedCode:
+    """Return the answer with a person's code: the stored one if the sheet was read before."""
+    for item in siblings:
+        if item.code_id == code.code_id:
+            return item
+    ordinal = 1 + max(item.ordinal for item in siblings)
+    fields = {"ordinal": ordinal, "code_id": code.code_id, "code": code.text, "edited": True}
+    return answer.model_copy(update=fields)
 
 
 def _code(row: SheetRow) -> Code:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from flows.cli import evaluation_options
 from flows.cli.main import app
 from infra.errors import SettingsError
-from infra.settings import CONFIGURATION_SUMMARIES
+from infra.settings import COMPARED_CONFIGURATIONS
 from tasks.encoders import encoders
 from tasks.metrics import metrics
 from tasks.reports.leaderboard import METRICS
@@ -87,7 +87,7 @@ def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> Non
         truth=tmp_path / "truth.jsonl", output=tmp_path / "new" / "folder" / "figures.json"
     )
     assert (tmp_path / "new" / "folder").is_dir()
-    assert chosen.configurations == list(CONFIGURATION_SUMMARIES)
+    assert chosen.configurations == list(COMPARED_CONFIGURATIONS)
 
 
 def test_an_output_below_a_file_is_refused(tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_configurations_keep_their_order_and_come_once() -> None:
 
 def test_an_unknown_configuration_is_told_with_those_that_exist() -> None:
     with pytest.raises(
-        SettingsError, match=r"unknown configuration 'best': it must be one of single, arb"
+        SettingsError, match=r"unknown configuration 'finest': it must be one of single, arb"
     ):
-        evaluation_options.compare_annotators(truth=Path("t"), configuration=["best"])
+        evaluation_options.compare_annotators(truth=Path("t"), configuration=["finest"])
 
 
 @pytest.mark.parametrize(

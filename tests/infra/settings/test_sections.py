@@ -1,7 +1,8 @@
 """Laws of the settings: who wins, and what is refused.
 
 Covers `infra.settings.section`, `infra.settings.configurations`, `infra.settings.environment`,
-`infra.settings.problems`, `infra.settings.sandbox`.
+`infra.settings.problems`, `infra.settings.sandbox`, `infra.settings.generation`,
+`infra.settings.ray`.
 """
 
 import os

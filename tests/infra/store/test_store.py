@@ -1,7 +1,7 @@
 """Laws of the artifact store.
 
 Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
-``migrations``, ``vectors``.
+``generated``, ``migrations``, ``vectors``.
 
 Covers `infra.store.recipes`.
 """
@@ -38,6 +38,7 @@ from infra.store import (
     benchmarks,
     candidates,
     corpus,
+    generated,
     open_database,
     recipes,
     vectors,
@@ -264,6 +265,8 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
         tx.execute("ALTER TABLE recipes DROP COLUMN used_at")
         tx.execute("ALTER TABLE searches DROP COLUMN pool")
         tx.execute("ALTER TABLE executions DROP COLUMN details")
+        tx.execute("DROP TABLE generated_codes")
+        tx.execute("DROP TABLE confirmations")
         tx.execute("UPDATE meta SET schema_version = 2")
     upgraded = open_database(database.settings)
     assert upgraded.store_id == database.store_id
@@ -274,6 +277,7 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
     assert corpus.load_queries(upgraded, "c") == list(QUERIES[:2])
     assert corpus.load_codes(upgraded, "c") == list(CODES)
     assert corpus.load_parts(upgraded, "c") == [INFO]
+    assert generated.load_answers(upgraded, "c") == []
     assert open_database(database.settings) == upgraded
 
 

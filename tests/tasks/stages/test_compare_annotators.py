@@ -22,9 +22,11 @@ from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.compare_annotators import (
     AnnotatorScore,
     JudgedTruth,
+    alpha_with_people,
     annotate_in_process,
     annotator_scores,
     score_agents,
+    score_average_human,
     score_humans,
     score_majority,
     settings_of_annotators,
@@ -129,6 +131,19 @@ def test_people_are_scored_on_what_they_were_asked() -> None:
     scores = {score.name: score.agreement for score in score_humans(truth)}
     assert (scores["ann"].pairs, scores["ann"].accuracy) == (2, 0.5)
     assert (scores["group"].pairs, scores["group"].decided) == (2, 1)
+
+
+def test_the_average_human_has_the_mean_accuracy_and_the_alpha_of_all_people() -> None:
+    """Labels 1 1 0 0 and 1 1 0 1: 5 ones, 3 zeros, one pair that differs; alpha 1 - 2 * 7 / 30."""
+    truth = [
+        true_pair(number, label, ann=label, bob=said)
+        for number, (label, said) in enumerate([(1, 1), (1, 1), (0, 0), (0, 1)])
+    ]
+    score = score_average_human(truth, list(score_humans(truth)))
+    assert score.agreement.accuracy == pytest.approx((1 + 0.75) / 2)
+    assert score.alpha_with_people == pytest.approx(1 - 2 * 7 / 30)
+    assert alpha_with_people(truth, [1, 1, 0, 0]) == pytest.approx(1 - 2 * 11 / (2 * 7 * 5))
+    assert alpha_with_people(TRUTH, [1, 1, 0, 0]) is None
 
 
 @pytest.fixture

@@ -1,66 +1,108 @@
-"""Laws of the benchmarks that are made of stored labels: their code base and their split."""
+"""Laws of label sets: the majority of rounds, and written answers beside it.
+
+Covers `tasks.stages.answers`, `flows.generate`, `flows.cli.generation`,
+`flows.cli.generation_options`.
+"""
 
 from pathlib import Path
 
 import pytest
 
-from infra.ids import SearchId
-from infra.records import Candidate, Code, Label, Query, SourceInfo
-from infra.settings import PublishSettings, StoreSettings
-from infra.store import Database, candidates, corpus, open_database
-from infra.store.corpus import StoredCollection
-from tasks.stages.labels import LabelSet, labelled_benchmark
+from infra.records import Label
+from infra.settings import PublishSettings
+from infra.store import generated
+from infra.store.generated import Confirmation
+from tasks.benchmarks import Benchmark, read_benchmark, write_benchmark
+from tasks.benchmarks.benchmark import is_generated
+from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
+from tests.tasks.stages.generate.world import (
+    CODES,
+    QUERIES,
+    ROUNDS,
+    answer,
+    judged_store,
+    label,
+)
 
-INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
-QUERIES = tuple(Query.of(text) for text in ("sort a list", "parse a date"))
-CODES = tuple(Code.of(f"def f{number}(x):\n    return x") for number in range(5))
 
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    database = open_database(StoreSettings(folder=tmp_path))
-    labels = (
-        Label(query_id=QUERIES[0].query_id, code_id=CODES[0].code_id, origin="people", relevance=1),
-        Label(query_id=QUERIES[1].query_id, code_id=CODES[4].code_id, origin="people", relevance=0),
-    )
-    content = Collected(info=INFO, queries=QUERIES, codes=CODES, labels=labels)
-    corpus.replace_collections(database, "print", {"c": content, "d": content}, annotated="c")
-    found = [
-        Candidate(
-            query_id=query.query_id, code_id=code.code_id, rank=1, similarity=0.5, by_encoder={}
-        )
-        for query, code in ((QUERIES[0], CODES[1]), (QUERIES[1], CODES[2]))
+def benchmark_of(folder: Path, rounds: int = 1, **settings: object) -> Benchmark:
+    """Return the agents' benchmark of a store."""
+    database, source = judged_store(folder, rounds)
+    if rounds == 3:
+        label(database, 0, 1, 0, ROUNDS[1])
+        label(database, 1, 0, 1, ROUNDS[1], ROUNDS[2])
+        label(database, 1, 1, None, ROUNDS[0])
+        label(database, 1, 1, 1, ROUNDS[1])
+        label(database, 2, 0, None, ROUNDS[0], ROUNDS[1], status="failed")
+    answers = [answer(number, edited=number == 2) for number in range(3)]
+    said = [
+        Confirmation(collection="c", query_id=item.query_id, ordinal=0, person="a", confirmed=True)
+        for item in answers[1:]
     ]
-    candidates.record_search(database, SearchId("s"), "c", ["minilm"], 1)
-    candidates.add_candidates(database, SearchId("s"), found)
-    return database
+    generated.add_answers(database, [(item, ()) for item in answers], said)
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    labels = labels_of_agents(database, source, recipe)
+    return labelled_benchmark(database, labels, PublishSettings.model_validate(settings))
 
 
-def labels_of(collection: str, *searches: str) -> LabelSet:
-    stored = StoredCollection(
-        name=collection, fingerprint="print", queries=2, codes=5, is_annotated=True
-    )
-    ids = tuple(SearchId(search) for search in searches)
-    return LabelSet(collection=stored, origin="people", name=collection, searches=ids)
+def written(benchmark: Benchmark) -> list[Label]:
+    return [item for item in benchmark.labels if is_generated(item)]
 
 
-def test_the_code_base_is_the_collection_or_the_candidates_with_the_labelled_codes(
-    database: Database,
+def test_a_label_is_what_most_rounds_say_and_a_pair_without_is_undecided_or_unfinished(
+    tmp_path: Path,
 ) -> None:
-    whole = labelled_benchmark(database, labels_of("c", "s"), PublishSettings())
-    assert (whole.codes, whole.code_base) == (CODES, "collection")
-    settings = PublishSettings(code_base="candidates")
-    union = labelled_benchmark(database, labels_of("c", "s"), settings)
-    assert (union.codes, union.code_base) == ((*CODES[:3], CODES[4]), "candidates")
-    assert union.labels == whole.labels
+    benchmark = benchmark_of(tmp_path, rounds=3, generated="none")
+    found = {label.key: label.relevance for label in benchmark.labels}
+    first, second = (code.code_id for code in CODES)
+    assert found == {
+        (QUERIES[0].query_id, first): 0,
+        (QUERIES[0].query_id, second): 1,
+        (QUERIES[1].query_id, first): 1,
+        (QUERIES[2].query_id, second): 0,
+    }
+    [undecided] = benchmark.undecided
+    assert (undecided.query_id, undecided.code_id) == (QUERIES[1].query_id, second)
+    assert "1 say 1, 1 say 0, 1 say neither" in undecided.reason
+    assert benchmark.failed == 1
+    assert {item.origin for item in benchmark.labels} == {"agents:r1, majority of 3 rounds"}
 
 
-def test_a_collection_without_candidates_keeps_all_its_codes(database: Database) -> None:
-    settings = PublishSettings(code_base="candidates")
-    whole = labelled_benchmark(database, labels_of("d"), settings)
-    assert (whole.codes, whole.code_base) == (CODES, "collection")
+def test_labels_without_the_support_that_is_exported_are_no_votes(tmp_path: Path) -> None:
+    benchmark = benchmark_of(tmp_path, rounds=3, support=["valid_oracle"], generated="none")
+    assert benchmark.labels == ()
 
 
-def test_the_queries_are_split_when_asked_for(database: Database) -> None:
-    benchmark = labelled_benchmark(database, labels_of("c"), PublishSettings(split="8:1:1"))
-    assert benchmark.splits == {query.query_id: "test" for query in QUERIES}
+@pytest.mark.parametrize(("which", "count"), [("none", 0), ("confirmed", 2), ("verified", 3)])
+def test_written_answers_join_with_an_origin_of_their_own(
+    tmp_path: Path, which: str, count: int
+) -> None:
+    benchmark = benchmark_of(tmp_path, generated=which)
+    labels = written(benchmark)
+    assert (len(labels), len(benchmark.labels), len(benchmark.codes)) == (
+        count, 6 + count, 2 + count
+    )  # fmt: skip
+    assert {item.relevance for item in labels} <= {1.0}
+    origins = {code.code_id: code.origin for code in benchmark.codes}
+    assert all(origins[item.code_id] == item.origin for item in labels)
+    if count == 2:
+        assert {item.origin for item in labels} == {
+            "generated:openai/scripted", "generated:openai/scripted, edited"
+        }  # fmt: skip
+    manifest = write_benchmark(benchmark, tmp_path / "out")
+    assert manifest.counts.get("generated", 0) == count
+    assert sorted(read_benchmark(tmp_path / "out").labels, key=lambda item: item.key) == sorted(
+        benchmark.labels, key=lambda item: item.key
+    )
+
+
+def test_an_answer_that_is_a_judged_candidate_adds_no_second_label(tmp_path: Path) -> None:
+    database, source = judged_store(tmp_path)
+    same = answer(1, code_id=CODES[0].code_id, code=CODES[0].text)
+    generated.add_answers(database, [(same, ())])
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    labels = labels_of_agents(database, source, recipe)
+    benchmark = labelled_benchmark(database, labels, PublishSettings(generated="verified"))
+    assert (len(benchmark.labels), written(benchmark)) == (6, [])

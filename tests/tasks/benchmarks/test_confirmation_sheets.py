@@ -1,0 +1,89 @@
+"""Laws of the sheets on which people confirm written answers."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from infra.errors import SourceError
+from infra.ids import QueryId
+from tasks.benchmarks.confirmation_sheets import Answer, is_filled, read_sheet, write_sheet
+
+CODES = ["def f(x):\n    return x, 1", "@cache\ndef g():\n    return '\"'", "=1+1"]
+ANSWERS = [
+    Answer(
+        collection="c",
+        query_id=QueryId(f"q{number}"),
+        ordinal=number,
+        query=f"-query, {number}",
+        code=code,
+        model="m",
+        evidence="it\nworks",
+    )
+    for number, code in enumerate(CODES)
+]
+Row = dict[str, str]
+
+
+def fill(file: Path, change: Callable[[int, Row], object]) -> None:
+    """Let a person change a sheet's rows."""
+    with file.open(encoding="utf-8", newline="") as stream:
+        reader = csv.DictReader(stream)
+        rows = list(reader)
+        names = list(reader.fieldnames or ())
+    for number, row in enumerate(rows):
+        change(number, row)
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, names)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    file = tmp_path / "new" / "sheet.csv"
+    write_sheet(ANSWERS, file)
+    return file
+
+
+def test_a_sheet_comes_back_with_what_people_said_and_the_code_unchanged(sheet: Path) -> None:
+    assert not is_filled(sheet)
+    assert read_sheet(sheet) == []
+    fill(sheet, lambda n, row: n < 2 and row.update(annotator="ann", relevance=str(n), notes="n"))
+    assert is_filled(sheet)
+    rows = read_sheet(sheet)
+    assert [(row.query_id, row.ordinal, row.confirmed, row.notes) for row in rows] == [
+        ("q0", 0, False, "n"), ("q1", 1, True, "n")
+    ]  # fmt: skip
+    assert [row.code for row in rows] == CODES[:2]
+
+
+def test_no_cell_is_a_formula(sheet: Path) -> None:
+    with sheet.open(encoding="utf-8", newline="") as stream:
+        cells = [cell for row in csv.reader(stream) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"annotator": "ann", "relevance": "2"}, "must be 1"),
+        ({"annotator": "ann", "relevance": "yes"}, "must be 1"),
+        ({"relevance": "1"}, "annotator is empty"),
+        ({"annotator": "ann", "relevance": "1", "answer": "x"}, "is no number"),
+        ({"annotator": "a", "relevance": "1", "answer": "0", "query_id": "q0"}, "twice"),
+    ],
+)
+def test_a_row_that_cannot_be_meant_is_refused_with_its_line(
+    sheet: Path, said: Row, told: str
+) -> None:
+    fill(sheet, lambda number, row: row.update(said))
+    with pytest.raises(SourceError, match=rf"sheet.csv:\d+: .*{told}"):
+        read_sheet(sheet)
+
+
+def test_another_file_is_not_taken_for_an_empty_sheet(tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n")
+    assert is_filled(other)

@@ -1,0 +1,104 @@
+"""Laws of written answers in the store: resumed, never asked twice, none lost."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.errors import ModelRefusedError, SettingsError
+from infra.records import ExecutionResult
+from infra.settings import Settings
+from infra.store import Database, generated
+from sandbox.backends import backends
+from tasks.runtime.references import CollectedSource
+from tasks.stages.generate.write import Generated, Workshop, _work, verifying_settings
+from tests.agents.conftest import rule
+from tests.fakes.llm_server import ScriptedServer
+from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.tasks.stages.generate.world import QUERIES, judged_store, settings_of
+
+PROGRAM = "from target import plus\n\ndef test_it():\n    assert plus(1) > 0"
+WRONG, RIGHT = "def plus(x):\n    return 0", "def plus(x):\n    return x + 2"
+
+
+def script(**more: Any) -> list[dict[str, Any]]:
+    """Return a model whose first answer to the second query is wrong and whose next is right."""
+    said = {"reason": "it adds nothing", "verdict": "does_not_answer"}
+    fine = {"reason": "it adds", "verdict": "answers"}
+    return [
+        rule("code_writer", {"reply": {"code": WRONG}}, {"reply": {"code": RIGHT}})
+        | {"query": QUERIES[1].text},
+        rule("code_writer", more or {"reply": {"code": RIGHT}}) | {"query": QUERIES[2].text},
+        rule("writer", {"reply": {"reading": "r", "program": PROGRAM}}),
+        rule("arbiter", {"reply": said}, code="return 0"),
+        rule("arbiter", {"reply": fine}),
+    ]
+
+
+@pytest.fixture
+def backend() -> Iterator[str]:
+    def passes(program: str, installed: frozenset[str]) -> ExecutionResult:
+        return PASSED
+
+    backends.register("fake")(lambda settings: FakeSandbox(passes))
+    yield "fake"
+    del backends._entries["fake"]
+
+
+def run(database: Database, source: CollectedSource, settings: Settings) -> Generated:
+    settings = verifying_settings(settings)
+    workshop = Workshop(database, "c", settings, "v")
+    asyncio.run(workshop.answer_all(_work(database, source, settings), lambda items: None))
+    return workshop.counts
+
+
+def test_a_refused_answer_is_written_again_and_nothing_is_written_twice(
+    tmp_path: Path, backend: str
+) -> None:
+    database, source = judged_store(tmp_path)
+    with ScriptedServer(script()) as model:
+        settings = settings_of(tmp_path, model.base_url, backend)
+        assert run(database, source, settings) == Generated(verified=2, refused=1)
+        calls = len(model.calls)
+        assert run(database, source, settings) == Generated()
+        assert len(model.calls) == calls
+    found = generated.load_answers(database, "c")
+    assert sorted((item.query, item.ordinal, item.status) for item in found) == [
+        (QUERIES[1].text, 0, "refused"),
+        (QUERIES[1].text, 1, "verified"),
+        (QUERIES[2].text, 0, "verified"),
+    ]
+    assert {item.origin for item in found} == {"generated:openai/scripted"}
+
+
+def test_a_refused_key_ends_the_run_and_what_was_written_stays(
+    tmp_path: Path, backend: str
+) -> None:
+    database, source = judged_store(tmp_path)
+    with ScriptedServer(script(status=401, message="no")) as model:
+        settings = settings_of(tmp_path, model.base_url, backend)
+        one = settings.generation.model_copy(update={"concurrency": 1})
+        settings = settings.model_copy(update={"generation": one})
+        with pytest.raises(ModelRefusedError):
+            run(database, source, settings)
+        model.follow(script())
+        assert len(generated.load_answers(database, "c")) == 2
+        assert run(database, source, settings) == Generated(verified=1)
+
+
+def test_a_query_whose_reply_cannot_be_read_is_left_for_the_next_run(
+    tmp_path: Path, backend: str
+) -> None:
+    database, source = judged_store(tmp_path)
+    with ScriptedServer(script(status=503)) as model:
+        settings = settings_of(tmp_path, model.base_url, backend)
+        assert run(database, source, settings) == Generated(verified=1, refused=1, failed=1)
+        model.follow(script())
+        assert run(database, source, settings) == Generated(verified=1)
+
+
+def test_the_demo_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="name a model with --model"):
+        verifying_settings(Settings())
