@@ -152,7 +152,7 @@ class _Cosqa(LazyGroup):
         ),
         "list": Command(
             "List the registered names: sources, filters, encoders, methods, metrics, suites, "
-            "estimators, languages, configurations.",
+            "studies, estimators, languages, configurations.",
             options="show:names",
             examples=("cosqa list methods",),
         ),

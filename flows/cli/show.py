@@ -15,6 +15,7 @@ from tasks.filters import filters
 from tasks.metrics import metrics
 from tasks.retrievers import retrievers
 from tasks.sources import check_options, sources
+from tasks.studies import studies
 from tasks.suites import suites
 
 Kind = Literal[
@@ -24,6 +25,7 @@ Kind = Literal[
     "methods",
     "metrics",
     "suites",
+    "studies",
     "estimators",
     "languages",
     "configurations",
@@ -35,6 +37,7 @@ _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
     "methods": (retrievers, encoders),
     "metrics": (metrics,),
     "suites": (suites,),
+    "studies": (studies,),
     "estimators": (estimators,),
     "languages": (languages,),
 }

@@ -26,13 +26,13 @@ from infra.settings.environment import (
     EnvironmentSource,
     refuse_unknown_variables,
 )
+from infra.settings.evaluation import EvaluationSettings
 from infra.settings.problems import problem_line
 from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
     AnnotationSettings,
     EncoderSettings,
-    EvaluationSettings,
     GateSettings,
     LanguageModelSettings,
     PublishSettings,

@@ -2,6 +2,8 @@
 
 Covers `infra.settings.section`, `infra.settings.configurations`, `infra.settings.environment`,
 `infra.settings.problems`.
+
+Covers `infra.settings.evaluation`.
 """
 
 import os
