@@ -61,6 +61,7 @@ def fill(folder: Path, queries: int, top: int, codes: int) -> None:
     database = open_database(StoreSettings(folder=folder))
     candidates.record_search(database, SEARCH, "c", ["minilm"], top)
     with database.transaction() as tx:
+        tx.execute("SET enable_progress_bar = false")
         for statement in filter(str.strip, _FILL.split(";\n")):
             named = {"queries": queries, "top": top, "codes": codes}
             used = {key: value for key, value in named.items() if f"${key}" in statement}

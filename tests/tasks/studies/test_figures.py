@@ -12,7 +12,7 @@ from infra.errors import StudyError
 from tasks.studies import Effort, Figure, Mean, Missing, studies
 from tests.fakes.studies import full_evidence
 
-EXPECTED = {
+EXPECTED: dict[str, dict[tuple[str, str], tuple[float, int | None]]] = {
     "corpus": {
         ("queries", "items"): (40, None),
         ("functions read", "items"): (19_228, None),
