@@ -1,8 +1,9 @@
 """What ``cosqa study`` does: run the flow, print our figures beside the published ones."""
 
+import textwrap
 from importlib import import_module
 
-from flows.cli.console import say
+from flows.cli.console import say, terminal_width
 from flows.cli.study_options import StudyOptions
 from flows.cli.tables import print_table
 from flows.runtime.prefect_server import prefect_api
@@ -37,7 +38,12 @@ def print_report(report: StudyReport, page: str) -> None:
     say("not computed:", style="bold")
     for section in report.sections:
         if section.problem:
-            say(f"  {section.title}: {section.problem}")
+            command = "" if section.command in section.problem else f" ({section.command})"
+            text = f"{section.title}: {section.problem}{command}"
+            width = terminal_width()
+            say(
+                "\n".join(textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    "))
+            )
     say("")
 
 
