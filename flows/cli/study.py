@@ -38,13 +38,20 @@ def print_report(report: StudyReport, page: str) -> None:
     say("not computed:", style="bold")
     for section in report.sections:
         if section.problem:
-            command = "" if section.command in section.problem else f" ({section.command})"
-            text = f"{section.title}: {section.problem}{command}"
-            width = terminal_width()
-            say(
-                "\n".join(textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    "))
-            )
+            _print_problem(section)
     say("")
+
+
+def _print_problem(section: StudySection) -> None:
+    command = "" if section.command in section.problem else f" ({section.command})"
+    lines = textwrap.wrap(
+        f"{section.title}: {section.problem}{command}",
+        terminal_width(),
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
+    say("\n".join(lines))
 
 
 def _print_section(section: StudySection, page: str) -> None:
