@@ -143,6 +143,23 @@ class NewComer:
         info = SourceInfo(name="new-comer", licence="MIT", revision="1", location="here")
         return {self._name: merged.collected(info)}
 ''',
+    "tasks.studies": '''
+"""How many queries and codes there are together."""
+
+from tasks.studies import Figure, Study, have, studies
+
+
+@studies.register("new-comer")
+class NewComer(Study):
+    """Counts everything."""
+
+    title = "Queries and codes together"
+    reading = "Their sum."
+
+    def figures(self, evidence):
+        facts = have(evidence.collection)
+        return [Figure(row="both", column="items", value=facts.queries + facts.codes)]
+''',
     "tasks.suites": '''
 """Counts the lines of a file."""
 

@@ -177,7 +177,7 @@ class _Cosqa(LazyGroup):
         ),
         "list": Command(
             "List the registered names: sources, filters, encoders, methods, metrics, suites, "
-            "estimators, languages, configurations, presets.",
+            "studies, estimators, languages, configurations, presets.",
             options="show:names",
             examples=("cosqa list methods",),
         ),

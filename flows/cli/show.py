@@ -17,6 +17,7 @@ from tasks.filters import filters
 from tasks.metrics import metrics
 from tasks.retrievers import retrievers
 from tasks.sources import check_options, sources
+from tasks.studies import studies
 from tasks.suites import suites
 
 Kind = Literal[
@@ -26,6 +27,7 @@ Kind = Literal[
     "methods",
     "metrics",
     "suites",
+    "studies",
     "estimators",
     "languages",
     "configurations",
@@ -38,6 +40,7 @@ _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
     "methods": (retrievers, encoders),
     "metrics": (metrics,),
     "suites": (suites,),
+    "studies": (studies,),
     "estimators": (estimators,),
     "languages": (languages,),
 }

@@ -1,8 +1,9 @@
 """What ``cosqa study`` does: run the flow, print our figures beside the published ones."""
 
+import textwrap
 from importlib import import_module
 
-from flows.cli.console import say
+from flows.cli.console import say, terminal_width
 from flows.cli.study_options import StudyOptions
 from flows.cli.tables import print_table
 from flows.runtime.prefect_server import prefect_api
@@ -37,8 +38,20 @@ def print_report(report: StudyReport, page: str) -> None:
     say("not computed:", style="bold")
     for section in report.sections:
         if section.problem:
-            say(f"  {section.title}: {section.problem}")
+            _print_problem(section)
     say("")
+
+
+def _print_problem(section: StudySection) -> None:
+    command = "" if section.command in section.problem else f" ({section.command})"
+    lines = textwrap.wrap(
+        f"{section.title}: {section.problem}{command}",
+        terminal_width(),
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+    )
+    say("\n".join(lines))
 
 
 def _print_section(section: StudySection, page: str) -> None:

@@ -75,7 +75,7 @@ def _parameters() -> list[inspect.Parameter]:
     return [*of_pipeline, *files]
 
 
-study.__signature__ = inspect.Signature(_parameters())  # type: ignore[attr-defined]
+study.__signature__ = inspect.Signature(_parameters(), return_annotation=StudyOptions)  # type: ignore[attr-defined]
 study.__annotations__ = {
     each.name: each.annotation
     for each in study.__signature__.parameters.values()  # type: ignore[attr-defined]

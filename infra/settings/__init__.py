@@ -32,6 +32,7 @@ from infra.settings.environment import (
     EnvironmentSource,
     refuse_unknown_variables,
 )
+from infra.settings.evaluation import EvaluationSettings
 from infra.settings.generation import GenerationSettings
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
@@ -41,7 +42,6 @@ from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
     AnnotationSettings,
-    EvaluationSettings,
     GateSettings,
     LanguageModelSettings,
     PublishSettings,

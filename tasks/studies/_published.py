@@ -22,6 +22,7 @@ class PublishedFigure(Record):
         column: The name of its column.
         value: An integer is a count.
         command: The other command that computes it.
+        title: What that command's table shows.
         note: What needs to be said of the published figure.
     """
 
@@ -32,6 +33,7 @@ class PublishedFigure(Record):
     column: str
     value: int | float
     command: str = ""
+    title: str = ""
     note: str = ""
 
     @property
@@ -61,8 +63,7 @@ def published_figures() -> tuple[PublishedFigure, ...]:
             row=row[0],
             column=column,
             value=value,
-            command=table.get("command", ""),
-            note=table.get("note", ""),
+            **{key: table[key] for key in ("command", "title", "note") if key in table},
         )
         for table in _content()["tables"]
         for row in table["rows"]

@@ -14,7 +14,7 @@ from tasks.studies import (
 )
 
 CONDITIONS = {
-    "source": "cosqa + codesearchnet",
+    "source": "cosqa+codesearchnet",
     "queries": "20,604",
     "codes": "15,228",
     "encoders": "codebert, unixcoder, codet5p",

@@ -74,7 +74,7 @@ def _commands(world: World) -> list[list[str]]:
         world.command("benchmark", "--top-k", "3")[1:],
         *(
             world.command(name, "--top-k", "3")[1:]
-            for name in ("collect", "annotate", "generate", "publish", "evaluate")
+            for name in ("collect", "annotate", "generate", "publish", "evaluate", "study")
         ),
         [*leaderboard, "--annotate-unjudged"],
         ["diff", exported, exported, "--method", "bm25", *places],

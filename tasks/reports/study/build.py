@@ -60,6 +60,7 @@ class StudySection(Record):
         command: What computes it.
         problem: Why it is not computed; empty where it is.
         differed: Paper → condition that was another → what it was, here and there.
+        conditions: The conditions that were compared.
         chart: Columns that are drawn over the rows.
     """
 
@@ -70,6 +71,7 @@ class StudySection(Record):
     problem: str
     lines: tuple[Line, ...]
     differed: dict[str, dict[str, str]]
+    conditions: tuple[str, ...] = ()
     chart: tuple[str, ...] = ()
 
 
@@ -143,6 +145,7 @@ def _section(name: str, evidence: Evidence, published: Sequence[PublishedFigure]
             for paper in papers
             if figures and study.conditions and paper_conditions(paper)
         },
+        conditions=study.conditions,
         chart=study.chart,
     )
 
@@ -216,10 +219,10 @@ def _by_other_commands(published: Sequence[PublishedFigure]) -> Iterator[StudySe
         figures = [figure for figure in published if figure.command == command]
         yield StudySection(
             study="",
-            title=f"{paper_titles()[figures[0].paper]}, {figures[0].place}",
+            title=figures[0].title,
             reading="",
             command=command,
-            problem=f"another command prints these figures: {command}",
+            problem=f"these are figures of another command: {command}",
             lines=tuple(map(_published_alone, figures)),
             differed={},
         )

@@ -100,7 +100,7 @@ def differed(section: StudySection) -> list[str]:
     return [
         f"Other than in {paper}: {'; '.join(changes.values())}."
         if changes
-        else f"Data, model and size are those of {paper}."
+        else f"As in {paper}: {', '.join(section.conditions)}."
         for paper, changes in section.differed.items()
     ]
 

@@ -12,6 +12,7 @@ from infra.store.benchmarks import Published
 from infra.store.recipes import StoredRecipe
 from infra.store.studies import GroupMean, PairEffort, ProgramCounts
 from tasks.benchmarks import read_manifest
+from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
 from tasks.stages.candidates import judged_searches
@@ -121,7 +122,7 @@ def _conditions(
         "source": info.name,
         "queries": f"{source.main.queries:,}",
         "codes": f"{source.main.codes:,}",
-        "encoders": ", ".join(settings.search.encoders),
+        "encoders": ", ".join(encoders.get(name).spec.name for name in settings.search.encoders),
         "top k": str(settings.search.top_k),
         "model": recipe.model if recipe else "none",
         "configuration": str(body.get("configuration", "none")),

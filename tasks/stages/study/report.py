@@ -15,6 +15,7 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database
 from infra.store.benchmarks import Published
+from tasks.benchmarks import verify_export
 from tasks.reports.study import (
     StudyReport,
     build_report,
@@ -50,13 +51,20 @@ class WrittenStudy(Record):
 def studied_benchmark(
     database: Database, source: CollectedSource, settings: Settings
 ) -> Published | None:
-    """Return the published benchmark under study: the agents', else the source's own first one."""
+    """Return the published benchmark under study: the agents', else the source's own first one.
+
+    Raises:
+        PublishError: A file of it is missing or changed.
+    """
     recipe = exported_recipe(database, source.search, settings.publish)
     labels = label_sets(database, source, recipe)
     own = [item for item in labels if item.collection == source.main]
     ordered = sorted(own, key=lambda item: not item.recipe_id) or labels
     published = published_benchmarks(ordered, settings.publish)
-    return published[0] if published else None
+    if not published:
+        return None
+    verify_export(Path(published[0].folder))
+    return published[0]
 
 
 def with_study_metrics(settings: Settings) -> Settings:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import SearchId
 from infra.collected import Collected
+from infra.ids import SearchId
 from infra.records import Candidate, Code, Label, Query, SourceInfo
 from infra.settings import PublishSettings, StoreSettings
 from infra.store import Database, candidates, corpus, open_database

@@ -1,0 +1,101 @@
+"""A study from end to end: real runs of the agents, then the papers' figures of what is stored.
+
+Covers `flows.study`, `tasks.stages.study.evidence`, `tasks.stages.study.report`.
+"""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.cases import CASES
+from tests.flows.world import Case, World, environment, rule
+
+pytestmark = [pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("clear_match", "clear_non_match", "unclear_passed")
+
+
+def figures(world: World) -> dict[tuple[str, str, str], dict[str, object]]:
+    rows = pq.read_table(world.output / "studies" / "jsonl" / "figures.parquet").to_pylist()
+    return {(row["study"], row["row"], row["column"]): row for row in rows}
+
+
+def problems(world: World) -> dict[str, str]:
+    report = json.loads((world.output / "studies" / "jsonl" / "study.json").read_text())
+    return {section["study"]: section["problem"] for section in report["sections"]}
+
+
+def test_what_can_be_computed_is_and_the_rest_says_what_it_needs(
+    folder: Path, prefect_server: str
+) -> None:
+    cases = [
+        Case(CASES[name].query, CASES[name].code, (answers(number),))
+        for number, name in enumerate(NAMES)
+    ]
+    rules = [each | {"query": case.query} for case in cases for each in case.rules]
+    with ScriptedServer(rules) as model:
+        env = environment(
+            model.base_url,
+            PREFECT_API_URL=prefect_server,
+            COSQA_ANNOTATION__CONFIGURATION="single",
+            PYTHONPATH=str(ROOT),
+        )
+        world = World(folder, env)
+        world.write(cases, labels=False)
+        assert world.run("benchmark", "--top-k", "2").returncode == 0
+        done = world.run("study", "--top-k", "2")
+    assert done.returncode == 0, done.stdout
+    found = figures(world)
+    # Queries 0 and 2 get label 1 for both of their candidates, query 1 none.
+    assert found["size", "pairs", "benchmark"]["ours"] == 6
+    assert found["matches-of-queries", "0 matches", "queries"]["ours"] == 1
+    assert found["matches-of-queries", "2 matches", "share"]["ours"] == pytest.approx(2 / 3)
+    assert found["matches-by-rank", "rank 2", "share"]["ours"] == pytest.approx(2 / 3)
+    assert found["effort", "all", "pairs"]["ours"] == 6
+    assert found["effort", "all", "dollars"]["ours"] is None
+    assert found["retrieval", "bm25", "MRR@10"]["n"] == 2
+    assert found["matches-and-scores", "bm25", "MMRR, 2 matches"]["n"] == 2
+    note = str(found["queries-of-codes", "2+ queries", "share"]["note"])
+    assert "queries: 3, published 20,604" in note
+    assert "model: openai/scripted, published DeepSeek-V3" in note
+    missing = problems(world)
+    assert missing["annotators"] == "no file of compared annotators is given"
+    assert "study.html" in done.stdout
+
+
+def answers(number: int) -> dict[str, object]:
+    verdict = "does_not_answer" if number == 1 else "answers"
+    return rule("judge", {"reply": {"reason": "as scripted", "verdict": verdict}})
+
+
+@pytest.mark.exhaustive
+def test_without_labels_some_tables_are_given_and_those_of_the_demo_model_are_refused_or_marked(
+    folder: Path, prefect_server: str
+) -> None:
+    env = environment("", PREFECT_API_URL=prefect_server, PYTHONPATH=str(ROOT))
+    world = World(folder, {k: v for k, v in env.items() if not k.startswith("COSQA_LLM__")})
+    world.write([CASES["clear_match"], CASES["clear_non_match"]])
+    world.env["COSQA_ANNOTATION__CONFIGURATION"] = "single"
+    assert world.run("collect").returncode == 0
+    without = world.run("study")
+    assert without.returncode == 0, without.stdout
+    assert "run `cosqa annotate`" in without.stdout
+    computed = {name for name, problem in problems(world).items() if not problem}
+    assert computed == {"corpus", "overlap"}
+    assert figures(world)["overlap", "minilm", "overlap"]["ours"] == 1.0
+
+    assert world.run("benchmark").returncode == 0
+    refused = world.run("study")
+    assert refused.returncode == 0, refused.stdout
+    assert "--allow-demo" in problems(world)["effort"]
+    assert "--allow-demo" in refused.stdout
+    allowed = world.run("study", "--allow-demo")
+    assert allowed.returncode == 0, allowed.stdout
+    assert problems(world)["effort"] == ""
+    assert "The labels are the demo model's" in allowed.stdout
+    page = (world.output / "studies" / "jsonl" / "study.html").read_text()
+    assert '<p class="banner">' in page

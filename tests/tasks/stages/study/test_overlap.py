@@ -1,0 +1,75 @@
+"""Laws of the overlap of encoders: own exact searches against the stored candidates.
+
+Covers `tasks.stages.study.evidence`, `tasks.stages.study.report` by `tests.flows.test_study`.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infra.ids import SearchId
+from infra.records import Code, Collected, Query, SourceInfo
+from infra.settings import StoreSettings
+from infra.store import Database, candidates, corpus, open_database, studies, vectors
+from infra.store.vector_files import write_vectors
+from infra.store.vectors import Kind
+from tasks.ranking.dense import top_candidates
+from tasks.stages.embed import encoder_key
+from tasks.stages.study.overlap import _sum
+
+SEARCH = SearchId("s")
+INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+QUERIES = tuple(Query.of(f"query {number}") for number in range(2))
+CODES = tuple(Code.of(f"def f{number}(x):\n    return x") for number in range(4))
+
+# Unit vectors by their angle in degrees: of each query, then of each code.
+ANGLES = {
+    "minilm": ((0, 90), (1, 2, 30, 90)),
+    "codebert": ((0, 90), (60, 2, 1, 89)),
+}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    database = open_database(StoreSettings(folder=tmp_path))
+    content = Collected(info=INFO, queries=QUERIES, codes=CODES)
+    corpus.replace_collections(database, "print", {"c": content}, annotated="c")
+    for encoder, (queries, codes) in ANGLES.items():
+        store(database, encoder, "query", [query.query_id for query in QUERIES], queries)
+        store(database, encoder, "code", [code.code_id for code in CODES], codes)
+    ids = [query.query_id for query in QUERIES]
+    ours = {encoder: unit(queries) for encoder, (queries, _) in ANGLES.items()}
+    theirs = {encoder: unit(codes) for encoder, (_, codes) in ANGLES.items()}
+    hits = top_candidates(ours, [([code.code_id for code in CODES], theirs)], ids, 2)
+    candidates.record_search(database, SEARCH, "c", list(ANGLES), 2)
+    candidates.add_candidates(database, SEARCH, hits)
+    return database
+
+
+def unit(angles: tuple[int, ...]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    radians = np.radians(angles)
+    return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
+
+
+def store(
+    database: Database, encoder: str, kind: Kind, ids: list[str], angles: tuple[int, ...]
+) -> None:
+    file = f"{encoder}-{kind}.parquet"
+    write_vectors(database.settings.vectors / file, ids, unit(angles))
+    vectors.record_file(database, encoder_key(encoder), kind, file, ids)
+
+
+def test_the_overlap_is_the_share_of_the_ensembles_candidates_that_one_finds_alone(
+    database: Database,
+) -> None:
+    ids = [query.query_id for query in QUERIES]
+    together = studies.candidates_of(database, SEARCH, ids)
+    # Mean cosines of the query at 0 degrees: codes 1 (2, 2) and 2 (30, 1); at 90: 3 and 0 (1, 60)
+    # or 2 (30, 1), of which the mean for 0 is (.017 + .866) / 2 and for 2 (.5 + .017) / 2.
+    names = {code.code_id: number for number, code in enumerate(CODES)}
+    assert {names[code] for code in together[ids[0]]} == {1, 2}
+    assert {names[code] for code in together[ids[1]]} == {0, 3}
+    # Alone, minilm finds {0, 1} and {2, 3}: half of each; codebert {1, 2} and {0, 3}: all.
+    assert _sum(database, "c", "minilm", ids, together) == pytest.approx(1.0)
+    assert _sum(database, "c", "codebert", ids, together) == pytest.approx(2.0)

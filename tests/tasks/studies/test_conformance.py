@@ -1,0 +1,64 @@
+"""Laws that every registered study keeps.
+
+Covers `tasks.studies._study`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from infra.errors import StudyError
+from tasks.studies import Evidence, Study, published_figures, published_name, studies
+from tests.fakes.studies import CONDITIONS, full_evidence
+
+
+@pytest.fixture(params=studies.names())
+def study(request: pytest.FixtureRequest) -> type[Study]:
+    return studies.get(request.param)
+
+
+def test_it_says_what_it_shows_how_it_is_computed_and_by_which_command(study: type[Study]) -> None:
+    assert (study.__doc__ or "").partition("\n")[0].endswith(".")
+    assert study.title
+    assert study.reading.endswith(".")
+    assert study.command.startswith("cosqa ")
+    assert set(study.conditions) <= set(CONDITIONS)
+
+
+def test_figures_are_the_same_when_computed_again_and_each_is_there_once(
+    study: type[Study], tmp_path: Path
+) -> None:
+    figures = study().figures(full_evidence(tmp_path))
+    assert figures
+    assert study().figures(full_evidence(tmp_path)) == figures
+    keys = [(figure.row, figure.column, figure.note) for figure in figures]
+    assert len(set(keys)) == len(keys)
+
+
+def test_its_charts_are_of_columns_that_it_has(study: type[Study], tmp_path: Path) -> None:
+    assert set(study.chart) <= {each.column for each in study().figures(full_evidence(tmp_path))}
+
+
+def test_its_published_figures_are_in_columns_that_it_has(
+    study: type[Study], tmp_path: Path
+) -> None:
+    ours = {figure.column for figure in study().figures(full_evidence(tmp_path))}
+    name = study.__module__.rpartition(".")[2].replace("_", "-")
+    theirs = {figure.column for figure in published_figures() if figure.study == name}
+    assert theirs - ours <= {"accuracy, exact", "alpha with humans, exact"}
+
+
+def test_without_evidence_it_says_what_is_missing(study: type[Study]) -> None:
+    with pytest.raises(StudyError, match="nothing was given"):
+        study().figures(Evidence(conditions={}))
+
+
+def test_every_published_figure_belongs_to_a_study_or_names_another_command() -> None:
+    for figure in published_figures():
+        assert figure.study in studies if figure.study else figure.command and figure.title
+
+
+def test_a_name_that_the_papers_do_not_have_stays_as_it_is() -> None:
+    assert published_name("codebert") == ("CodeBERT", "")
+    assert published_name("somebody's") == ("somebody's", "")
+    assert published_name("minilm") == ("all-MiniLM-L12-v2", "the smaller all-MiniLM-L6-v2")
