@@ -1,4 +1,4 @@
-"""What the settings of a preset need and this machine lacks: files, checkpoints, the model's key."""
+"""What a preset needs and this machine lacks: files, checkpoints, the model's key."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ def missing_requirements(settings: Settings, *, judging: bool = True) -> list[st
         try:
             check()
         except CosqaError as error:
-            place = f"; published: {published[name]}" if name in published else ""
+            place = f"\n  published: {published[name]}" if name in published else ""
             found.append(f"{error}{place}")
     return found
 
@@ -45,7 +45,7 @@ def _checks(settings: Settings, *, judging: bool) -> Iterator[tuple[str, Callabl
     queries, codes = Parts.of(settings.source)
     parts = [part for part in (queries, *codes) if part]
     for part in parts:
-        yield part.name, partial(open_source, part.settings(settings.source))
+        yield part.name, partial(part.open, settings.source)
     if not parts:
         yield settings.source.name, partial(open_source, settings.source)
     for name in settings.search.encoders:

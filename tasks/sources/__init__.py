@@ -147,6 +147,10 @@ class Part(NamedTuple):
             options["path"] = self.path
         return SourceSettings.model_validate({"name": self.name, **options})
 
+    def open(self, source: SourceSettings) -> Source:
+        """Return the source of this part; errors as of `open_source`."""
+        return _open(self.settings(source), self.name)
+
 
 class Parts(NamedTuple):
     """The sources of queries and of codes; None and none where the one source gives them."""
@@ -191,10 +195,10 @@ def open_source(settings: SourceSettings) -> Readable:
         if parts.queries is None:
             return _open(settings)
         rest = _without_queries(settings)
-        return _composed(settings, _open(parts.queries.settings(settings)), [_open(rest)], parts)
-    codes = [_open(part.settings(settings), part.name) for part in parts.codes]
+        return _composed(settings, parts.queries.open(settings), [_open(rest)], parts)
+    codes = [part.open(settings) for part in parts.codes]
     if parts.queries:
-        queries: Readable = _open(parts.queries.settings(settings), parts.queries.name)
+        queries: Readable = parts.queries.open(settings)
     elif file := settings.options.get("queries"):
         queries = QueriesFile(Path(str(file)))
     else:

@@ -1,8 +1,8 @@
 """Presets: the settings of published benchmarks, one TOML file each, named like the preset.
 
 A file has ``about``, a line for help texts, sections as in ``cosqa.toml``, and ``published``, which
-says where the data are to be had that cannot be fetched by themselves. To add a preset, add a file: its values lie above the defaults and below the settings file, the environment and the
-command line.
+says where what it needs is to be had. To add a preset, add a file: its values lie above the
+defaults and below the settings file, the environment and the command line.
 """
 
 import difflib

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from infra.collected import Collected
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import (
     Annotation,
     Candidate,
     Code,
-    Collected,
     Execution,
     ExecutionResult,
     LanguageModelCall,

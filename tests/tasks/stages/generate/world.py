@@ -4,8 +4,9 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from infra.collected import Collected
 from infra.ids import RecipeId, SearchId
-from infra.records import Annotation, Candidate, Code, Collected, Query, SourceInfo
+from infra.records import Annotation, Candidate, Code, Query, SourceInfo
 from infra.settings import (
     GenerationSettings,
     LanguageModelSettings,

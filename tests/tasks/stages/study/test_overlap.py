@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from infra.collected import Collected
 from infra.ids import SearchId
-from infra.records import Code, Collected, Query, SourceInfo
+from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, candidates, corpus, open_database, studies, vectors
 from infra.store.vector_files import write_vectors
