@@ -50,4 +50,4 @@ class SourceSettings(Section):
     def title(self) -> str:
         """What to call the input in logs."""
         names = [text.partition("=")[0] for text in self.codes]
-        return self.collection or "+".join(names) or self.name
+        return "+".join(names) or self.name

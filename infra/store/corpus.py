@@ -70,6 +70,7 @@ def replace_collections(
         with database.transaction() as tx:
             rows = sum(spool.rows for content in files.values() for spool in content)
             rows += sum(tx.count(f"SELECT count(*) FROM {table}") for table in _INDEXED)  # noqa: S608
+            tx.execute("SET enable_progress_bar = false")  # it writes to the terminal
             tx.execute(f"SET memory_limit = '{_LEAST_MB + rows * _MB_PER_MILLION // 10**6}MB'")
             for name, content in contents.items():
                 for table in _OWN_TABLES:

@@ -1,5 +1,6 @@
 """Readers of files whose errors name file and line.
 
-``text`` reads whole files, ``json_lines`` and ``json_text`` JSON, ``csv_rows`` CSV with a header,
-``columns`` large tables without one, as Arrow.
+``text`` reads files whole or by lines, ``pickles`` pickles of plain values as data, ``json_lines``
+and ``json_text`` JSON, ``csv_rows`` CSV with a header, ``columns`` large tables without one, as
+Arrow.
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import evaluation_options
+from flows.cli import evaluation_options, options
 from flows.cli.main import app
 from infra.errors import SettingsError
 from infra.settings import COMPARED_CONFIGURATIONS
@@ -147,3 +147,14 @@ def test_help_shows_the_options_that_a_command_reads(
 def test_an_option_that_a_command_does_not_read_is_accepted() -> None:
     outcome = CliRunner().invoke(app, ["collect", "--method", "bm25", "--path", "nope"])
     assert "no such folder" in str(outcome.exception)
+
+
+def test_options_of_several_sources_are_told_apart_by_their_names() -> None:
+    given = ["codesearchnet.filters=testable", "codesearchnet.part=definitions", "seed=3"]
+    assert options._source_options({"queries": "cosqa=CoSQA/", "path": None}, given) == {
+        "queries": "cosqa=CoSQA/",
+        "codesearchnet": {"filters": "testable", "part": "definitions"},
+        "seed": "3",
+    }
+    with pytest.raises(SettingsError, match=r"'codesearchnet.part' is given twice"):
+        options._source_options({}, [*given, "codesearchnet.part=documented"])

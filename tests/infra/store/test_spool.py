@@ -18,7 +18,7 @@ from infra.store.spool import Spool
 
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
 _READ = """
-import json, resource, sys
+import json, sys
 from pathlib import Path
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import corpus, open_database
@@ -29,7 +29,7 @@ database = open_database(StoreSettings(folder=folder / "store"))
 source = open_source(SourceSettings.model_validate(json.loads(sys.argv[2])))
 print_ = source.fingerprint()
 corpus.replace_collections(database, print_, source.read(), sys.argv[3])
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+peak = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 print(json.dumps([corpus.collections_of(database, print_)[0].codes, peak / 1024]))
 """
 
