@@ -116,6 +116,13 @@ _COUNTS = (
         asserts_executed=2,
     ),
     ends(
+        "tests after one that fails are run too",
+        "def test_one():\n    assert 0\ndef test_two():\n    assert 2",
+        "assertion_failed",
+        tests_run=2,
+        asserts_executed=2,
+    ),
+    ends(
         "test cases of unittest are run and counted",
         "import unittest\nclass Case(unittest.TestCase):\n    def test_it(self):\n"
         "        self.assertEqual(1, 1)\nunittest.main()",

@@ -85,7 +85,7 @@ class FakeBox:
 
 
 class FakeSandbox:
-    """A sandbox of such boxes; ``made`` and ``open`` count them."""
+    """A sandbox of such boxes; ``made`` and ``open`` count them, ``asked`` says for what."""
 
     def __init__(
         self,
@@ -95,6 +95,7 @@ class FakeSandbox:
     ) -> None:
         self.made = 0
         self.open = 0
+        self.asked: list[tuple[str, bool]] = []
         self._on_mutant = on_mutant
         self._behaviour = behaviour
         self._installable = frozenset(installable)
@@ -108,7 +109,8 @@ class FakeSandbox:
         return "fake sandbox"
 
     def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[FakeBox]:
-        """Return a fresh box."""
+        """Return a fresh box, and note what was asked for."""
+        self.asked.append((code, bare))
         return self._box()
 
     async def close(self) -> None:

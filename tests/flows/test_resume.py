@@ -110,7 +110,7 @@ def test_a_killed_run_continues_without_losing_or_repeating_work(
         "vectors": 2 * n,
         "candidates": n,
         "annotations": n,
-        "executions": 5,
+        "executions": 8,
         "evaluations": BENCHMARKS * METHODS,
         "scores": METHODS * METRICS * (n + 4),
     }

@@ -1,12 +1,20 @@
 """The rows of the ablation, and what the gates make of test programs on the way to the arbiter."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from infra.records import Annotation, ExecutionResult, Pair
-from infra.settings import Configuration
-from tests.agents.conftest import Bench, rule
+from agents import build_committee
+from agents.committee.configurations import configuration_of
+from infra.records import Annotation, Code, ExecutionResult, Pair, Query
+from infra.settings import (
+    AnnotationSettings,
+    Configuration,
+    LanguageModelSettings,
+    Settings,
+    StoreSettings,
+)
+from tests.agents.conftest import QUICK, Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
 
 UNCLEAR = rule("screener", {"reply": {"reason": "hard to say", "verdict": "unclear"}})
@@ -189,3 +197,38 @@ async def test_code_that_has_hardly_any_mutants_gets_no_second_program(
     annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
     assert roles(annotation) == ["screener", "writer", "arbiter"]
     assert annotation.support == "void_oracle"
+
+
+ROWS: tuple[Configuration, ...] = ("executor", "paper", "gated")
+
+
+@pytest.mark.parametrize("scaffolding", ["auto", "on", "off"])
+@pytest.mark.parametrize("configuration", ROWS)
+async def test_the_rows_of_the_ablation_get_no_scaffolding_unless_asked_for(
+    bench: Bench, configuration: Configuration, scaffolding: Literal["auto", "on", "off"]
+) -> None:
+    method = "def backwards(self, text):\n    return np.array(text)[::-1]"
+    pair = Pair(query=Query.of("reverse a string"), code=Code.of(method))
+    bench.serve([UNCLEAR, written(GOOD), written_blind(), ANSWERS])
+    sandbox = always(FAILED)
+    annotation = AnnotationSettings(configuration=configuration, scaffolding=scaffolding)
+    settings = Settings(
+        llm=LanguageModelSettings(**QUICK),
+        store=StoreSettings(folder=bench.folder),
+        annotation=annotation,
+    )
+    committee = build_committee(settings, "recipe", sandbox, bench.endpoint)
+    await committee.judge(pair)
+    await committee.close()
+    gets = configuration_of(annotation).scaffolding
+    assert gets == (scaffolding == "on" or (scaffolding == "auto" and configuration == "gated"))
+    ((code, bare),) = sandbox.asked
+    assert bare is not gets
+    assert ("DummySelf" in code, "import numpy" in code) == (gets, gets)
+    assert (code == method) is not gets
+    (asked,) = [call for call in bench.server.calls if call["role"] == "writer"]
+    system = asked["messages"][0]["content"]
+    assert ("DummySelf" in system) == gets
+    for demand in ("functional requirements", "edge cases", "constraints on behaviour"):
+        assert demand in system
+    assert "two to five" not in system

@@ -115,7 +115,8 @@ async def test_with_faults_in_a_third_of_the_calls_every_pair_ends_in_a_recorded
     pairs = variants(scripted, 1_000)
     expected = [item.label for item in pairs]
     bench.serve(script(scripted), kind=FaultyServer)
-    committee = bench.committee(as_the_labels_say(scripted, broken_every=20), timeout_s=2.0)
+    sandbox = as_the_labels_say(scripted, broken_every=20)
+    committee = bench.committee(sandbox, configuration="gated", timeout_s=2.0)
     made = await judge_all(committee, [item.pair for item in pairs], at_once=16)
     statuses = Counter(item.status for item in made)
     assert statuses.total() == 1_000
@@ -128,7 +129,7 @@ async def test_with_faults_in_a_third_of_the_calls_every_pair_ends_in_a_recorded
         assert annotation.calls
 
     bench.serve(script(scripted), kind=PlainServer)
-    healthy = bench.committee(FakeSandbox(lambda program, installed: PASSED))
+    healthy = bench.committee(FakeSandbox(lambda program, installed: PASSED), configuration="gated")
     again = [item.pair for item, old in zip(pairs, made, strict=True) if old.status == "failed"]
     assert {item.status for item in await judge_all(healthy, again, 16)} <= {
         "labelled",
