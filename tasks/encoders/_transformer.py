@@ -157,7 +157,8 @@ class TransformerEncoder:
         )
         if checkpoint is not None:
             origin = f"the folder {checkpoint}"
-            way_out = f"A checkpoint has config.json, the tokenizer and weights. {way_out}"
+            needed = "A checkpoint has config.json, the tokenizer and weights."
+            way_out = needed if self.spec.source == str(checkpoint) else f"{needed} {way_out}"
         return f"cannot load encoder {self.spec.name!r} ({origin}): {error}\n{way_out}"
 
     def _special(self, tokens: Sequence[str]) -> list[int]:

@@ -15,10 +15,8 @@ import argparse
 import importlib
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -44,6 +42,7 @@ METHODS = (
 )  # fmt: skip
 METRICS = {"NDCG@10": "nDCG@10", "MRR": "RR", "MAP": "AP", "Recall@10": "R@10", "Recall@20": "R@20"}
 TOP_K = 20
+Scores = Mapping[str, Mapping[str, float]]
 
 
 def main() -> None:
@@ -77,11 +76,10 @@ def scores(benchmark: Benchmark, folder: Path) -> Table:
     for method in METHODS:
         rankings = read_run(run_file(folder, method))
         ours = evaluate(rankings, qrels, tuple(METRICS))
-        rows = [
-            SimpleNamespace(query_id=query, doc_id=code, score=score)
-            for query, code, score in rankings.rows()
-        ]
-        theirs = by_ir_measures(benchmark, rows)
+        run: dict[str, dict[str, float]] = {}
+        for query, code, score in rankings.rows():
+            run.setdefault(query, {})[code] = score
+        theirs = by_ir_measures(qrels, run)
         apart = max(
             abs(ours[name][query] - value)
             for name, values in theirs.items()
@@ -92,15 +90,10 @@ def scores(benchmark: Benchmark, folder: Path) -> Table:
     return table
 
 
-def by_ir_measures(benchmark: Benchmark, run: Sequence[Any]) -> dict[str, dict[str, float]]:
+def by_ir_measures(qrels: Scores, run: Scores) -> dict[str, dict[str, float]]:
     """Return metric → query → the score by ir-measures."""
     library = importlib.import_module("ir_measures")
-    judged = [
-        SimpleNamespace(
-            query_id=label.query_id, doc_id=label.code_id, relevance=int(label.relevance)
-        )
-        for label in benchmark.labels
-    ]
+    judged = {query: {c: int(r) for c, r in codes.items()} for query, codes in qrels.items()}
     name_of = {library.parse_measure(theirs): ours for ours, theirs in METRICS.items()}
     found: dict[str, dict[str, float]] = {name: {} for name in METRICS}
     for result in library.iter_calc(list(name_of), judged, run):
