@@ -4,13 +4,13 @@ The function `pipeline` has the options as its parameters and returns what they 
 is imported here: ``--help`` reads this file.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from flows.cli.source_options import source_options
 from infra.errors import SettingsError
 from infra.settings import (
     LanguageModelSettings,
@@ -29,10 +29,6 @@ from tasks.sources import sources
 
 _INPUT, _SEARCH, _INSTEAD = "Input", "Candidates", "Instead of running"
 JUDGE, SCORING, _OUTPUT = "Annotation", "Scoring", "Output"
-
-
-# Settings of every source that are not options of one.
-_OWN_FLAGS = {"name": "--source", "collection": "--collection", "codes": "--codes"}
 
 
 def default(section: type[Section], field: str) -> str:
@@ -270,7 +266,7 @@ def pipeline(
     settings = load_settings(
         {
             "source": {"name": source, "collection": collection, "codes": codes or None}
-            | _source_options(own, source_option or []),
+            | source_options(own, source_option or []),
             "search": {"encoders": encoder or None, "top_k": top_k},
             "llm": {"model": model},
             "annotation": {"limit": limit},
@@ -282,22 +278,3 @@ def pipeline(
         preset,
     )
     return PipelineOptions(str(ctx.info_name), settings, dry_run, replay)
-
-
-def _source_options(given: Mapping[str, object], pairs: Sequence[str]) -> dict[str, object]:
-    """Return a source's options from its own flags and from ``--source-option KEY=VALUE``."""
-    options = {key: value for key, value in given.items() if value is not None}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise SettingsError(f"--source-option {pair} has no value: write {pair}=VALUE")
-        if key in _OWN_FLAGS:
-            raise SettingsError(
-                f"--source-option {pair} is not an option of a source: use {_OWN_FLAGS[key]}"
-            )
-        part, dot, name = key.partition(".")
-        place = options.setdefault(part, {}) if dot else options
-        if not isinstance(place, dict) or (name or key) in place:
-            raise SettingsError(f"the source option {key!r} is given twice: leave one out")
-        place[name or key] = value
-    return options

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from infra.collected import Collected, Content, whole
+from infra.collected import Content
 from infra.errors import SettingsError, SourceError
 from infra.registry import Registry
 from infra.settings import SourceSettings
@@ -282,15 +282,6 @@ def _missing_options(settings: SourceSettings, part: str = "") -> str:
                 f"source {settings.name} needs {name!r}: give {flag} ({field.description})"
             )
     return "\n".join(lines)
-
-
-def read_whole(source: Readable) -> dict[str, Collected]:
-    """Return collection name → content, whole in memory: for small inputs.
-
-    Raises:
-        SourceError: See `Source.read`.
-    """
-    return {name: whole(content) for name, content in source.read().items()}
 
 
 def require_folder(path: Path) -> Path:

@@ -31,8 +31,9 @@ from tasks.reports.leaderboard import (
     leaderboard_markdown,
 )
 from tasks.retrievers import Rankings
-from tasks.sources import open_source, read_whole
+from tasks.sources import open_source
 from tests.bench.measure import cosqa_data
+from tests.tasks.sources.reading import read_whole
 
 LEXICAL = ("bag-of-words", "tf-idf", "bm25")
 WITH_ENCODER = ("minilm", "bm25+minilm")

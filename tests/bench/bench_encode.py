@@ -15,8 +15,9 @@ import torch
 from infra.settings import SourceSettings
 from tasks.encoders import Vectors, encoders
 from tasks.encoders._transformer import TransformerEncoder
-from tasks.sources import open_source, read_whole
+from tasks.sources import open_source
 from tests.bench.measure import medians, print_table
+from tests.tasks.sources.reading import read_whole
 
 BATCH = 32
 

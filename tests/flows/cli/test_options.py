@@ -1,6 +1,6 @@
 """Laws of the options: bad values are refused by a sentence, defaults are the settings' own.
 
-Covers `flows.cli.options` and `flows.cli.evaluation_options`.
+Covers `flows.cli.options`, `flows.cli.source_options` and `flows.cli.evaluation_options`.
 """
 
 from pathlib import Path
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import evaluation_options, options
+from flows.cli import evaluation_options
 from flows.cli.main import app
+from flows.cli.source_options import source_options
 from infra.errors import SettingsError
 from infra.settings import COMPARED_CONFIGURATIONS
 from tasks.encoders import encoders
@@ -151,10 +152,10 @@ def test_an_option_that_a_command_does_not_read_is_accepted() -> None:
 
 def test_options_of_several_sources_are_told_apart_by_their_names() -> None:
     given = ["codesearchnet.filters=testable", "codesearchnet.part=definitions", "seed=3"]
-    assert options._source_options({"queries": "cosqa=CoSQA/", "path": None}, given) == {
+    assert source_options({"queries": "cosqa=CoSQA/", "path": None}, given) == {
         "queries": "cosqa=CoSQA/",
         "codesearchnet": {"filters": "testable", "part": "definitions"},
         "seed": "3",
     }
     with pytest.raises(SettingsError, match=r"'codesearchnet.part' is given twice"):
-        options._source_options({}, [*given, "codesearchnet.part=documented"])
+        source_options({}, [*given, "codesearchnet.part=documented"])

@@ -17,9 +17,10 @@ from infra.errors import SettingsError, SourceError
 from infra.records import Query
 from infra.settings import SourceSettings
 from tasks.benchmarks.licences import UNKNOWN
-from tasks.sources import open_source, read_whole
+from tasks.sources import open_source
 from tasks.sources.codesearchnet import EMPTY, NO_QUERY
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2
+from tests.tasks.sources.reading import read_whole
 
 MIT = "Permission is hereby granted, free of charge, to any person obtaining a copy of this"
 

@@ -16,8 +16,9 @@ from infra.settings.reference import settings_reference
 from tasks.corpus.composed import LABEL_ELSEWHERE
 from tasks.corpus.merging import REPEATED_CODE
 from tasks.filters._testable import NO_PARAMETER
-from tasks.sources import open_source, read_whole, sources
+from tasks.sources import open_source, sources
 from tests.tasks.sources.examples import DOUBLE, HALVE, write_lines
+from tests.tasks.sources.reading import read_whole
 
 ELSE = "def other(y):\n    return y + 1\n"
 NONE = "def nothing():\n    return 1\n"

@@ -10,7 +10,8 @@ from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import SourceSettings
 from tasks.corpus.composed import Readable
-from tasks.sources import open_source, read_whole, sources
+from tasks.sources import open_source, sources
+from tests.tasks.sources.reading import read_whole
 
 
 @pytest.fixture(params=sources.names())

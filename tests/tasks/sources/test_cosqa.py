@@ -13,8 +13,9 @@ from infra.records import Code, Query
 from infra.settings import SourceSettings
 from tasks.corpus.composed import Readable
 from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
-from tasks.sources import open_source, read_whole
+from tasks.sources import open_source
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, cosqa, cosqa_row
+from tests.tasks.sources.reading import read_whole
 
 RETRIEVAL, PAIRS, BASE = "cosqa-retrieval-dev-1.json", "cosqa-dev.json", "code_idx_map.txt"
 

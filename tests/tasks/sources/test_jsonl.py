@@ -9,8 +9,9 @@ from infra.errors import SettingsError, SourceError
 from infra.records import Code, Label, Query
 from infra.settings import SourceSettings
 from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_QUERY
-from tasks.sources import open_source, read_whole
+from tasks.sources import open_source
 from tests.tasks.sources.examples import DOUBLE, HALVE, jsonl, write_lines
+from tests.tasks.sources.reading import read_whole
 
 
 def read(folder: Path) -> Collected:

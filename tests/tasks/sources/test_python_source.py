@@ -21,9 +21,10 @@ from tasks.corpus.merging import REPEATED_CODE
 from tasks.filters import documentation, testable
 from tasks.filters._special import SPECIAL
 from tasks.filters.near_duplicates import NEAR
-from tasks.sources import open_source, read_whole
+from tasks.sources import open_source
 from tasks.sources.python_source import STANDARD_LIBRARY_QUERIES
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, python_source, write_lines
+from tests.tasks.sources.reading import read_whole
 
 
 def read(folder: Path, **changed: object) -> list[Collected]:

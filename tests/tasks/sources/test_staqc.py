@@ -11,8 +11,9 @@ from infra.collected import Collected
 from infra.errors import SourceError
 from infra.settings import SourceSettings
 from tasks.filters.python_code import INCOMPLETE, IRRELEVANT, MIXED, OTHER_LANGUAGE
-from tasks.sources import open_source, read_whole
+from tasks.sources import open_source
 from tasks.sources.staqc import EMPTY
+from tests.tasks.sources.reading import read_whole
 
 SEVERAL = "python_how_to_do_it_by_classifier_multiple_iid_to_code.pickle"
 SINGLE = "python_how_to_do_it_qid_by_classifier_unlabeled_single_code_answer_qid_to_code.pickle"

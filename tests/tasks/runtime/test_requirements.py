@@ -1,0 +1,47 @@
+"""Laws of what a preset lacks: all of it at once, each with the place where it is published."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from infra.settings import Settings, load_settings
+from infra.settings.presets import load_preset
+from tasks.runtime.requirements import fetched_at_first_use, missing_requirements
+from tests.flows.published_files import cosqa_queries, write_cosqa
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    for name in ("DEEPSEEK_API_KEY", "COSQA_LLM__API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def chosen(**sections: Mapping[str, object]) -> Settings:
+    return load_settings(sections, preset="cosqa-plus-v2")
+
+
+def test_everything_that_is_missing_is_named_at_once_with_its_place() -> None:
+    published = load_preset("cosqa-plus-v2").published
+    found = missing_requirements(chosen())
+    assert len(found) == len(published) == 4
+    for line, place in zip(found, published.values(), strict=True):
+        assert line.endswith(place)
+
+
+def test_what_is_given_is_not_missing(tmp_path: Path) -> None:
+    folder = write_cosqa(tmp_path / "cosqa", cosqa_queries(3))
+    source = {"cosqa": {"path": str(folder), "queries": "all"}}
+    search = {"encoders": ("unixcoder", "minilm")}
+    found = missing_requirements(chosen(source=source, search=search), judging=False)
+    assert len(found) == 1
+    assert "codesearchnet=PATH" in found[0]
+
+
+def test_an_encoder_of_the_hub_is_fetched_at_its_first_use() -> None:
+    encoders = ("unixcoder", "minilm", "all-mpnet-base-v2")
+    assert fetched_at_first_use(chosen(search={"encoders": encoders})) == [
+        "microsoft/unixcoder-base"
+    ]
