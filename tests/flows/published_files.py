@@ -50,7 +50,7 @@ def _functions() -> Iterator[PublishedFunction]:
     for module in _MODULES:
         for function in functions_of((folder / f"{module}.py").read_text("utf-8")):
             lines = (function.first_line, function.last_line)
-            if lines[1] - lines[0] < 80:
+            if lines[1] - lines[0] < 40:
                 yield PublishedFunction(
                     module, function.name, function.text, function.documentation, lines
                 )
