@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.source_options import source_options
+from flows.cli.pairs import named_folders, source_options
 from infra.errors import SettingsError
 from infra.settings import (
     LanguageModelSettings,
@@ -124,6 +124,16 @@ Encoders = Annotated[
         help=f"Encoder that candidates are found by: one of {', '.join(encoders)}; or {SYNTAX}. "
         "Repeat it to average the similarities of several.",
         show_default=default(SearchSettings, "encoders"),
+        rich_help_panel=_SEARCH,
+    ),
+]
+Checkpoints = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="NAME=FOLDER",
+        help="Folder whose checkpoint stands in for that of an encoder, such as "
+        "codebert-search=FOLDER. Repeat it for several.",
         rich_help_panel=_SEARCH,
     ),
 ]
@@ -244,6 +254,7 @@ def pipeline(
     source_option: SourceOption = None,
     collection: Collection = None,
     encoder: Encoders = None,
+    checkpoint: Checkpoints = None,
     top_k: TopK = None,
     model: Model = None,
     limit: Limit = None,
@@ -268,6 +279,7 @@ def pipeline(
             "source": {"name": source, "collection": collection, "codes": codes or None}
             | source_options(own, source_option or []),
             "search": {"encoders": encoder or None, "top_k": top_k},
+            "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
             "llm": {"model": model},
             "annotation": {"limit": limit},
             "store": {"folder": store},

@@ -1,5 +1,6 @@
 """The section of the settings about embedding, by models of this machine or by an API."""
 
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import Field, SecretStr
@@ -36,6 +37,11 @@ class EncoderSettings(Section):
         "the texts in a request; 0 takes 64.",
     )
     shard_size: int = Field(512, ge=1, description="Texts for one Parquet file of vectors.")
+    checkpoints: dict[str, Path] = Field(
+        {},
+        description="Folders whose checkpoints stand in for those of registered encoders, such as "
+        "one for codebert-search, which is not published.",
+    )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible embedding API.")
     # Neither in the form of a Prefect deployment nor in the parameters that Prefect stores.
     api_key: Annotated[SecretStr | None, SkipJsonSchema()] = Field(

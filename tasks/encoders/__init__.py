@@ -12,7 +12,7 @@ reads: a folder (``checkpoint:``), an id of the Hugging Face hub (``hub:``), an 
 (``api:``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol
@@ -109,6 +109,8 @@ class EncoderClass(Protocol):
 class EncoderRegistry(Registry[EncoderClass]):
     """Encoders by name or by reference."""
 
+    _pinned: ClassVar[dict[str, EncoderClass]] = {}  # those that folders stand in for
+
     def get(self, name: str) -> EncoderClass:
         """Return the encoder of that name or reference.
 
@@ -136,6 +138,24 @@ class EncoderRegistry(Registry[EncoderClass]):
         if ":" in name:
             self._entries[found.spec.name] = found
         return found.spec.name
+
+    def substitute(self, folders: Mapping[str, Path]) -> None:
+        """Let folders' checkpoints stand in for registered encoders, and no others from then on.
+
+        Args:
+            folders: Name of an encoder → a folder with a checkpoint like its own.
+
+        Raises:
+            UnknownNameError: There is no such encoder.
+            EncoderError: A folder is no checkpoint.
+        """
+        self._entries |= self._pinned
+        self._pinned.clear()
+        for name, folder in folders.items():
+            pinned = super().get(name)
+            make = import_module("tasks.encoders._checkpoint").checkpoint_encoder
+            self._entries[name] = make(name, str(folder), {"like": name})
+            self._pinned[name] = pinned
 
     def registered(self) -> list[str]:
         """Return the names of the encoders that have a file, without those of references."""

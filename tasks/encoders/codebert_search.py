@@ -13,7 +13,7 @@ class CodeBERTSearch(TransformerEncoder):
     """CoSQA+'s CodeBERT, fine-tuned on CodeSearchNet; its checkpoint is not published.
 
     Queries of 128 tokens, codes of 256, white space collapsed, the pooler's output. A checkpoint
-    made by CodeXGLUE's recipe is named as ``checkpoint:codebert=FOLDER?like=codebert-search``.
+    made by CodeXGLUE's recipe is given as ``--checkpoint codebert-search=FOLDER``.
     """
 
     spec = TransformerSpec(
@@ -35,7 +35,7 @@ class CodeBERTSearch(TransformerEncoder):
         if checkpoint is None:
             raise EncoderError(
                 "codebert-search has no published checkpoint: fine-tune microsoft/codebert-base on "
-                "CodeSearchNet and name the folder as checkpoint:codebert=FOLDER?like="
-                "codebert-search, or take codebert-base, which is not fine-tuned"
+                "CodeSearchNet and give --checkpoint codebert-search=FOLDER, or take codebert-base, "
+                "which is not fine-tuned"
             )
         return super()._source(checkpoint)

@@ -37,13 +37,14 @@ def with_named_encoders(settings: Settings) -> Settings:
     """Return the settings with each reference to an encoder replaced by the encoder's name.
 
     From then on this process finds the encoders by these names, which files and columns are called
-    by.
+    by, and checkpoints where the settings say.
 
     Raises:
         UnknownNameError: There is no such encoder or method.
         SettingsError: Two encoders have one name, or an option of one is unknown.
         EncoderError: What a reference names cannot be read.
     """
+    encoders.substitute(settings.encoder.checkpoints)
     references: dict[str, str] = {}
 
     def name_of(encoder: str) -> str:

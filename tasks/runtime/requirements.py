@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 
 from agents import check_model
 from infra.errors import CosqaError, EncoderError
-from infra.settings import Settings
+from infra.settings import EncoderSettings, Settings
 from infra.settings.presets import load_preset
 from tasks.encoders import NOT_PUBLISHED, EncoderSpec, encoders
+from tasks.ranking.methods import components
 from tasks.sources import Parts, open_source
 
 _HUB_COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -48,18 +50,19 @@ def _checks(settings: Settings, *, judging: bool) -> Iterator[tuple[str, Callabl
         yield part.name, partial(part.open, settings.source)
     if not parts:
         yield settings.source.name, partial(open_source, settings.source)
-    for name in settings.search.encoders:
-        yield name, partial(_require_published, name)
+    methods = (components(method) for method in settings.evaluation.methods)
+    for name in dict.fromkeys(chain(settings.search.encoders, *methods)):
+        if encoders.has(name):
+            yield name, partial(_require_checkpoint, name, settings.encoder)
     if judging:
         yield "model", partial(check_model, settings.llm)
 
 
-def _require_published(name: str) -> None:
-    if encoders.get(name).spec.revision == NOT_PUBLISHED:
+def _require_checkpoint(name: str, settings: EncoderSettings) -> None:
+    is_given = name in settings.checkpoints
+    if not is_given and encoders.get(name).spec.revision == NOT_PUBLISHED:
         raise EncoderError(
-            f"encoder {name} has no published checkpoint: name a folder with one, as "
-            f"--encoder 'checkpoint:{name.partition('-')[0]}=FOLDER?like={name}', and the others "
-            "beside it"
+            f"encoder {name} has no published checkpoint: give --checkpoint {name}=FOLDER"
         )
 
 

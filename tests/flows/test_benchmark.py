@@ -21,6 +21,8 @@ from tests.flows.world import COSQA, World, environment
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
 
+METHODS = 6  # five lexical ones and the encoder
+
 ONCE: dict[str, Callable[..., Any]] = {
     "derivations of the search's id": search_identity,
     "preflights": check_ready,
@@ -70,18 +72,18 @@ def test_a_run_derives_checks_and_scores_once_and_later_runs_rank_nothing_again(
             ONCE, 1
         )
         assert first.callers(Ranker.rank) == {("scoring.py", "_rank")}, "one way to score"
-        assert first.calls(Ranker.rank) == 2 * 4, "each method on each export"
+        assert first.calls(Ranker.rank) == 2 * METHODS, "each method on each export"
         assert first.calls(READ_CONTENT) == 2, "each export is read once"
 
         runs = {file: file.stat().st_mtime_ns for file in world.output.glob("*/runs/*.trec")}
-        assert len(runs) == 2 * 4
+        assert len(runs) == 2 * METHODS
         places = ["--store", str(world.store), "--output", str(world.output)]
         options = ["--benchmark", str(world.output / "jsonl")]
         _, again = profiled(world, [COSQA, "leaderboard", *options, *places])
         assert again.calls(Ranker.rank) == 0
         assert {file: file.stat().st_mtime_ns for file in runs} == runs
         assert sorted(world.output.glob("**/*.trec")) == sorted(runs), "one run file a method"
-        assert world.rows("SELECT count(*) FROM evaluations") == [(2 * 4,)]
+        assert world.rows("SELECT count(*) FROM evaluations") == [(2 * METHODS,)]
 
         output, second = profiled(world, world.command("benchmark"))
         assert "Nothing was left to do" in output

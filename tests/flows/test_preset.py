@@ -44,8 +44,10 @@ class PresetWorld(World):
             "--queries", f"cosqa={self.folder / 'cosqa'}",
             "--codes", f"codesearchnet={self.folder / 'csn'}",
             "--encoder", "minilm", "--encoder", "all-mpnet-base-v2",
-            "--encoder", f"checkpoint:codebert={self.folder / 'codebert'}?like=codebert-search",
+            "--encoder", "codebert-search",
+            "--checkpoint", f"codebert-search={self.folder / 'codebert'}",
             "--method", "bow-sklearn", "--method", "minilm", "--method", "all-mpnet-base-v2",
+            "--method", "codebert-search",
             "--store", str(self.store), "--output", str(self.output), *options,
         ]  # fmt: skip
 

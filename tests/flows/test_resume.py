@@ -32,7 +32,7 @@ KEYS = {
     "evaluations": "benchmark_id, method_key",
     "scores": "benchmark_id, method_key, metric, query_id",
 }
-BENCHMARKS, METHODS, METRICS = 2, 4, 12
+BENCHMARKS, METHODS, METRICS = 2, 6, 12
 
 
 def holds(table: str, rows: int) -> Callable[[World], bool]:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES
-from tests.flows.world import Case, World, environment, rule
+from tests.flows.world import Case, World, environment, read
 
 pytestmark = [pytest.mark.slow]
 
@@ -69,7 +69,7 @@ def test_what_can_be_computed_is_and_the_rest_says_what_it_needs(
 
 def answers(number: int) -> dict[str, object]:
     verdict = "does_not_answer" if number == 1 else "answers"
-    return rule("judge", {"reply": {"reason": "as scripted", "verdict": verdict}})
+    return read(verdict)
 
 
 @pytest.mark.exhaustive

@@ -1,6 +1,6 @@
 """Laws of the options: bad values are refused by a sentence, defaults are the settings' own.
 
-Covers `flows.cli.options`, `flows.cli.source_options` and `flows.cli.evaluation_options`.
+Covers `flows.cli.options`, `flows.cli.pairs` and `flows.cli.evaluation_options`.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from flows.cli import evaluation_options
 from flows.cli.main import app
-from flows.cli.source_options import source_options
+from flows.cli.pairs import source_options
 from infra.errors import SettingsError
 from infra.settings import COMPARED_CONFIGURATIONS
 from tasks.encoders import encoders

@@ -195,7 +195,10 @@ def test_a_model_of_the_hub_is_pinned_at_the_commit_that_its_cache_has(hub: Path
         encoders.get("hub:org/tiny@v2")
 
 
-def test_an_adopted_reference_is_found_by_its_name(folder: Path) -> None:
+def test_an_adopted_reference_is_found_by_its_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoders, "_entries", dict(encoders._entries))  # nothing of it stays
     reference = f"checkpoint:adopted-one={folder}?pooling=mean"
     assert encoders.adopt(reference) == "adopted-one"
     assert encoders.get("adopted-one").spec.key == spec_of(reference).key

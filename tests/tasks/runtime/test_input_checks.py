@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SettingsError, UnknownNameError
-from infra.settings import EvaluationSettings, SearchSettings, Settings
+from infra.settings import EncoderSettings, EvaluationSettings, SearchSettings, Settings
 from tasks.encoders import encoders
 from tasks.runtime.input_checks import with_named_encoders
 from tests.fakes.checkpoints import make_checkpoint
@@ -49,3 +49,20 @@ def test_one_name_for_two_encoders_is_refused(tmp_path: Path) -> None:
         with_named_encoders(settings(("minilm", "minilm")))
     with pytest.raises(UnknownNameError, match="unknown encoder 'minilmm'"):
         with_named_encoders(settings(("minilmm",)))
+
+
+def test_a_folder_stands_in_for_a_registered_encoder_until_it_is_not_given_any_more(
+    tmp_path: Path,
+) -> None:
+    folder = make_checkpoint("codebert-base", tmp_path / "codebert", 768)
+    pinned = encoders.get("codebert-search")
+    chosen = settings(("codebert-search",)).model_copy(
+        update={"encoder": EncoderSettings(checkpoints={"codebert-search": folder})}
+    )
+    with_named_encoders(chosen)
+    placed = encoders.get("codebert-search")
+    assert placed.spec.name == "codebert-search"
+    assert placed.spec.key != pinned.spec.key
+    assert placed().encode(["a b"], "query", 1).shape == (1, 768)
+    with_named_encoders(settings(("codebert-search",)))
+    assert encoders.get("codebert-search") is pinned

@@ -14,13 +14,13 @@ def spoil(space):
             if name in names:
                 names[name] = b"" if name == "FAILED" else (lambda *a, **k: b"passed")
     for value in list(space.values()):
-        if hasattr(value, "__globals__"):
+        if isinstance(getattr(value, "__globals__", None), dict):
             spoil(value.__globals__)
 
 
 for kind in list(object.__subclasses__()) + list(Exception.__subclasses__()):
     if kind.__module__.startswith(("sandbox", "runner", "child", "play", "seccomp", "harness")):
         for value in list(vars(kind).values()):
-            if hasattr(value, "__globals__"):
+            if isinstance(getattr(value, "__globals__", None), dict):
                 spoil(value.__globals__)
 raise builtins.AssertionError

@@ -27,7 +27,7 @@ CODES = tuple(Code.of(f"def f{number}(x):\n    return x") for number in range(4)
 # Unit vectors by their angle in degrees: of each query, then of each code.
 ANGLES = {
     "minilm": ((0, 90), (1, 2, 30, 90)),
-    "codebert": ((0, 90), (60, 2, 1, 89)),
+    "codebert-base": ((0, 90), (60, 2, 1, 89)),
 }
 
 
@@ -71,6 +71,6 @@ def test_the_overlap_is_the_share_of_the_ensembles_candidates_that_one_finds_alo
     names = {code.code_id: number for number, code in enumerate(CODES)}
     assert {names[code] for code in together[ids[0]]} == {1, 2}
     assert {names[code] for code in together[ids[1]]} == {0, 3}
-    # Alone, minilm finds {0, 1} and {2, 3}: half of each; codebert {1, 2} and {0, 3}: all.
+    # Alone, minilm finds {0, 1} and {2, 3}: half of each; codebert-base {1, 2} and {0, 3}: all.
     assert _sum(database, "c", "minilm", ids, together) == pytest.approx(1.0)
-    assert _sum(database, "c", "codebert", ids, together) == pytest.approx(2.0)
+    assert _sum(database, "c", "codebert-base", ids, together) == pytest.approx(2.0)

@@ -1,4 +1,4 @@
-"""A source's options from the command line."""
+"""Options that are given as pairs: those of sources, and folders with names."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,3 +25,14 @@ def source_options(given: Mapping[str, object], pairs: Sequence[str]) -> dict[st
             raise SettingsError(f"the source option {key!r} is given twice: leave one out")
         place[name or key] = value
     return options
+
+
+def named_folders(option: str, pairs: Sequence[str]) -> dict[str, str] | None:
+    """Return name → folder of an option's values ``NAME=FOLDER``; None where there are none."""
+    folders = {}
+    for pair in pairs:
+        name, equals, folder = pair.partition("=")
+        if not equals or not folder:
+            raise SettingsError(f"{option} {pair} has no folder: write {option} {name}=FOLDER")
+        folders[name] = folder
+    return folders or None
