@@ -35,7 +35,7 @@ class CodeBERTSearch(TransformerEncoder):
         if checkpoint is None:
             raise EncoderError(
                 "codebert-search has no published checkpoint: fine-tune microsoft/codebert-base on "
-                "CodeSearchNet and give --checkpoint codebert-search=FOLDER, or take codebert-base, "
-                "which is not fine-tuned"
+                "CodeSearchNet and give --checkpoint codebert-search=FOLDER; codebert-base is the "
+                "one that is not fine-tuned"
             )
         return super()._source(checkpoint)

@@ -35,7 +35,9 @@ def test_what_is_given_is_not_missing(tmp_path: Path) -> None:
     folder = write_cosqa(tmp_path / "cosqa", cosqa_queries(3))
     source = {"cosqa": {"path": str(folder), "queries": "all"}}
     search = {"encoders": ("unixcoder", "minilm")}
-    found = missing_requirements(chosen(source=source, search=search), judging=False)
+    folders = {"codebert-search": str(tmp_path)}
+    given = chosen(source=source, search=search, encoder={"checkpoints": folders})
+    found = missing_requirements(given, judging=False)
     assert len(found) == 1
     assert "codesearchnet=PATH" in found[0]
 
