@@ -161,6 +161,10 @@ class EncoderRegistry(Registry[EncoderClass]):
         """Return the names of the encoders that have a file, without those of references."""
         return sorted(name.replace("_", "-") for name in self._modules())
 
+    def is_pinned(self, name: str) -> bool:
+        """Return whether a name alone says, in any process, which checkpoint is meant."""
+        return name in self.registered() and name not in self._pinned
+
     def has(self, name: str) -> bool:
         """Return whether a name or a reference is that of an encoder."""
         is_reference = name.partition(":")[0] in REFERENCES and ":" in name

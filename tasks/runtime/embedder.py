@@ -101,7 +101,7 @@ def _actors(encoder: str, sizes: Sequence[int], settings: EncoderSettings) -> li
     threads = max(1, cores // number)
     options: dict[str, Any] = {"num_gpus": 1} if gpus else {"num_cpus": threads}
     # Another process knows the registered names, but not those that stand for references.
-    known = encoder if encoder in encoders.registered() else encoders.get(encoder)
+    known = encoder if encoders.is_pinned(encoder) else encoders.get(encoder)
     return [
         ray.remote(**options)(Embedder).remote(known, threads, settings.batch_size)
         for _ in range(number)
