@@ -148,7 +148,7 @@ class Evidence:
     efforts: Mapping[str, Effort] | Missing = _NOT_GIVEN
     scores: Mapping[str, Mapping[str, Mean]] | Missing = _NOT_GIVEN
     group_scores: Mapping[str, Mapping[str, Mapping[int, Mean]]] | Missing = _NOT_GIVEN
-    rounds: Sequence[float] | Missing = _NOT_GIVEN
+    rounds: Sequence[float | None] | Missing = _NOT_GIVEN
     annotators: Sequence[Annotator] | Missing = _NOT_GIVEN
     annotation_store: Path | Missing = _NOT_GIVEN
     score_sheet: Path | Missing = _NOT_GIVEN

@@ -68,13 +68,22 @@ def test_rounds_of_a_noisy_model_give_the_alpha_that_is_known_beforehand(
         assert len(model.calls) == 30
         published = world.run("publish")
         assert published.returncode == 0, published.stdout[-5000:]
+        studied = world.run("study")
+        assert studied.returncode == 0, studied.stdout[-5000:]
     assert f"{195 / 224:.3f}" in third.stdout, third.stdout
     assert f"{160 / 198:.3f}" in first.stdout, first.stdout
     assert "0.965 and 0.975" in third.stdout
+    assert alphas(world) == {"rounds 1 and 2": 160 / 198, "rounds 2 and 3": 160 / 198}
     labels, ones_of_rounds = exported(world)
     assert {row["origin"].partition(", ")[2] for row in labels} == {"majority of 3 rounds"}
     assert sum(row["relevance"] for row in labels) == 5, "the majority undoes the second round"
     assert ones_of_rounds == {1: 5, 2: 4, 3: 5}
+
+
+def alphas(world: World) -> dict[str, object]:
+    """Return the study's alpha of each two consecutive rounds."""
+    figures = pq.read_table(world.output / "studies" / "jsonl" / "figures.parquet").to_pylist()
+    return {row["row"]: pytest.approx(row["ours"]) for row in figures if row["study"] == "rounds"}
 
 
 def exported(world: World) -> tuple[list[dict[str, Any]], Counter[int]]:

@@ -16,7 +16,7 @@ from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
 from tasks.stages.candidates import judged_searches
-from tasks.stages.labels import exported_recipe, judging_recipe
+from tasks.stages.labels import agreement_of_rounds, exported_recipe, judging_recipe
 from tasks.stages.scoring import method_key
 from tasks.stages.study.overlap import Overlaps
 from tasks.studies import (
@@ -99,13 +99,21 @@ def gather_evidence(
         efforts=agents.efforts,
         scores=methods.scores,
         group_scores=methods.by_matches,
-        rounds=Missing(reason="the pairs of this store were labelled in one round"),
+        rounds=_of_rounds(database, recipe),
         annotators=read_annotators(files.annotators)
         if files.annotators
         else Missing(reason="no file of compared annotators is given"),
         annotation_store=files.annotation_store or Missing(reason="the file is not given"),
         score_sheet=files.score_sheet or Missing(reason="the file is not given"),
     )
+
+
+def _of_rounds(database: Database, recipe: StoredRecipe | None) -> list[float | None] | Missing:
+    """Return the alpha of each two consecutive rounds of labelling."""
+    if recipe is None or len(recipe.rounds) < 2:
+        return Missing(reason="the pairs of this store were labelled in one round")
+    agreement = agreement_of_rounds(database, recipe.rounds)
+    return [two.alpha for two in agreement.each_two if two.second == two.first + 1]
 
 
 def _conditions(
