@@ -107,7 +107,8 @@ class _Cosqa(LazyGroup):
             action="generation:run",
             details="The agents verify each answer with a test program in a box. The verified ones "
             "come on a sheet; those that a person confirms are published as further pairs, their "
-            "origin beginning with `generated:`. Run `cosqa annotate` first.",
+            "origin beginning with `generated:`. Run `cosqa annotate` with the same preset, input "
+            "and candidates first.",
             examples=(
                 "cosqa generate --model openai/gpt-4o --limit 20",
                 "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",
