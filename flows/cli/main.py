@@ -126,7 +126,7 @@ class _Cosqa(LazyGroup):
             "Score retrieval methods on the exported benchmarks and write the report.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("limit", "dry_run", "replay"),
+            hidden=("limit", "unlicensed", "dry_run", "replay"),
             action="pipeline:run",
             examples=("cosqa evaluate --method bm25 --method minilm",),
         ),
@@ -135,7 +135,7 @@ class _Cosqa(LazyGroup):
             options="study_options:study",
             check="checks:study",
             action="study:study",
-            hidden=("model", "limit", "dry_run", "replay"),
+            hidden=("model", "limit", "unlicensed", "dry_run", "replay"),
             details="Each figure stands beside the published one, with the difference and with "
             "what differed: data, model, size. Methods that are not scored yet are ranked first. "
             "What cannot be computed says what is missing.",
