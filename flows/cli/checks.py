@@ -18,30 +18,36 @@ _JUDGE = ("benchmark", "annotate")
 
 def pipeline(options: PipelineOptions) -> None:
     """Check the names, the input, and the store where the command goes on from one."""
-    if options.settings.preset and not options.replay:
-        _preset(options)
     if not options.replay:
+        judging = options.command in _JUDGE and not options.dry_run
+        _preset(options.settings, judging=judging)
         check_pipeline_input(options.settings)
     if options.replay or (options.command in _READ_THE_STORE and not options.dry_run):
         require_store(options.settings.store)
 
 
-def _preset(options: PipelineOptions) -> None:
+def _preset(settings: Settings, *, judging: bool) -> None:
     """Refuse a preset that lacks something, all of it at once; say what is yet to be fetched.
+
+    Args:
+        settings: The settings, with or without a preset.
+        judging: Whether a language model is going to work.
 
     Raises:
         SettingsError: Files, a checkpoint or the model's key are missing.
     """
-    judging = options.command in _JUDGE and not options.dry_run
-    if missing := missing_requirements(options.settings, judging=judging):
+    if not settings.preset:
+        return
+    if missing := missing_requirements(settings, judging=judging):
         lines = "\n".join(f"- {line}" for line in missing)
-        raise SettingsError(f"preset {options.settings.preset} lacks:\n{lines}")
-    if models := fetched_at_first_use(options.settings):
+        raise SettingsError(f"preset {settings.preset} lacks:\n{lines}")
+    if models := fetched_at_first_use(settings):
         say(f"fetched from the Hugging Face hub at first use: {', '.join(models)}")
 
 
 def study(options: StudyOptions) -> None:
     """Check the names, the input, the store, and the files of further figures."""
+    _preset(options.settings, judging=False)
     check_pipeline_input(options.settings)
     require_store(options.settings.store)
     files = (*options.annotators, options.annotation_store, options.score_sheet)
@@ -53,6 +59,7 @@ def study(options: StudyOptions) -> None:
 def generation(options: GenerationOptions) -> None:
     """Check the store, and the input unless a sheet is read back."""
     if not options.confirmed:
+        _preset(options.settings, judging=not options.dry_run)
         check_pipeline_input(options.settings)
     require_store(options.settings.store)
 

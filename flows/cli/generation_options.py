@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from flows.cli.options import (
+    INSTEAD,
+    JUDGE,
+    Checkpoints,
+    Codes,
     Collection,
     Distribution,
-    DryRun,
     Encoders,
-    Model,
     Output,
+    Preset,
     Queries,
     Source,
     SourceOption,
@@ -31,6 +34,26 @@ GenerationLimit = Annotated[
         metavar="N",
         help="Write answers for the first N queries without a match only.",
         show_default="all of them",
+    ),
+]
+Writer = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="Language model that writes the answers and verifies them, by litellm's name "
+        "(openai/gpt-4o); another one than the pairs were judged by, if you like. Its key is read "
+        "from COSQA_LLM__API_KEY. It must be given, here or in the settings: the embedded demo "
+        "model writes none.",
+        rich_help_panel=JUDGE,
+    ),
+]
+AnswersDryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print how many queries have no match and how many answers would be written.",
+        rich_help_panel=INSTEAD,
     ),
 ]
 ConfirmedSheet = Annotated[
@@ -55,20 +78,23 @@ class GenerationOptions:
 def generate(
     ctx: typer.Context,
     *,
+    preset: Preset = None,
     source: Source = None,
     path: SourcePath = None,
     distribution: Distribution = None,
     queries: Queries = None,
+    codes: Codes = None,
     source_option: SourceOption = None,
     collection: Collection = None,
     encoder: Encoders = None,
+    checkpoint: Checkpoints = None,
     top_k: TopK = None,
-    model: Model = None,
+    model: Writer = None,
     limit: GenerationLimit = None,
     confirmed: ConfirmedSheet = None,
     store: Store = None,
     output: Output = None,
-    dry_run: DryRun = False,
+    dry_run: AnswersDryRun = False,
 ) -> GenerationOptions:
     """Return what ``cosqa generate`` is to do.
 
@@ -79,13 +105,16 @@ def generate(
         raise SettingsError("--dry-run and --confirmed are both given: leave one out")
     settings = pipeline(
         ctx,
+        preset=preset,
         source=source,
         path=path,
         distribution=distribution,
         queries=queries,
+        codes=codes,
         source_option=source_option,
         collection=collection,
         encoder=encoder,
+        checkpoint=checkpoint,
         top_k=top_k,
         model=model,
         store=store,

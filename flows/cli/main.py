@@ -107,7 +107,8 @@ class _Cosqa(LazyGroup):
             action="generation:run",
             details="The agents verify each answer with a test program in a box. The verified ones "
             "come on a sheet; those that a person confirms are published as further pairs, their "
-            "origin beginning with `generated:`. Run `cosqa annotate` first.",
+            "origin beginning with `generated:`. Run `cosqa annotate` with the same preset, input "
+            "and candidates first.",
             examples=(
                 "cosqa generate --model openai/gpt-4o --limit 20",
                 "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",
@@ -125,7 +126,7 @@ class _Cosqa(LazyGroup):
             "Score retrieval methods on the exported benchmarks and write the report.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("limit", "dry_run", "replay"),
+            hidden=("limit", "unlicensed", "dry_run", "replay"),
             action="pipeline:run",
             examples=("cosqa evaluate --method bm25 --method minilm",),
         ),
@@ -134,7 +135,7 @@ class _Cosqa(LazyGroup):
             options="study_options:study",
             check="checks:study",
             action="study:study",
-            hidden=("model", "limit", "dry_run", "replay"),
+            hidden=("model", "limit", "unlicensed", "dry_run", "replay"),
             details="Each figure stands beside the published one, with the difference and with "
             "what differed: data, model, size. Methods that are not scored yet are ranked first. "
             "What cannot be computed says what is missing.",

@@ -27,8 +27,8 @@ from tasks.encoders import SYNTAX, encoders
 from tasks.retrievers import retrievers
 from tasks.sources import sources
 
-_INPUT, _SEARCH, _INSTEAD = "Input", "Candidates", "Instead of running"
-JUDGE, SCORING, _OUTPUT = "Annotation", "Scoring", "Output"
+_INPUT, _SEARCH, _OUTPUT = "Input", "Candidates", "Output"
+JUDGE, SCORING, INSTEAD = "Annotation", "Scoring", "Instead of running"
 
 
 def default(section: type[Section], field: str) -> str:
@@ -218,7 +218,7 @@ DryRun = Annotated[
     typer.Option(
         "--dry-run",
         help="Print how many pairs are left to judge and what that may cost.",
-        rich_help_panel=_INSTEAD,
+        rich_help_panel=INSTEAD,
     ),
 ]
 Replay = Annotated[
@@ -227,7 +227,7 @@ Replay = Annotated[
         "--replay",
         help="Recompute all labels from stored model replies and test runs, and check that they "
         "equal the stored labels; needs no model and no Docker.",
-        rich_help_panel=_INSTEAD,
+        rich_help_panel=INSTEAD,
     ),
 ]
 

@@ -291,5 +291,7 @@ def require_folder(path: Path) -> Path:
         SourceError: There is no such folder.
     """
     if not path.is_dir():
-        raise SourceError(f"--path {path}: no such folder; give the folder to read")
+        raise SourceError(
+            f"{path}: no such folder; give one that is there to --path, --queries or --codes"
+        )
     return path

@@ -133,8 +133,9 @@ def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], 
         ("collect", ["--path", "--top-k", "--store"], ["--model", "--method", "--dry-run"]),
         ("annotate", ["--model", "--limit", "--replay"], ["--method", "--allow-demo"]),
         ("publish", ["--output", "--allow-demo"], ["--model", "--limit", "--replay"]),
-        ("evaluate", ["--method", "--output"], ["--limit", "--dry-run"]),
+        ("evaluate", ["--method", "--output"], ["--limit", "--include-unlicensed"]),
         ("benchmark", ["--path", "--model", "--method", "--dry-run"], []),
+        ("generate", ["--preset", "--codes", "--checkpoint", "--model"], ["--method"]),
     ],
 )
 def test_help_shows_the_options_that_a_command_reads(
@@ -148,6 +149,16 @@ def test_help_shows_the_options_that_a_command_reads(
 def test_an_option_that_a_command_does_not_read_is_accepted() -> None:
     outcome = CliRunner().invoke(app, ["collect", "--method", "bm25", "--path", "nope"])
     assert "no such folder" in str(outcome.exception)
+
+
+@pytest.mark.parametrize("command", ["collect", "generate", "study"])
+def test_every_command_with_a_preset_names_all_that_is_missing_at_once(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = CliRunner().invoke(app, [command, "--preset", "cosqa-plus-v2"])
+    for missing in ("cosqa=PATH", "codesearchnet=PATH", "--checkpoint codebert-search=FOLDER"):
+        assert missing in str(outcome.exception)
 
 
 def test_options_of_several_sources_are_told_apart_by_their_names() -> None:

@@ -145,5 +145,5 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused(
 
 
 def test_a_missing_folder_is_a_source_error(settings: SourceSettings, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"--path .*nowhere: no such folder"):
+    with pytest.raises(SourceError, match=r"nowhere: no such folder"):
         opened(settings, path=tmp_path / "nowhere")
