@@ -122,7 +122,7 @@ class EmbeddingModel:
         batch: list[str] = []
         tokens = 0
         for text in texts:
-            more = min(len(text.encode()), self._limits.max_tokens)
+            more = self._most_tokens(text)
             if batch and (len(batch) == self._limits.batch_size or tokens + more > _MOST_TOKENS):
                 yield batch
                 batch, tokens = [], 0
@@ -145,7 +145,7 @@ class EmbeddingModel:
     async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> Sequence[Vectors]:
         """Return the vectors, kept before anything else happens to them."""
         cut = [self._cut(text) for text in texts]
-        limits = TokenLimits(prompt=sum(_most_tokens(text) for text in cut), completion=0)
+        limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
         async with self._budget.reserved(limits) as settle:
             started = time.monotonic()
             try:
@@ -201,6 +201,10 @@ class EmbeddingModel:
             if len(tokens) > most
             else text
         )
+
+    def _most_tokens(self, text: str) -> int:
+        """Return the most tokens that a text may take, cut as it is sent; one is a byte or more."""
+        return min(len(text.encode()), self._limits.max_tokens)
 
     def _cache_key(self, text: str) -> str:
         limits = self._limits
@@ -265,8 +269,3 @@ def _vectors(response: Any, number: int) -> list[Vectors]:  # noqa: ANN401 - lit
     if not is_usable:
         raise RequestError(502, f"an answer without {number} usable vectors of one length")
     return vectors
-
-
-def _most_tokens(text: str) -> int:
-    """Return an estimate from above of a text's tokens, by its length."""
-    return len(text.encode()) // 2 + 1

@@ -103,7 +103,7 @@ def _row(row: CsvRow) -> SheetRow:
     return SheetRow(
         place=row.place,
         collection=_plain(row.cells["collection"]),
-        query_id=QueryId(row.cells["query_id"]),
+        query_id=QueryId(_plain(row.cells["query_id"])),
         ordinal=ordinal,
         code=_plain(row.cells["code"]),
         annotator=row.cells["annotator"],
@@ -114,9 +114,14 @@ def _row(row: CsvRow) -> SheetRow:
 
 def _inert(cell: str) -> str:
     """Return a cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    return f"'{cell}" if _looks_like_formula(cell) else cell
 
 
 def _plain(cell: str) -> str:
     """Undo `_inert`."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
+    return cell[1:] if cell.startswith("'") and _looks_like_formula(cell) else cell
+
+
+def _looks_like_formula(cell: str) -> bool:
+    """Return whether a cell is a formula, or what `_inert` could have made of one."""
+    return cell.lstrip("'").startswith(_FORMULA)

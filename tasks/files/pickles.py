@@ -121,6 +121,7 @@ class _Machine:
         self._memoised = 0
         self._levels: dict[int, int] = {}  # id of a container on the stack → containers in it
         self._last = Opcode("", b"", 0, 0)
+        self._again = 0  # bytes of the texts read again since values were yielded
 
     def entries(self) -> Iterator[Any]:
         """Yield the items or pairs of the outermost container, and forget them."""
@@ -131,11 +132,12 @@ class _Machine:
                 self._run(opcode)
             except _BROKEN as error:
                 self._refuse(opcode, f"the pickle is damaged: {error}")
-            self._last = opcode
+            if opcode.name != "FRAME":  # which stands between a long text and what notes it
+                self._last = opcode
             if opcode.name in _GROWS and len(self._stack) == 1:
                 yield from self._taken(opcode)
-                first, opcodes = opcode.position, 0
-            elif opcodes > _MOST_OPCODES or opcode.position - first > MOST_BYTES:
+                first, opcodes, self._again = opcode.position, 0, 0
+            elif opcodes > _MOST_OPCODES or opcode.position - first + self._again > MOST_BYTES:
                 self._refuse(opcode, "an item is too large: this is no table of texts")
         if len(self._stack) != 1 or self._marks:
             self._refuse(self._last, "the pickle is damaged: values are left over")
@@ -224,7 +226,9 @@ class _Machine:
         if isinstance(value, list | tuple | dict | set | frozenset) and value != ():
             return _CONTAINER
         last = self._last
-        if isinstance(value, str | bytes) and len(value) > _KEPT_TEXT and last.name in TEXTS:
+        if isinstance(value, str | bytes) and len(value) > _KEPT_TEXT:
+            if last.name not in TEXTS:
+                raise ValueError("a text is noted elsewhere than where it stands")
             return _Place(last.name, last.argument_at, len(last.argument))
         return value
 
@@ -237,6 +241,7 @@ class _Machine:
                 "endless values; write each value out",
             )
         if isinstance(value, _Place):
+            self._again += value.size
             again = os.pread(self._stream.fileno(), value.size, value.offset)
             value = text_of(value.name, again)
         self._stack.append(value)

@@ -127,3 +127,12 @@ async def test_what_cannot_pass_ends_with_what_to_do(
     with pytest.raises(error, match=told) as caught:
         await embed(client(server, tmp_path, **settings), TEXTS)
     assert "secret-of-mine" not in str(caught.value)
+
+
+async def test_a_text_of_many_tokens_cannot_exceed_the_budget(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    limits = EmbeddingLimits(max_tokens=1_000)
+    with pytest.raises(BudgetExhaustedError, match="may take 400"):  # as many as its characters
+        await embed(client(server, tmp_path, limits, budget_tokens=300), ["9 8 7 6 " * 50])
+    assert not server.embedded

@@ -66,6 +66,18 @@ def test_no_cell_is_a_formula(sheet: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["'- a text'\ndef f(): pass", "'=x'", "''=x", "'''+ doc'''", "'a'", "-1", "@f"]
+)
+def test_cells_that_begin_like_inert_ones_come_back_too(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "sheet.csv"
+    named = ANSWERS[0].model_copy(update={"query_id": text, "collection": text, "code": text})
+    write_sheet([named], file)
+    fill(file, lambda _, row: row.update(annotator="ann", relevance="1"))
+    (row,) = read_sheet(file)
+    assert (row.query_id, row.collection, row.code) == (text, text, text)
+
+
+@pytest.mark.parametrize(
     ("said", "told"),
     [
         ({"annotator": "ann", "relevance": "2"}, "must be 1"),

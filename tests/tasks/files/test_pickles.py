@@ -234,6 +234,27 @@ def test_too_many_values_at_once_are_refused(
         items_of(tmp_path, b"\x80\x02](" + b"]" * 10_000 + b"e.")
 
 
+LONG = b"X" + struct.pack("<I", 1_000) + b"a" * 1_000
+
+
+def test_a_long_text_cannot_be_multiplied_in_one_item(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pickles, "MOST_BYTES", 50_000)
+    one_by_one = b"\x80\x02]" + LONG + b"q\x01a" + b"h\x01a" * 100 + b"."
+    assert items_of(tmp_path, one_by_one) == ["a" * 1_000] * 101
+    with pytest.raises(SourceError, match="an item is too large"):
+        items_of(tmp_path, b"\x80\x02](" + LONG + b"q\x01" + b"h\x01" * 100 + b"e.")
+
+
+def test_a_long_text_is_kept_as_its_place_alone(tmp_path: Path) -> None:
+    framed = b"\x80\x04]" + LONG + b"\x95" + bytes(8) + b"\x94ah\x00a."
+    assert items_of(tmp_path, framed) == ["a" * 1_000] * 2
+    for again in (b"q\x02a", b"ah\x01q\x02a"):
+        with pytest.raises(SourceError, match="noted elsewhere than where it stands"):
+            items_of(tmp_path, b"\x80\x02]" + LONG + b"q\x01" + again + b"h\x02a.")
+
+
 @settings(deadline=None)
 @given(data=st.data())
 def test_a_spoilt_pickle_is_refused_or_read_but_never_an_accident(
