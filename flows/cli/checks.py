@@ -10,7 +10,7 @@ from infra.settings import Settings
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.runtime.input_checks import check_comparison_input, check_pipeline_input
-from tasks.runtime.requirements import fetched_at_first_use, missing_requirements
+from tasks.runtime.requirements import departures, fetched_at_first_use, missing_requirements
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate")
 _JUDGE = ("benchmark", "annotate")
@@ -41,6 +41,8 @@ def _preset(settings: Settings, *, judging: bool) -> None:
     if missing := missing_requirements(settings, judging=judging):
         lines = "\n".join(f"- {line}" for line in missing)
         raise SettingsError(f"preset {settings.preset} lacks:\n{lines}")
+    if changed := departures(settings):
+        say(f"preset {settings.preset}, but for what is set elsewhere: {', '.join(changed)}")
     if models := fetched_at_first_use(settings):
         say(f"fetched from the Hugging Face hub at first use: {', '.join(models)}")
 

@@ -96,3 +96,16 @@ def state_of(files: Iterable[Path]) -> str:
 def printable(path: Path | str) -> str:
     """Return a path as text in which bytes that are not UTF-8 are escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def require_folder(path: Path) -> Path:
+    """Return a path that must be a folder.
+
+    Raises:
+        SourceError: There is no such folder.
+    """
+    if not path.is_dir():
+        raise SourceError(
+            f"{path}: no such folder; give one that is there to --path, --queries or --codes"
+        )
+    return path

@@ -7,13 +7,13 @@ started by a deployment.
 from collections.abc import Sequence
 from pathlib import Path
 
-from infra.errors import SettingsError, SourceError
-from infra.settings import Settings
+from infra.errors import EncoderError, SettingsError, SourceError
+from infra.settings import EncoderSettings, Settings
 from tasks.benchmarks import is_export
 from tasks.benchmarks.beir import is_beir
 from tasks.benchmarks.manifest import MANIFEST
 from tasks.corpus.composed import Readable
-from tasks.encoders import encoders
+from tasks.encoders import NOT_PUBLISHED, encoders
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, renamed
 from tasks.sources import open_source
@@ -26,11 +26,25 @@ def check_pipeline_input(settings: Settings) -> Readable:
         UnknownNameError: There is no such source, filter, encoder or retrieval method.
         SettingsError: An option of the source is missing, unknown or has a bad value.
         SourceError: The input is not there.
+        EncoderError: An encoder has no checkpoint here and is published nowhere.
     """
     for encoder in settings.search.encoders:
-        encoders.get(encoder)
+        check_checkpoint(encoder, settings.encoder)
     chosen_methods(settings.evaluation, settings.search)
     return open_source(settings.source)
+
+
+def check_checkpoint(name: str, settings: EncoderSettings) -> None:
+    """Refuse an encoder that has no checkpoint here and is published nowhere.
+
+    Raises:
+        UnknownNameError: There is no such encoder.
+        EncoderError: No folder is given for it.
+    """
+    if name not in settings.checkpoints and encoders.get(name).spec.revision == NOT_PUBLISHED:
+        raise EncoderError(
+            f"encoder {name} has no published checkpoint: give --checkpoint {name}=FOLDER"
+        )
 
 
 def with_named_encoders(settings: Settings) -> Settings:

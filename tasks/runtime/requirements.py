@@ -1,16 +1,18 @@
 """What a preset needs and this machine lacks: files, checkpoints, the model's key."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
+from typing import cast
 
 from agents import check_model
-from infra.errors import CosqaError, EncoderError
-from infra.settings import EncoderSettings, Settings
+from infra.errors import CosqaError
+from infra.settings import Settings
 from infra.settings.presets import load_preset
-from tasks.encoders import NOT_PUBLISHED, EncoderSpec, encoders
+from tasks.encoders import EncoderSpec, encoders
 from tasks.ranking.methods import components
+from tasks.runtime.input_checks import check_checkpoint
 from tasks.sources import Parts, open_source
 
 _HUB_COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -38,8 +40,32 @@ def missing_requirements(settings: Settings, *, judging: bool = True) -> list[st
 
 def fetched_at_first_use(settings: Settings) -> list[str]:
     """Return the hub's ids of the encoders whose checkpoints are yet to be fetched."""
-    specs = [encoders.get(name).spec for name in settings.search.encoders]
+    names = [name for name in _encoders(settings) if name not in settings.encoder.checkpoints]
+    specs = [encoders.get(name).spec for name in names]
     return [spec.model for spec in specs if _is_to_be_fetched(spec)]
+
+
+def departures(settings: Settings) -> list[str]:
+    """Return the keys of the preset, as section.key, that are set otherwise elsewhere.
+
+    A folder that is given for a source is no departure.
+    """
+    sections = load_preset(settings.preset).sections if settings.preset else {}
+    return [
+        f"{section}.{key}"
+        for section, values in sections.items()
+        for key, value in values.items()
+        if _departs(getattr(getattr(settings, section), key), value)
+    ]
+
+
+def _departs(value: object, preset: object) -> bool:
+    if isinstance(preset, dict):
+        return not (isinstance(value, Mapping) and preset.items() <= dict(value).items())
+    if isinstance(preset, list):
+        given = cast("tuple[str, ...]", value)
+        return [item.partition("=")[0] for item in given] != preset
+    return str(value).partition("=")[0] != str(preset)
 
 
 def _checks(settings: Settings, *, judging: bool) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -50,20 +76,19 @@ def _checks(settings: Settings, *, judging: bool) -> Iterator[tuple[str, Callabl
         yield part.name, partial(part.open, settings.source)
     if not parts:
         yield settings.source.name, partial(open_source, settings.source)
-    methods = (components(method) for method in settings.evaluation.methods)
-    for name in dict.fromkeys(chain(settings.search.encoders, *methods)):
-        if encoders.has(name):
-            yield name, partial(_require_checkpoint, name, settings.encoder)
+    for name in _encoders(settings):
+        yield name, partial(check_checkpoint, name, settings.encoder)
+        if encoders.get(name).spec.is_api:
+            yield name, partial(check_model, settings.encoder.of_api(encoders.get(name).spec.model))
     if judging:
         yield "model", partial(check_model, settings.llm)
 
 
-def _require_checkpoint(name: str, settings: EncoderSettings) -> None:
-    is_given = name in settings.checkpoints
-    if not is_given and encoders.get(name).spec.revision == NOT_PUBLISHED:
-        raise EncoderError(
-            f"encoder {name} has no published checkpoint: give --checkpoint {name}=FOLDER"
-        )
+def _encoders(settings: Settings) -> list[str]:
+    """Return the encoders that candidates are found by and methods are made of."""
+    methods = (components(method) for method in settings.evaluation.methods)
+    names = dict.fromkeys(chain(settings.search.encoders, *methods))
+    return [name for name in names if encoders.has(name)]
 
 
 def _is_to_be_fetched(spec: EncoderSpec) -> bool:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from infra.collected import Content
-from infra.errors import SettingsError, SourceError
+from infra.errors import SettingsError
 from infra.registry import Registry
 from infra.settings import SourceSettings
 from tasks.corpus.composed import Composed, QueriesFile, Readable
@@ -277,21 +277,12 @@ def _missing_options(settings: SourceSettings, part: str = "") -> str:
         if field.is_required() and name not in settings.options:
             flag = f"--{name} VALUE" if name in _FLAGS else f"--source-option {name}=VALUE"
             if part:
-                flag = f"{part}=PATH" if name == "path" else f"--source-option {part}.{name}=VALUE"
+                flag = (
+                    f"{part}=PATH to --queries or --codes"
+                    if name == "path"
+                    else f"--source-option {part}.{name}=VALUE"
+                )
             lines.append(
                 f"source {settings.name} needs {name!r}: give {flag} ({field.description})"
             )
     return "\n".join(lines)
-
-
-def require_folder(path: Path) -> Path:
-    """Return a path that must be a folder.
-
-    Raises:
-        SourceError: There is no such folder.
-    """
-    if not path.is_dir():
-        raise SourceError(
-            f"{path}: no such folder; give one that is there to --path, --queries or --codes"
-        )
-    return path

@@ -26,10 +26,10 @@ from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import text_of_language
 from tasks.files.json_lines import read_lines, validated
 from tasks.files.pickles import pickled_items, pickled_pairs
-from tasks.files.text import printable, state_of
+from tasks.files.text import printable, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.filters.documentation import first_paragraph
-from tasks.sources import SourceOptions, require_folder, sources, split_names
+from tasks.sources import SourceOptions, sources, split_names
 
 NO_QUERY = "documentation that is no query"
 EMPTY = "empty function"

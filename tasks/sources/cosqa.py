@@ -26,9 +26,9 @@ from tasks.corpus.merging import REPEATED_QUERY, Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import validated
 from tasks.files.json_text import decode_json
-from tasks.files.text import printable, read_text, state_of
+from tasks.files.text import printable, read_text, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
-from tasks.sources import SourceOptions, require_folder, sources
+from tasks.sources import SourceOptions, sources
 
 _VERSION = "2"  # to be raised when the same files are to give other records
 _FILES = "code_idx_map.txt, cosqa-retrieval-*.json and cosqa-*.json"

@@ -24,9 +24,9 @@ from infra.records import Label, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import Line, StrictRow, read_lines, read_queries, taken
-from tasks.files.text import state_of
+from tasks.files.text import require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
-from tasks.sources import SourceOptions, require_folder, sources
+from tasks.sources import SourceOptions, sources
 
 LABELS = "people:jsonl"
 

@@ -21,9 +21,9 @@ from infra.records import Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.pickles import pickled_pairs
-from tasks.files.text import printable, state_of
+from tasks.files.text import printable, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
-from tasks.sources import SourceOptions, require_folder, sources
+from tasks.sources import SourceOptions, sources
 
 EMPTY = "empty snippet"
 

@@ -7,7 +7,11 @@ import pytest
 
 from infra.settings import Settings, load_settings
 from infra.settings.presets import load_preset
-from tasks.runtime.requirements import fetched_at_first_use, missing_requirements
+from tasks.runtime.requirements import (
+    departures,
+    fetched_at_first_use,
+    missing_requirements,
+)
 from tests.flows.published_files import cosqa_queries, write_cosqa
 
 
@@ -44,6 +48,23 @@ def test_what_is_given_is_not_missing(tmp_path: Path) -> None:
 
 def test_an_encoder_of_the_hub_is_fetched_at_its_first_use() -> None:
     encoders = ("unixcoder", "minilm", "all-mpnet-base-v2")
-    assert fetched_at_first_use(chosen(search={"encoders": encoders})) == [
-        "microsoft/unixcoder-base"
+    methods = ("lucene", "codet5p+minilm")
+    given = chosen(search={"encoders": encoders}, evaluation={"methods": methods})
+    assert fetched_at_first_use(given) == [
+        "microsoft/unixcoder-base",
+        "Salesforce/codet5p-110m-embedding",
     ]
+
+
+def test_an_embedding_api_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    first = load_settings(preset="cosqa-plus-v1")
+    assert any("text-embedding-3-large needs a key" in line for line in missing_requirements(first))
+
+
+def test_what_is_set_otherwise_than_in_the_preset_is_named() -> None:
+    parts = {"queries": "cosqa=CoSQA/", "codes": ("codesearchnet=python/",)}
+    assert departures(chosen()) == departures(chosen(source=parts)) == []
+    other = {"codes": ("codesearchnet=python/", "staqc"), "codesearchnet": {"filters": ()}}
+    changed = departures(chosen(source=other, search={"top_k": 5}))
+    assert changed == ["source.codes", "source.codesearchnet", "search.top_k"]

@@ -120,7 +120,11 @@ def test_the_fingerprint_knows_every_part(folders: Path) -> None:
         ({"codes": ["stack=x"]}, UnknownNameError, "unknown source 'stack'"),
         ({"staqd": {"path": "x"}}, UnknownNameError, "did you mean 'staqc'"),
         ({"cosqa": {"path": "x"}}, SettingsError, "cosqa is chosen neither by"),
-        ({"codes": ["staqc"]}, SettingsError, r"staqc needs 'path': give staqc=PATH"),
+        (
+            {"codes": ["staqc"]},
+            SettingsError,
+            "give staqc=PATH to --queries or --codes",
+        ),
         ({"staqc": {"pth": "x"}}, SettingsError, r"no option 'pth' .*did you mean 'path'"),
     ],
 )
