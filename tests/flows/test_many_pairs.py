@@ -1,4 +1,4 @@
-"""Runs of many pairs through Prefect's server, Ray and the store: 720, and 3,000 if exhaustive."""
+"""Runs of many pairs through Prefect's server, Ray and the store: 480, and 3,000 if exhaustive."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ CASES = [
 JUDGE = read("answers")
 
 
-@pytest.mark.parametrize("top_k", [12, pytest.param(50, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("top_k", [8, pytest.param(50, marks=pytest.mark.exhaustive)])
 def test_many_pairs_are_judged_once_each_in_shards(
     folder: Path, prefect_server: str, top_k: int
 ) -> None:

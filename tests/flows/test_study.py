@@ -13,7 +13,7 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES
 from tests.flows.world import Case, World, environment, read
 
-pytestmark = [pytest.mark.slow]
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("clear_match", "clear_non_match", "unclear_passed")
@@ -72,7 +72,6 @@ def answers(number: int) -> dict[str, object]:
     return read(verdict)
 
 
-@pytest.mark.exhaustive
 def test_without_labels_some_tables_are_given_and_those_of_the_demo_model_are_refused_or_marked(
     folder: Path, prefect_server: str
 ) -> None:
