@@ -171,7 +171,7 @@ def test_a_missing_checkpoint_is_an_error_with_the_way_out(tmp_path: Path) -> No
     with pytest.raises(EncoderError, match=r"cannot load encoder 'codebert-base'.*\n.*HF_HOME"):
         encoders.get("codebert-base")(tmp_path / "nowhere")
     with pytest.raises(
-        EncoderError, match=r"no published checkpoint.*--checkpoint codebert-search=FOLDER"
+        EncoderError, match="give --checkpoint codebert-search=FOLDER"
     ):
         encoders.get("codebert-search")()
 
