@@ -108,9 +108,9 @@ from infra.identity import digest
 from infra.records import Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.text import read_text, state_of
+from tasks.files.text import read_text, require_folder, state_of
 from tasks.filters import FilterChain
-from tasks.sources import SourceOptions, require_folder, sources
+from tasks.sources import SourceOptions, sources
 
 
 class NewComerOptions(SourceOptions):

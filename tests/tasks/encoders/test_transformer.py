@@ -170,9 +170,7 @@ def test_the_last_token_and_the_first_numbers_can_be_the_vector(tmp_path: Path) 
 def test_a_missing_checkpoint_is_an_error_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match=r"cannot load encoder 'codebert-base'.*\n.*HF_HOME"):
         encoders.get("codebert-base")(tmp_path / "nowhere")
-    with pytest.raises(
-        EncoderError, match="give --checkpoint codebert-search=FOLDER"
-    ):
+    with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
         encoders.get("codebert-search")()
 
 
