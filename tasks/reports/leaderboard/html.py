@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from tasks.reports import _text as text
+from tasks.reports._page import page_environment
 from tasks.reports.leaderboard import charts
 from tasks.reports.leaderboard.build import Leaderboard
 from tasks.reports.leaderboard.pooling import Unjudged
@@ -25,14 +24,7 @@ def render_leaderboard(
         unjudged: Results among the first 10 of a method that were never judged.
         after: The scores after those results were judged.
     """
-    environment = Environment(
-        loader=FileSystemLoader([_HERE, _HERE.parent / "run"]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["cut"] = lambda value: text.visible(value, _LONGEST)
+    environment = page_environment(_HERE, _LONGEST)
     environment.filters["count"] = text.count
     environment.filters["breakable"] = text.breakable
     return environment.get_template("leaderboard.html.jinja").render(

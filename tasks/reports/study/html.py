@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from tasks.reports import _text as text
+from tasks.reports._page import page_environment
 from tasks.reports.study import charts
 from tasks.reports.study.build import StudyReport
 from tasks.reports.study.tables import HEADER, cells, condition_rows, differed, notes_of
@@ -15,14 +13,7 @@ _LONGEST = 600
 
 def render_study(report: StudyReport) -> str:
     """Return the page. Text of names and messages is escaped."""
-    environment = Environment(
-        loader=FileSystemLoader([_HERE, _HERE.parent / "run"]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["cut"] = lambda value: text.visible(value, _LONGEST)
+    environment = page_environment(_HERE, _LONGEST)
     environment.globals.update(
         bar_charts=charts.bar_charts,
         cells=cells,

@@ -1,6 +1,7 @@
 """Laws of the study's report: which figures stand side by side, and how they are written.
 
-Covers `tasks.reports.study.build`, `tasks.reports.study.tables`, `tasks.reports.study.html`.
+Covers `tasks.reports.study.build`, `tasks.reports.study.tables`, `tasks.reports.study.html`,
+`tasks.reports._page`.
 """
 
 from dataclasses import replace
