@@ -65,4 +65,7 @@ UPGRADES = {  # version → statements that upgrade it to the next
             computed_at   TIMESTAMPTZ NOT NULL DEFAULT now()
         );
     """,
+    7: """
+        SELECT 1;
+    """,
 }
