@@ -7,6 +7,9 @@ vector are embedded and stored.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+import numpy.typing as npt
+
 from infra.batches import batched
 from infra.errors import EstimationError
 from infra.identity import digest
@@ -19,6 +22,8 @@ from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors, check_vectors
 from tasks.stages.embed import Part, embed_items, encoder_key
+
+Positions = npt.NDArray[np.int32]
 
 CODE_BATCH = 65_536
 
@@ -129,10 +134,26 @@ class BenchmarkVectors:
         """Return (n, d) vectors of these queries; missing ones are computed."""
         return self._texts.load(encoder, "query", [self._queries[query] for query in ids])
 
-    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
-        """Yield (m ids, (m, d) vectors) over all codes; missing ones are computed."""
+    def codes(self, encoder: str) -> Iterator[tuple[Positions, Vectors]]:
+        """Yield ((m,) positions, (m, d) vectors) over all codes, as `code_blocks` does."""
+        for positions, rows in self.code_blocks([encoder]):
+            yield positions, rows[encoder]
+
+    def code_blocks(
+        self, encoders: Sequence[str]
+    ) -> Iterator[tuple[Positions, dict[str, Vectors]]]:
+        """Yield ((m,) positions, encoder → (m, d) vectors) over all codes.
+
+        A position is that of the code's id among all ids in ascending order. Each stands in one
+        block; blocks come in any order. The vectors are not to be written to, and are valid until
+        the next block is asked for. Missing ones are computed.
+        """
+        first = 0
         for ids in batched(sorted(self._codes), CODE_BATCH):
-            yield ids, self._texts.load(encoder, "code", [self._codes[code] for code in ids])
+            texts = [self._codes[code] for code in ids]
+            loaded = {name: self._texts.load(name, "code", texts) for name in encoders}
+            yield _range(first, len(ids)), loaded
+            first += len(ids)
 
 
 def _query_identity(text: str) -> str:
@@ -155,8 +176,25 @@ def stored_vectors(
 
 def code_blocks(
     database: Database, collection: str, encoders: Sequence[str]
-) -> Iterator[tuple[Sequence[str], dict[str, Vectors]]]:
-    """Yield (ids, encoder → (n, d) vectors) over a collection's codes, in batches."""
+) -> Iterator[tuple[Positions, dict[str, Vectors]]]:
+    """Yield ((m,) positions, encoder → (m, d) vectors) over a collection's codes.
+
+    A position is that of the code's id in `corpus.code_ids`, which is in ascending order; they
+    ascend within a block. Each stands in one block; blocks come in any order. The vectors are not
+    to be written to, and are valid until the next block is asked for.
+
+    Raises:
+        StoreError: An encoder has not embedded all codes, or a file is damaged.
+    """
     stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
+    first = 0
     for ids in batched(corpus.code_ids(database, collection), CODE_BATCH):
-        yield ids, {name: by_encoder.load(ids) for name, by_encoder in stored.items()}
+        yield (
+            _range(first, len(ids)),
+            {name: by_encoder.load(ids) for name, by_encoder in stored.items()},
+        )
+        first += len(ids)
+
+
+def _range(first: int, number: int) -> Positions:
+    return np.arange(first, first + number, dtype=np.int32)
