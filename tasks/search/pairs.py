@@ -23,6 +23,7 @@ from tasks.search.scores import (
 
 Block = tuple[Positions, Mapping[str, Floats]]
 THREADS = min(8, os.cpu_count() or 1)
+_MOST = 0.25  # share of the codes from which on all are read
 
 
 class Codes(Protocol):
@@ -30,6 +31,8 @@ class Codes(Protocol):
 
     def __call__(self, wanted: Positions | None = None) -> Iterator[Block]:
         """Yield ((m,) ascending positions, encoder → (m, d) unit vectors), each position once.
+
+        No block is empty.
 
         Args:
             wanted: Ascending positions that are asked for; others may come too. None: all.
@@ -47,7 +50,8 @@ def in_memory(vectors: Mapping[str, Floats]) -> Codes:
 
     def codes(wanted: Positions | None = None) -> Iterator[Block]:
         del wanted  # everything is at hand
-        yield np.arange(number, dtype=np.int32), vectors
+        if number:
+            yield np.arange(number, dtype=np.int32), vectors
 
     return codes
 
@@ -94,10 +98,10 @@ class PairScorer:
             return found
         order = np.argsort(positions, kind="stable")
         ordered = positions[order]
-        for here, vectors in self._codes(np.unique(ordered)):
-            pairs = slice(*np.searchsorted(ordered, [here[0], here[-1] + 1])) if len(here) else None
-            if pairs is None:
-                continue
+        wanted = ordered[np.flatnonzero(np.diff(ordered, prepend=-1))]
+        most = len(wanted) > _MOST * int(wanted[-1])  # to choose rows would copy nearly all
+        for here, vectors in self._codes(None if most else wanted):
+            pairs = slice(*np.searchsorted(ordered, [here[0], here[-1] + 1]))
             places = np.minimum(np.searchsorted(here, ordered[pairs]), len(here) - 1)
             is_here = here[places] == ordered[pairs]
             chosen = order[pairs][is_here]

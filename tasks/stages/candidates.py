@@ -7,7 +7,6 @@ unless the settings ask for an approximate index, which is measured against that
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +28,7 @@ from tasks.search.one_pass import Hits
 from tasks.search.pairs import Block, Codes
 from tasks.search.scores import Positions
 from tasks.search.shape import Shape
-from tasks.stages.vectors import code_blocks, stored_vectors
+from tasks.stages.vectors import open_codes, stored_vectors
 
 # Encoder → (n, d) vectors of queries → the best codes of each.
 Find = Callable[[Mapping[str, Vectors]], Hits]
@@ -152,7 +151,7 @@ def _search(
     if settings.index != "exact":
         passes = 2  # to build the index, and to measure it
     with progress("candidates", "codes searched", passes * len(code_ids)) as bar:
-        codes = _counted(partial(code_blocks, database, collection, names), bar)
+        codes = _counted(open_codes(database, collection, names), bar)
         find = _exact(codes, settings)
         if settings.index != "exact":
             sample = queries[:: -(-len(queries) // settings.recall_queries)]
@@ -198,13 +197,13 @@ def _approximate(
 
 
 def _counted(codes: Codes, bar: Progress) -> Codes:
-    """Return the same codes, of which those of full passes are counted."""
+    """Return the same codes, which are counted as they are passed over."""
 
     def counted(wanted: Positions | None = None) -> Iterator[Block]:
         for block in codes(wanted):
             yield block
-            if wanted is None:
-                bar.advance(len(block[0]))
+            if wanted is None and bar.total:
+                bar.advance(min(len(block[0]), bar.total - bar.done))
 
     return counted
 

@@ -6,7 +6,7 @@ vector are embedded and stored.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tasks.benchmarks import Benchmark
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors, check_vectors
+from tasks.search.pairs import Codes
 from tasks.stages.embed import Embedding, embed_texts, encoder_key, find_files
 
 
@@ -205,6 +206,15 @@ def code_blocks(
     Raises:
         StoreError: An encoder has not embedded all codes, or a file is damaged.
     """
+    yield from open_codes(database, collection, encoders)(wanted)
+
+
+def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> Codes:
+    """Return the vectors of a collection's codes, for several passes like those of `code_blocks`.
+
+    Raises:
+        StoreError: An encoder has not embedded all codes.
+    """
     ids = vectors.member_ids(database, [collection], "code")
     stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
-    yield from joint_blocks({name: one.open(ids) for name, one in stored.items()}, wanted)
+    return partial(joint_blocks, {name: one.open(ids) for name, one in stored.items()})

@@ -1,7 +1,6 @@
 """The overlap of each encoder's own candidates with the ensemble's, computed once for a search."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from prefect.logging import get_run_logger
 
@@ -18,7 +17,7 @@ from tasks.runtime.caching import stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
 from tasks.search.exact import queries_at_once, search_apart
-from tasks.stages.vectors import code_blocks, stored_vectors
+from tasks.stages.vectors import open_codes, stored_vectors
 
 
 class Overlaps(Record):
@@ -94,7 +93,7 @@ def _shares(
 ) -> dict[str, float]:
     """Return encoder → the sum over queries of the share of ``together`` that it finds alone."""
     ids = corpus.code_ids(database, collection)
-    codes = partial(code_blocks, database, collection, list(vectors))
+    codes = open_codes(database, collection, list(vectors))
     depth = max(map(len, together.values()))
     sums = {}
     for name, hits in search_apart(vectors, codes, depth).items():
