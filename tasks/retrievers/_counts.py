@@ -1,16 +1,46 @@
 """Word counts of texts as one matrix of integers, which the lexical methods share."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from scipy import sparse
+
+from infra.records import Code
 
 Find = Callable[[str], Iterable[str]]  # text → the spellings of its words
 Counts = sparse.csr_array  # (texts, words) of int32
 
-_WORDS_AT_ONCE = 1 << 22
+_TEXTS_AT_ONCE = 1 << 12
+_WORDS_AT_ONCE = 1 << 20
+
+
+@runtime_checkable
+class _Columns(Protocol):
+    """Codes that are kept in columns, and made one by one when they are read."""
+
+    def ordered(self) -> Self: ...
+    def column(self, name: str) -> pa.ChunkedArray: ...
+
+
+def ids_and_texts(codes: Sequence[Code]) -> tuple[list[str], Iterable[str]]:
+    """Return the codes' ids in ascending order, and their texts in that order.
+
+    Of codes that are kept in columns only these two are read, the texts some at a time.
+    """
+    if isinstance(codes, _Columns):
+        codes = codes.ordered()
+        texts = (text for some in _slices(codes.column("text")) for text in some.to_pylist())
+        return codes.column("code_id").to_pylist(), texts
+    ordered = sorted(codes, key=lambda code: code.code_id)
+    return [code.code_id for code in ordered], (code.text for code in ordered)
+
+
+def _slices(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+    return (column.slice(start, _TEXTS_AT_ONCE) for start in range(0, len(column), _TEXTS_AT_ONCE))
 
 
 class Vocabulary(dict[str, int]):

@@ -15,7 +15,7 @@ from tasks.retrievers._counts import Counts, documents
 # (texts, words) counts of some texts → the weight of each stored count.
 Weigh = Callable[[Counts], npt.NDArray[np.floating]]
 
-_TEXTS_AT_ONCE = 1 << 15
+_TEXTS_AT_ONCE = 1 << 13
 
 
 def rank_by_words(

@@ -9,7 +9,7 @@ from scipy import sparse
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._counts import Counts, Vocabulary, count_words, known_words
+from tasks.retrievers._counts import Counts, Vocabulary, count_words, ids_and_texts, known_words
 from tasks.retrievers._postings import rank_by_words
 from tasks.retrievers._tokens import spellings
 
@@ -20,15 +20,15 @@ class BagOfWords:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose counts are nearest to each query's."""
-        ordered = sorted(codes, key=lambda code: code.code_id)
+        code_ids, texts = ids_and_texts(codes)
         vocabulary = Vocabulary()
-        counts = count_words((code.text for code in ordered), spellings, vocabulary)
+        counts = count_words(texts, spellings, vocabulary)
         words = counts.shape[1]
         asked = count_words((query.text for query in queries), spellings, vocabulary)
         asked = sparse.csr_array((unit_rows(asked), asked.indices, asked.indptr), asked.shape)
         return rank_by_words(
             [query.query_id for query in queries],
-            [code.code_id for code in ordered],
+            code_ids,
             known_words(asked, words),  # unknown words count for a query's length
             counts,
             unit_rows,

@@ -10,7 +10,14 @@ from scipy import sparse
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._counts import Counts, Vocabulary, count_words, documents, lengths
+from tasks.retrievers._counts import (
+    Counts,
+    Vocabulary,
+    count_words,
+    documents,
+    ids_and_texts,
+    lengths,
+)
 from tasks.retrievers._postings import rank_by_words
 from tasks.retrievers._tokens import spellings
 
@@ -29,12 +36,12 @@ class BM25:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes with the highest BM25 score for each query."""
-        ordered = sorted(codes, key=lambda code: code.code_id)
+        code_ids, texts = ids_and_texts(codes)
         vocabulary = Vocabulary()
-        counts = count_words((code.text for code in ordered), spellings, vocabulary)
+        counts = count_words(texts, spellings, vocabulary)
         sizes = lengths(counts)
         mean = sizes.mean() if sizes.any() else 1.0
-        rarity = idf(documents(counts), len(ordered)).astype(np.float64)
+        rarity = idf(documents(counts), len(code_ids)).astype(np.float64)
 
         def weigh(some: Counts) -> npt.NDArray[np.float64]:
             norm = _K1 * ((1 - _B) + _B * lengths(some) / mean)
@@ -46,7 +53,7 @@ class BM25:
 
         return rank_by_words(
             [query.query_id for query in queries],
-            [code.code_id for code in ordered],
+            code_ids,
             _asked([query.text for query in queries], vocabulary, counts.shape[1]),
             counts,
             weigh,

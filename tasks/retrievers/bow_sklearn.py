@@ -10,7 +10,7 @@ from scipy import sparse
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._counts import Counts, Vocabulary, count_words
+from tasks.retrievers._counts import Counts, Vocabulary, count_words, ids_and_texts
 from tasks.retrievers._postings import rank_by_words
 from tasks.retrievers.bag_of_words import unit_rows
 
@@ -29,15 +29,15 @@ class BowSklearn:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose counts are nearest to each query's."""
-        ordered = sorted(codes, key=lambda code: code.code_id)
+        code_ids, texts = ids_and_texts(codes)
         vocabulary = Vocabulary()
-        counts = count_words((code.text for code in ordered), _words, vocabulary)
+        counts = count_words(texts, _words, vocabulary)
         features = _most_frequent(counts, vocabulary)
         asked = count_words((query.text for query in queries), _words, vocabulary)[:, features]
         asked.sort_indices()
         return rank_by_words(
             [query.query_id for query in queries],
-            [code.code_id for code in ordered],
+            code_ids,
             sparse.csr_array((unit_rows(asked), asked.indices, asked.indptr), asked.shape),
             counts[:, features],
             unit_rows,

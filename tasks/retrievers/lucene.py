@@ -22,6 +22,7 @@ from tasks.retrievers._counts import (
     Vocabulary,
     count_words,
     documents,
+    ids_and_texts,
     known_words,
     lengths,
 )
@@ -46,13 +47,13 @@ class Lucene:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes with the highest score for each query."""
-        ordered = sorted(codes, key=lambda code: code.code_id)
+        code_ids, texts = ids_and_texts(codes)
         vocabulary, find = Vocabulary(), _Pieces().words
-        counts = count_words((code.text for code in ordered), find, vocabulary)
+        counts = count_words(texts, find, vocabulary)
         asked = count_words((query.text for query in queries), find, vocabulary)
         sizes = lengths(counts)
         mean = np.float32(sizes.mean() if sizes.any() else 1)
-        rarity = idf(documents(counts), len(ordered))
+        rarity = idf(documents(counts), len(code_ids))
 
         def weigh(some: Counts) -> npt.NDArray[np.float32]:
             kept = np.array([kept_length(size) for size in lengths(some).tolist()], np.float32)
@@ -63,7 +64,7 @@ class Lucene:
 
         return rank_by_words(
             [query.query_id for query in queries],
-            [code.code_id for code in ordered],
+            code_ids,
             known_words(asked, counts.shape[1]).astype(np.float64),
             counts,
             weigh,

@@ -9,7 +9,14 @@ from scipy import sparse
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._counts import Counts, Vocabulary, count_words, documents, known_words
+from tasks.retrievers._counts import (
+    Counts,
+    Vocabulary,
+    count_words,
+    documents,
+    ids_and_texts,
+    known_words,
+)
 from tasks.retrievers._postings import rank_by_words
 from tasks.retrievers._tokens import spellings
 
@@ -24,17 +31,17 @@ class TfIdf:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose weighted counts are nearest to each query's."""
-        ordered = sorted(codes, key=lambda code: code.code_id)
+        code_ids, texts = ids_and_texts(codes)
         vocabulary = Vocabulary()
-        counts = count_words((code.text for code in ordered), spellings, vocabulary)
+        counts = count_words(texts, spellings, vocabulary)
         words = counts.shape[1]
         asked = count_words((query.text for query in queries), spellings, vocabulary)
         asked = known_words(asked, words)
-        rarity = np.log(len(ordered) / np.maximum(documents(counts), 1))
+        rarity = np.log(len(code_ids) / np.maximum(documents(counts), 1))
         weights = _weights(asked, rarity)
         return rank_by_words(
             [query.query_id for query in queries],
-            [code.code_id for code in ordered],
+            code_ids,
             sparse.csr_array((weights, asked.indices, asked.indptr), asked.shape),
             counts,
             lambda some: _weights(some, rarity),

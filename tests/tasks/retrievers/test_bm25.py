@@ -5,9 +5,11 @@ Covers `tasks.retrievers._counts` and `tasks.retrievers._postings`.
 
 import logging
 import random
+from collections.abc import Iterator
 
 import bm25s
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from infra.records import Code, Query
@@ -43,3 +45,24 @@ def test_an_error_while_weighing_ends_the_ranking(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("tasks.retrievers._postings.best", fail)
     with pytest.raises(MemoryError):
         BM25().rank([Query.of("a")], [Code.of("a b")], 1)
+
+
+class Columns(list[Code]):
+    """Codes of which nothing is to be read but two columns."""
+
+    def ordered(self) -> "Columns":
+        return Columns(sorted(list.__iter__(self), key=lambda code: code.code_id))
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return pa.chunked_array([[getattr(code, name)] for code in list.__iter__(self)])
+
+    def __iter__(self) -> Iterator[Code]:
+        raise AssertionError("a record is made")
+
+
+def test_codes_in_columns_are_read_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.retrievers._counts._TEXTS_AT_ONCE", 2)
+    codes = [Code.of(text) for text in TEXTS[:7]]
+    queries = [Query.of(text) for text in QUESTIONS]
+    found = list(BM25().rank(queries, Columns(codes), 5).rows())
+    assert found == list(BM25().rank(queries, codes, 5).rows())
