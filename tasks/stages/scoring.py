@@ -221,7 +221,7 @@ def _rank(
     ranker = Ranker(content.queries, content.codes, vectors, reranker(content, settings))
     rankings = ranker.rank(method, settings.evaluation.depth)
     folder = _run_folder(published, settings.publish)
-    write_run(folder, method, rankings.rows(), tag=_tag(method, key))
+    write_run(folder, method, rankings, tag=_tag(method, key))
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,
         method=method,
