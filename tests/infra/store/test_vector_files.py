@@ -19,11 +19,12 @@ ROWS = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
 
 def test_vectors_come_back_bit_for_bit_and_are_not_copied(tmp_path: Path) -> None:
     write_vectors(tmp_path / "x.arrow", IDS, ROWS)
-    ids, rows = read_vectors(tmp_path / "x.arrow")
-    assert ids == IDS
-    assert np.array_equal(rows, ROWS)
-    assert not rows.flags.owndata
-    assert not rows.flags.writeable
+    before = pa.total_allocated_bytes()
+    opened = VectorFile(tmp_path / "x.arrow")
+    assert np.array_equal(opened.rows, ROWS)
+    assert pa.total_allocated_bytes() == before
+    assert not opened.rows.flags.writeable
+    assert opened.ids.to_pylist() == IDS
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
