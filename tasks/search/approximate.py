@@ -7,7 +7,6 @@ codes can be missing: ranks and cosines of those found are right.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import faiss
 import numpy as np
@@ -51,7 +50,9 @@ class ApproximateSearch:
             k: At least 1.
         """
         k = min(k, self._number)
-        _, found = self._index.search(_joined(queries, self._encoders), min(_SPARE * k, self._number))
+        _, found = self._index.search(
+            _joined(queries, self._encoders), min(_SPARE * k, self._number)
+        )
         full = np.count_nonzero(found >= 0, axis=1) >= k
         hits = self._scored(queries, np.where(full[:, None], found, -1), k)
         short = np.flatnonzero(~full)
@@ -70,50 +71,44 @@ class ApproximateSearch:
         """
         exact = search(queries, self._codes, k).positions
         found = self.search(queries, k).positions
-        shares = [
-            len(np.intersect1d(one, other)) for one, other in zip(exact, found, strict=True)
-        ]
+        shares = [len(np.intersect1d(one, other)) for one, other in zip(exact, found, strict=True)]
         return float(np.mean(shares) / exact.shape[1])
 
-    def _build(self) -> tuple[Any, Positions]:
+    def _build(self) -> tuple[faiss.Index, Positions]:
         """Return the index with all codes, and the position of each in the order they came in."""
-        index = None
+        index = self._empty()
         positions = []
         for some, vectors in self._codes():
-            rows = _joined(vectors, self._encoders)
-            if index is None:
-                index = self._empty(rows.shape[1])
-            index.add(rows)
+            index.add(_joined(vectors, self._encoders))
             positions.append(some)
         return index, np.concatenate(positions)
 
-    def _empty(self, dimension: int) -> Any:
+    def _empty(self) -> faiss.Index:
         """Return an index without codes, trained where it has lists."""
         shape = self._shape
+        lists = shape.lists or round(2 * self._number**0.5)
+        lists = max(1, min(lists, self._number // _TRAINED))
+        name, effort = f"IVF{lists},SQfp16", {"nprobe": shape.probes}
         if shape.kind == "hnsw":
             name = f"HNSW{shape.links}_SQfp16"
-            index = faiss.index_factory(dimension, name, faiss.METRIC_INNER_PRODUCT)
-            index.hnsw.efConstruction = _EF_CONSTRUCTION
-            index.hnsw.efSearch = shape.ef_search
-        else:
-            lists = shape.lists or round(2 * self._number**0.5)
-            lists = max(1, min(lists, self._number // _TRAINED))
-            index = faiss.index_factory(
-                dimension, f"IVF{lists},SQfp16", faiss.METRIC_INNER_PRODUCT
-            )
-            index.nprobe = shape.probes
-        index.train(self._sample(index))
+            effort = {"efConstruction": _EF_CONSTRUCTION, "efSearch": shape.ef_search}
+        sample = self._sample(_TRAINED * lists)
+        index = faiss.index_factory(sample.shape[1], name, faiss.METRIC_INNER_PRODUCT)
+        for parameter, value in effort.items():
+            faiss.ParameterSpace().set_index_parameter(index, parameter, value)
+        index.train(sample)
         return index
 
-    def _sample(self, index: Any) -> Singles:
+    def _sample(self, wanted: int) -> Singles:
         """Return vectors for the training, evenly spread over the codes."""
-        wanted = min(self._number, _TRAINED * getattr(index, "nlist", 1))
-        chosen = np.unique(np.linspace(0, self._number - 1, wanted).astype(np.int32))
-        parts = [
-            _joined({name: vectors[name][np.isin(some, chosen)] for name in self._encoders},
-                    self._encoders)
-            for some, vectors in self._codes(chosen)
-        ]  # fmt: skip
+        spread = np.linspace(0, self._number - 1, min(self._number, wanted))
+        chosen = np.unique(spread.astype(np.int32))
+        parts = []
+        for some, vectors in self._codes(chosen):
+            rows = np.isin(some, chosen)
+            parts.append(
+                _joined({name: vectors[name][rows] for name in self._encoders}, self._encoders)
+            )
         return np.concatenate(parts)
 
     def _scored(self, queries: Mapping[str, Floats], found: Rows, k: int) -> Hits:

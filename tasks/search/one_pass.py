@@ -50,7 +50,7 @@ class Method:
     """
 
     absolute: bool = False
-    products: Products | None = None
+    products: Products[Any] | None = None
 
 
 class OnePass:
@@ -77,7 +77,7 @@ class OnePass:
         self._k = k
         self._scorer = scorer
         self._absolute = method.absolute
-        self._products = method.products or products_here(THREADS)
+        self._products: Products[Any] = method.products or products_here(THREADS)
         self._number = len(next(iter(queries.values())))
         self._weights = np.ones((self._number, len(queries))) if weights is None else weights
         self._seen = 0
@@ -137,11 +137,11 @@ class OnePass:
             blocks.append(_Block(self._products.put(matrix[start:stop]), parts))
         return blocks
 
-    def _hold(self, scores: Any, positions: Positions, parts: "Sequence[_Part]") -> None:
+    def _hold(self, scores: object, positions: Positions, parts: "Sequence[_Part]") -> None:
         """Hold what passes of a product, each part by a thread."""
 
         def hold(part: _Part) -> None:
-            rows, columns, values = self._products.passing(scores[part.within], part.held)
+            rows, columns, values = self._products.passing(scores, part.within, part.held)
             part.held.add(rows, positions[columns], values)
 
         several = self._products.threads > 1

@@ -5,17 +5,21 @@ passes. Both are given the same blocks and return the same pairs.
 """
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
 from tasks.search.held import Held
 from tasks.search.scores import Found, Singles, passing
 
+if TYPE_CHECKING:
+    import torch
+
+Matrix = TypeVar("Matrix")
 _FEW = 2  # times k: so many scores of a query may pass before the block itself raises the bound
 
 
-class Products(Protocol):
+class Products(Protocol[Matrix]):
     """Products of blocks, whose matrices are the processor's own.
 
     Attributes:
@@ -30,20 +34,20 @@ class Products(Protocol):
     part: int
     threads: int
 
-    def put(self, rows: Singles) -> Any:
+    def put(self, rows: Singles) -> Matrix:
         """Return a matrix of the processor."""
         ...
 
-    def multiply(self, queries: Any, codes: Any, *, absolute: bool) -> Any:
+    def multiply(self, queries: Matrix, codes: Matrix, *, absolute: bool) -> Matrix:
         """Return (n, m) scores, or their absolute values; the next product overwrites them."""
         ...
 
-    def column_scores(self, scores: Any) -> Singles:
+    def column_scores(self, scores: Matrix) -> Singles:
         """Return the (m,) scores of the first query."""
         ...
 
-    def passing(self, scores: Any, held: Held) -> Found:
-        """Return the scores that reach the bounds, which are raised first where many do."""
+    def passing(self, scores: Matrix, rows: slice, held: Held) -> Found:
+        """Return which scores of some rows reach the bounds, which are raised where many do."""
         ...
 
 
@@ -78,8 +82,9 @@ class NumpyProducts:
         first: Singles = scores[0]
         return first
 
-    def passing(self, scores: Singles, held: Held) -> Found:
-        """Return the scores that reach the bounds."""
+    def passing(self, scores: Singles, rows: slice, held: Held) -> Found:
+        """Return which scores of some rows reach the bounds."""
+        scores = scores[rows]
         queries, codes = scores.shape
         if codes > held.k:
             reached = np.count_nonzero(scores >= held.bounds[:, None])
@@ -104,33 +109,36 @@ class TorchProducts:
         self._device = device
         torch.set_float32_matmul_precision("highest")  # no TF32: bounds trust float32
 
-    def put(self, rows: Singles) -> Any:
+    def put(self, rows: Singles) -> "torch.Tensor":
         """Return a copy on the device."""
         return self._torch.tensor(rows, device=self._device)
 
-    def multiply(self, queries: Any, codes: Any, *, absolute: bool) -> Any:
+    def multiply(
+        self, queries: "torch.Tensor", codes: "torch.Tensor", *, absolute: bool
+    ) -> "torch.Tensor":
         """Return (n, m) scores on the device."""
         scores = queries @ codes.T
         return scores.abs_() if absolute else scores
 
-    def column_scores(self, scores: Any) -> Singles:
+    def column_scores(self, scores: "torch.Tensor") -> Singles:
         """Return the (m,) scores of the first query."""
         first: Singles = scores[0].cpu().numpy()
         return first
 
-    def passing(self, scores: Any, held: Held) -> Found:
-        """Return the scores that reach the bounds; only these leave the device."""
+    def passing(self, scores: "torch.Tensor", rows: slice, held: Held) -> Found:
+        """Return which scores of some rows reach the bounds; only these leave the device."""
+        scores = scores[rows]
         queries, codes = scores.shape
         mask = scores >= self.put(held.bounds)[:, None]
         if codes > held.k and int(mask.sum()) > _FEW * held.k * queries:
             held.raise_bounds(scores.topk(held.k, dim=1).values[:, -1].cpu().numpy())
             mask = scores >= self.put(held.bounds)[:, None]
-        rows, columns = mask.nonzero(as_tuple=True)
-        values = scores[rows, columns]
-        return rows.cpu().numpy(), columns.cpu().numpy(), values.cpu().numpy()
+        which, columns = mask.nonzero(as_tuple=True)
+        values = scores[which, columns]
+        return which.cpu().numpy(), columns.cpu().numpy(), values.cpu().numpy()
 
 
-def products_here(threads: int) -> Products:
+def products_here(threads: int) -> Products[Any]:
     """Return products on the first GPU of this machine, else on its cores.
 
     Args:

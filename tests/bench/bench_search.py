@@ -154,7 +154,10 @@ def by_torch(options: argparse.Namespace) -> Callable[[], Positions]:
     k = options.depths[0]
 
     def run() -> Positions:
-        best, found = torch.empty((len(queries), 0)), torch.empty((len(queries), 0), dtype=torch.int64)
+        best, found = (
+            torch.empty((len(queries), 0)),
+            torch.empty((len(queries), 0), dtype=torch.int64),
+        )
         for start in range(0, len(codes), TORCH_CODES):
             scores = queries @ codes[start : start + TORCH_CODES].T
             values, columns = scores.topk(min(k, scores.shape[1]), dim=1)
@@ -264,7 +267,14 @@ def measured(depth: int, options: argparse.Namespace) -> Table:
             memory[name] = max(memory[name], most)
     size = f"{options.queries:,} queries x {options.codes:,} x {sum(options.dimensions):,}"
     table = Table(title=f"top {depth}: {size}, {QUERIES:,} x {ITEMS:,} at once")
-    columns = "contender", "seconds", "of the product", "of its files", "peak GB", "same codes as ours"
+    columns = (
+        "contender",
+        "seconds",
+        "of the product",
+        "of its files",
+        "peak GB",
+        "same codes as ours",
+    )
     for column in columns:
         table.add_column(column, justify="left" if column == "contender" else "right")
     median = {name: statistics.median(taken) for name, taken in seconds.items()}

@@ -11,7 +11,7 @@ from infra.ids import CodeId, QueryId
 from infra.records import Record
 from infra.settings import SearchSettings
 from infra.store import Database, corpus, studies
-from infra.store.vector_files import StoredVectors
+from infra.store.vector_blocks import StoredVectors
 from tasks.encoders import Vectors
 from tasks.runtime.caching import stage
 from tasks.runtime.progress import progress

@@ -1,10 +1,12 @@
 """Laws of exact search: the same as a full sort in double precision, whatever the blocks.
 
-Covers `tasks.search.one_pass`, `tasks.search.pairs`, `tasks.search.scores`.
+Covers `tasks.search.one_pass`, `tasks.search.pairs`, `tasks.search.products`,
+`tasks.search.scores`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,10 @@ class SmallProducts(NumpyProducts):
     codes_at_once, queries_at_once, part = 30, 8, 3
 
 
-PROCESSORS = {"numpy": lambda: SmallProducts(2), "torch": lambda: TorchProducts("cpu")}
+PROCESSORS: dict[str, Callable[[], Products[Any]]] = {
+    "numpy": lambda: SmallProducts(2),
+    "torch": lambda: TorchProducts("cpu"),
+}
 
 
 def unit(generator: np.random.Generator, rows: int, dimension: int) -> Singles:
@@ -99,8 +104,8 @@ def test_each_encoder_alone_finds_what_a_search_by_it_does() -> None:
     queries = {name: unit(generator, 6, 8) for name in ("one", "other")}
     codes = in_memory({name: unit(generator, 40, 8) for name in ("one", "other")})
     apart = search_apart(queries, codes, 3)
-    for name in queries:
-        alone = search({name: queries[name]}, codes, 3)
+    for name, rows in queries.items():
+        alone = search({name: rows}, codes, 3)
         assert np.array_equal(apart[name].positions, alone.positions)
 
 
