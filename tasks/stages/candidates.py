@@ -22,6 +22,7 @@ from tasks.encoders import Vectors, encoders
 from tasks.runtime.caching import stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import SearchReference
+from tasks.runtime.run_logger import run_logger
 from tasks.search.exact import inverse_peaks, queries_at_once
 from tasks.search.exact import search as search_exactly
 from tasks.search.one_pass import Hits
@@ -115,7 +116,10 @@ def find_candidates(
         database, search.search_id, collection.name, settings.encoders, settings.top_k
     )
     if queries and collection.codes:
-        _search(database, search, queries, settings)
+        groups = _groups(database, search, queries, settings)
+        passes = _passes(len(groups), settings)
+        with progress("candidates", "codes searched", passes * collection.codes) as bar:
+            _search(database, search, groups, settings, bar)
     get_run_logger().info(
         "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(queries):,}"
     )
@@ -131,36 +135,50 @@ def find_candidates(
     return search
 
 
-def _search(
+def _groups(
     database: Database,
     search: SearchReference,
     queries: Sequence[QueryId],
     settings: SearchSettings,
-) -> None:
-    """Store the candidates of queries, of as many at once as memory takes.
+) -> list[Sequence[QueryId]]:
+    """Return the queries in groups, for each of which one pass over the codes fits in memory."""
+    dimensions = sum(
+        stored_vectors(database, search.collection, name, "query").load(queries[:1]).shape[1]
+        for name in settings.encoders
+    )
+    step = queries_at_once(dimensions, len(settings.encoders), settings.top_k, settings.memory_mb)
+    return batched(queries, step)
 
-    What one pass over the codes finds is committed, and an interrupted search goes on behind it.
-    """
+
+def _passes(groups: int, settings: SearchSettings) -> int:
+    """Return how many passes over the codes a search takes."""
+    if settings.index != "exact":
+        return 2  # to build the index, and to measure it
+    return groups if settings.fusion == "mean" else 2 * groups
+
+
+def _search(
+    database: Database,
+    search: SearchReference,
+    groups: Sequence[Sequence[QueryId]],
+    settings: SearchSettings,
+    bar: Progress,
+) -> None:
+    """Store the candidates of queries, a group at a time; what is stored stays if it ends early."""
     collection, names = search.collection, settings.encoders
     code_ids = pa.array(corpus.code_ids(database, collection), pa.string())
     stored = {name: stored_vectors(database, collection, name, "query") for name in names}
-    dimensions = sum(rows.load(queries[:1]).shape[1] for rows in stored.values())
-    step = queries_at_once(dimensions, len(names), settings.top_k, settings.memory_mb)
-    groups = batched(queries, step)
-    passes = len(groups) if settings.fusion == "mean" else 2 * len(groups)
+    codes = _counted(open_codes(database, collection, names), bar)
+    find = _exact(codes, settings)
     if settings.index != "exact":
-        passes = 2  # to build the index, and to measure it
-    with progress("candidates", "codes searched", passes * len(code_ids)) as bar:
-        codes = _counted(open_codes(database, collection, names), bar)
-        find = _exact(codes, settings)
-        if settings.index != "exact":
-            sample = queries[:: -(-len(queries) // settings.recall_queries)]
-            vectors = {name: rows.load(sample) for name, rows in stored.items()}
-            find = _approximate(codes, len(code_ids), vectors, settings)
-        for group in groups:
-            hits = find({name: rows.load(group) for name, rows in stored.items()})
-            rows = _columns(pa.array(group, pa.string()), code_ids, names, hits)
-            candidates.add_candidate_columns(database, search.search_id, rows)
+        queries = [query for group in groups for query in group]
+        sample = queries[:: -(-len(queries) // settings.recall_queries)]
+        vectors = {name: rows.load(sample) for name, rows in stored.items()}
+        find = _approximate(codes, len(code_ids), vectors, settings)
+    for group in groups:
+        hits = find({name: rows.load(group) for name, rows in stored.items()})
+        rows = _columns(pa.array(group, pa.string()), code_ids, names, hits)
+        candidates.add_candidate_columns(database, search.search_id, rows)
 
 
 def _exact(codes: Codes, settings: SearchSettings) -> Find:
@@ -187,7 +205,7 @@ def _approximate(
     shape = _shape(settings)
     index = ApproximateSearch(codes, number, settings.encoders, shape)
     recall = index.recall(sample, settings.top_k)
-    get_run_logger().info(
+    run_logger(__name__).info(
         "index %s finds %.2f %% of the exact top %s of %s queries",
         " ".join(shape.parameters), 100 * recall, settings.top_k,
         f"{len(next(iter(sample.values()))):,}",

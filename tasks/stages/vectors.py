@@ -132,15 +132,10 @@ class BenchmarkVectors:
         text_of: dict[str, str] = {query.query_id: query.text for query in queries}
         return self._texts.load(encoder, "query", [text_of[query] for query in ids])
 
-    def codes(self, encoder: str) -> Iterator[tuple[Positions, Vectors]]:
-        """Yield ((m,) positions, (m, d) vectors) over all codes, as `code_blocks` does."""
-        for positions, rows in self.code_blocks([encoder]):
-            yield positions, rows[encoder]
-
     def code_blocks(
         self, encoders: Sequence[str], wanted: Positions | None = None
     ) -> Iterator[Block]:
-        """Yield ((m,) positions, encoder → (m, d) vectors) over the codes, as `code_blocks` does.
+        """Yield ((m,) positions, encoder → (m, d) vectors) over the codes, as `open_codes` does.
 
         A position is that of the code's id among all ids in ascending order. Missing vectors are
         computed.
@@ -185,13 +180,8 @@ def stored_vectors(
     return StoredVectors(database, encoder_key(encoder), kind, collection)
 
 
-def code_blocks(
-    database: Database,
-    collection: str,
-    encoders: Sequence[str],
-    wanted: Positions | None = None,
-) -> Iterator[Block]:
-    """Yield ((m,) positions, encoder → (m, d) vectors) over a collection's codes.
+def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> Codes:
+    """Return the vectors of a collection's codes, which can be passed over several times.
 
     A position is that of the code's id in `corpus.code_ids`, which is in ascending order; they
     ascend within a block. Each stands in one block; blocks come in any order. The vectors are
@@ -201,19 +191,9 @@ def code_blocks(
         database: The store.
         collection: The collection.
         encoders: Names of encoders.
-        wanted: Ascending positions of the codes that are asked for, none for all.
 
     Raises:
         StoreError: An encoder has not embedded all codes, or a file is damaged.
-    """
-    yield from open_codes(database, collection, encoders)(wanted)
-
-
-def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> Codes:
-    """Return the vectors of a collection's codes, for several passes like those of `code_blocks`.
-
-    Raises:
-        StoreError: An encoder has not embedded all codes.
     """
     ids = vectors.member_ids(database, [collection], "code")
     stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
