@@ -24,7 +24,7 @@ from tasks.encoders import EncoderSpec, Kind, Vectors, encoders
 from tasks.runtime.embedder import embed_batches
 
 BATCHES, TEXTS = 18, 400
-SECONDS = 0.4  # of a batch
+SECONDS = float(os.environ.get("SLOW_LETTERS_S", "0.4"))  # of a batch
 
 
 @encoders.register("slow-letters")
