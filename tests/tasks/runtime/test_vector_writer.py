@@ -1,5 +1,7 @@
 """Laws of writing vectors: whole files of one size, whatever ends the run in between."""
 
+import os
+import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -114,6 +116,23 @@ def test_a_damaged_file_that_nobody_recorded_is_reported_and_not_used(database: 
     adopted, (problem,) = adopt_files(database, SPEC, "code")
     assert adopted == 0
     assert "code-damaged.arrow" in problem
+
+
+def test_nothing_to_embed_writes_nothing(database: Database) -> None:
+    writer = VectorWriter(database, SPEC, 40)
+    assert list(writer.batches("code", vectors.ids_of([]), read, 0)) == []
+    writer.finish()
+    assert list(database.settings.vectors.rglob("*")) == []
+
+
+def test_what_a_killed_process_half_wrote_is_removed_when_it_is_old(database: Database) -> None:
+    embed(database, batches=2)
+    folder = database.settings.vectors / folder_of(SPEC) / "parts"
+    for name, age_s in (("old", 4_000), ("new", 0)):
+        (folder / f".code-{name}.arrow.7.partial").write_bytes(b"half")
+        os.utime(folder / f".code-{name}.arrow.7.partial", times=(time.time() - age_s,) * 2)
+    adopt_files(database, SPEC, "code")
+    assert [path.name for path in folder.glob(".*")] == [".code-new.arrow.7.partial"]
 
 
 @pytest.fixture
