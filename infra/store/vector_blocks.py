@@ -17,7 +17,7 @@ Positions = npt.NDArray[np.int32]
 Block = tuple[Positions, dict[str, Vectors]]
 
 LEAST_ROWS, MOST_ROWS = 8_192, 65_536  # of a block: files are put together or taken in parts
-_OPEN_FILES = 16  # of one encoder at once
+_OPEN_FILES = 4  # of one encoder at once: what is mapped counts as memory of the process
 
 
 class StoredVectors:

@@ -7,7 +7,8 @@ copied. Earlier releases wrote the same columns as compressed Parquet, which is 
 
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -45,64 +46,64 @@ def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
 
 
 class VectorFile:
-    """A file of vectors, open for reading.
+    """A file of vectors, whose columns are read when they are asked for.
 
     Args:
         file: The file.
-
-    Raises:
-        StoreError: It is missing, or no file of vectors.
     """
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        try:
-            self._open()
-        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-            raise self._unreadable(error) from error
 
-    def _open(self) -> None:
-        with self._file.open("rb") as stream:
-            self._is_parquet = stream.read(len(_PARQUET)) == _PARQUET
-            if self._is_parquet:
-                self._ids = pq.read_table(self._file, columns=["item_id"])["item_id"]
-                return
-            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
-        self._ids, self._vectors = table["item_id"], table["vector"]
-
-    @property
+    @cached_property
     def ids(self) -> pa.ChunkedArray:
-        """The (n,) ids of the items, strings."""
-        return self._ids
+        """The (n,) ids of the items; the vectors are not read for them.
+
+        Raises:
+            StoreError: The file is missing or damaged.
+        """
+        with self._readable():
+            if self._is_parquet:
+                return pq.read_table(self._file, columns=["item_id"])["item_id"]
+            with pa.OSFile(str(self._file)) as source:  # a mapped file would stay open
+                only_ids = pa.ipc.IpcReadOptions(included_fields=[0])
+                return pa.ipc.open_file(source, options=only_ids).read_all()["item_id"]
 
     @cached_property
     def rows(self) -> Vectors:
         """The (n, d) vectors, which are not to be written to.
 
         Raises:
-            StoreError: The file is damaged.
+            StoreError: The file is missing or damaged.
         """
-        try:
-            if self._is_parquet:
-                self._vectors = pq.read_table(self._file, columns=["vector"])["vector"]
-            chunks = self._vectors.chunks  # combining copies even a single one
-            column = chunks[0] if len(chunks) == 1 else self._vectors.combine_chunks()
+        with self._readable():
+            chunked = self._vectors()
+            chunks = chunked.chunks  # combining copies even a single one
+            column = chunks[0] if len(chunks) == 1 else chunked.combine_chunks()
             found: Vectors = column.flatten().to_numpy().reshape(len(column), column.type.list_size)
-        except (OSError, pa.ArrowException) as error:
-            raise self._unreadable(error) from error
         return found
 
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        return int(self.rows.shape[1])
+    def _vectors(self) -> pa.ChunkedArray:
+        if self._is_parquet:
+            return pq.read_table(self._file, columns=["vector"])["vector"]
+        with self._file.open("rb") as stream:
+            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        return pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()["vector"]
 
-    def _unreadable(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"cannot read the vectors in {self._file}: {error}; delete the file, if it exists, and "
-            "run `cosqa collect` again, which writes it anew"
-        )
+    @cached_property
+    def _is_parquet(self) -> bool:
+        with self._file.open("rb") as stream:
+            return stream.read(len(_PARQUET)) == _PARQUET
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+            raise StoreError(
+                f"cannot read the vectors in {self._file}: {error}; delete the file, if it exists, "
+                "and run `cosqa collect` again, which writes it anew"
+            ) from error
 
 
 def read_vectors(file: Path) -> tuple[list[str], Vectors]:

@@ -196,8 +196,8 @@ class _Pool:
         deaths = max((batch.deaths for batch in batches), default=0)
         if deaths >= _MOST_DEATHS or self._failed_starts >= self._most_failed_starts:
             raise EncoderError(
-                f"workers with encoder {self._encoder!r} keep dying: {_first_line(error)}; what has "
-                "been embedded is kept; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
+                f"workers with encoder {self._encoder!r} keep dying: {_first_line(error)}; what "
+                "has been embedded is kept; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
             ) from error
         self._again.extendleft(reversed(batches))
         self._logger.warning("a worker with encoder %s died and is replaced", self._encoder)

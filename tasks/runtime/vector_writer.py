@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,8 @@ from infra.store import Database, vectors
 from infra.store.vector_files import VectorFile, Vectors, write_vectors
 from tasks.encoders import EncoderSpec, Kind
 
+_KINDS: tuple[Kind, ...] = get_args(Kind)
+
 Rows = npt.NDArray[np.int64]
 ReadTexts = Callable[[vectors.Ids], Sequence[str]]
 
@@ -29,6 +32,7 @@ _SECONDS_BETWEEN_COMMITS = 5.0
 # A batch is what one call of an actor embeds, and what is computed again after its death.
 _FEWEST_TEXTS, _MOST_TEXTS, _MOST_CHARACTERS = 64, 2_048, 1_000_000
 _CHARACTERS_READ = 2_000  # of one text, about what 512 tokens take
+_UNFINISHED_S = 3600.0  # a file is written in seconds
 _OFF_UNIT = 1e-2  # how far from 1 a vector's length may lie
 
 
@@ -83,7 +87,7 @@ class VectorWriter:
             read: Returns the texts of ids.
             total: Number of all texts that are being embedded.
         """
-        parts = [(part, VectorFile(part)) for part in sorted(self._parts_folder.glob(f"{kind}-*"))]
+        parts = self._parts(kind)
         most = max(_FEWEST_TEXTS, min(_MOST_TEXTS, total // 16))
         step = self._shard_size * max(1, _TEXTS_READ // self._shard_size)
         for start in range(0, len(ids), step):
@@ -120,13 +124,24 @@ class VectorWriter:
     def finish(self) -> None:
         """Record the last files, and remove parts whose vectors all stand in files."""
         self._commit()
-        for part in self._parts_folder.glob("*.arrow"):
-            kind: Kind = "query" if part.name.startswith("query") else "code"
-            ids = vectors.ids_of(VectorFile(part).ids)
-            if not vectors.locate(self._database, self._spec.key, kind, ids).is_missing.any():
-                part.unlink(missing_ok=True)
+        for kind in _KINDS:
+            for path, part in self._parts(kind):
+                ids = vectors.ids_of(part.ids)
+                places = vectors.locate(self._database, self._spec.key, kind, ids)
+                if not places.is_missing.any():
+                    path.unlink(missing_ok=True)
         with suppress(OSError):  # it is not there, or not empty
             self._parts_folder.rmdir()
+
+    def _parts(self, kind: Kind) -> list[tuple[Path, VectorFile]]:
+        """Return the parts that can be read; another run may remove its own at any time."""
+        found = []
+        for path in sorted(self._parts_folder.glob(f"{kind}-*.arrow")):
+            part = VectorFile(path)
+            with suppress(StoreError):
+                if len(part.ids) == len(part.rows):
+                    found.append((path, part))
+        return found
 
     @property
     def _parts_folder(self) -> Path:
@@ -162,7 +177,7 @@ class VectorWriter:
                 self._commit()
 
     def _commit(self) -> None:
-        for kind in ("query", "code"):
+        for kind in _KINDS:
             files = [file for of_kind, file in self._written if of_kind == kind]
             if files:
                 vectors.record_files(self._database, self._spec.key, kind, files)
@@ -204,7 +219,9 @@ def adopt_files(database: Database, spec: EncoderSpec, kind: Kind) -> tuple[int,
     """
     known = {recorded.file for recorded in vectors.files_of(database, spec.key, kind)}
     adopted, problems = [], []
-    for path in sorted((database.settings.vectors / folder_of(spec)).glob(f"{kind}-*")):
+    folder = database.settings.vectors / folder_of(spec)
+    _remove_unfinished(folder)
+    for path in sorted(folder.glob(f"{kind}-*")):
         name = f"{folder_of(spec)}/{path.name}"
         if name in known:
             continue
@@ -216,6 +233,14 @@ def adopt_files(database: Database, spec: EncoderSpec, kind: Kind) -> tuple[int,
     if adopted:
         vectors.record_files(database, spec.key, kind, adopted)
     return len(adopted), problems
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove what a killed process had half written, once it is surely no longer being written."""
+    for path in folder.rglob(".*.partial"):
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > _UNFINISHED_S:
+                path.unlink()
 
 
 def _cut(rows: Rows, lengths: Sequence[int], most: int) -> list[Rows]:

@@ -137,6 +137,8 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
         for number, rows in _embedded(work, batches, total):
             writer.add(number, rows)
         writer.finish()
+    if not writer.computed:  # all of it was left by an earlier run
+        return
     run = benchmarks.StageRun(
         collection=name,
         stage=f"embed with {work.encoder}",
@@ -144,6 +146,8 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
         seconds=time.monotonic() - started,
     )
     benchmarks.record_stage_run(work.database, run)
+    pace = run.items / run.seconds
+    run_logger(__name__).info("%s texts a second by %s", f"{pace:,.1f}", work.encoder)
 
 
 def _embedded(

@@ -6,6 +6,7 @@ prints as JSON how each ended. It runs in a process of its own, since a process 
 """
 
 import json
+import logging
 import os
 import sys
 import time
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import ray
@@ -24,7 +26,7 @@ from tasks.encoders import EncoderSpec, Kind, Vectors, encoders
 from tasks.runtime.embedder import embed_batches
 
 BATCHES, TEXTS = 18, 400
-SECONDS = 0.4  # of a batch
+SECONDS = float(os.environ.get("SLOW_LETTERS_S", "0.4"))  # of a batch
 
 
 @encoders.register("slow-letters")
@@ -90,20 +92,27 @@ def embedded(
     return {"seen": sorted(seen), "problem": problem, "seconds": time.monotonic() - started}
 
 
-def three_nodes(gpus: int) -> tuple[Cluster, list[object]]:
+def three_nodes(gpus: int) -> tuple[Cluster, list[Any]]:
     """Start a cluster of three nodes of three cores, and connect to it."""
-    options = {"num_cpus": 3, "object_store_memory": 80 * 2**20}
+    options: dict[str, Any] = {"num_cpus": 3, "object_store_memory": 80 * 2**20}
     cluster = Cluster(initialize_head=True, head_node_args={**options, "num_gpus": gpus})
     others = [cluster.add_node(**options) for _ in range(2)]
     cluster.wait_for_nodes()
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
     return cluster, others
+
+
+def free_cores() -> float:
+    """Return the number of the cluster's cores that no work holds."""
+    free: dict[str, float] = ray.available_resources()  # type: ignore[no-untyped-call]
+    return free.get("CPU", 0.0)
 
 
 @contextmanager
 def held_nodes(number: int) -> Iterator[None]:
     """Let other work hold all cores of some nodes."""
-    holders = [ray.remote(num_cpus=3)(Holder).remote() for _ in range(number)]
+    remote: Any = ray.remote(num_cpus=3)(Holder)
+    holders = [remote.remote() for _ in range(number)]
     ray.get([holder.ready.remote() for holder in holders])
     yield
     for holder in holders:
@@ -117,22 +126,22 @@ class Holder:
         """Answer."""
 
 
-def whole(_cluster: Cluster, _others: Sequence[object]) -> dict[str, object]:
+def whole(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """All nodes stay; all their cores compute."""
     busy: list[float] = []
     seen = embedded(
         EncoderSettings(actors=3),
-        each=lambda _: busy.append(ray.available_resources().get("CPU", 0)),
+        each=lambda _: busy.append(free_cores()),
     )
     return {**seen, "free": min(busy)}
 
 
-def two_actors(_cluster: Cluster, _others: Sequence[object]) -> dict[str, object]:
+def two_actors(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """Two actors are asked for, and one has room."""
     return embedded(EncoderSettings(actors=2))
 
 
-def node_leaves(cluster: Cluster, others: Sequence[object]) -> dict[str, object]:
+def node_leaves(cluster: Cluster, others: Sequence[Any]) -> dict[str, object]:
     """A node is gone after the fifth batch."""
     return embedded(
         EncoderSettings(actors=3),
@@ -140,30 +149,30 @@ def node_leaves(cluster: Cluster, others: Sequence[object]) -> dict[str, object]
     )
 
 
-def no_room(_cluster: Cluster, _others: Sequence[object]) -> dict[str, object]:
+def no_room(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """Other work holds all cores."""
     with held_nodes(3):
         return embedded(EncoderSettings(actors=3), patience_s=4)
 
 
-def some_room(_cluster: Cluster, _others: Sequence[object]) -> dict[str, object]:
+def some_room(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """Other work holds the cores of two nodes."""
     with held_nodes(2):
         return embedded(EncoderSettings(actors=3), patience_s=20)
 
 
-def dies_always(_cluster: Cluster, _others: Sequence[object]) -> dict[str, object]:
+def dies_always(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """One batch kills each actor that gets it."""
     return embedded(EncoderSettings(actors=3), first="die")
 
 
-def dies_once(_cluster: Cluster, _others: Sequence[object]) -> dict[str, object]:
+def dies_once(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """One actor dies."""
     with TemporaryDirectory() as folder:
         return embedded(EncoderSettings(actors=1), first=f"die-once {folder}/dead")
 
 
-def fails(_cluster: Cluster, _others: Sequence[object]) -> dict[str, object]:
+def fails(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """The encoder raises an error of its own."""
     return embedded(EncoderSettings(actors=1), first="fail")
 

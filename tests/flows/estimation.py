@@ -54,7 +54,7 @@ def store_vectors(
     database: Database, encoder: str, kind: Kind, texts: Iterable[str], rows: Vectors
 ) -> None:
     """Store vectors of texts as if the encoder had made them, in place of earlier ones."""
-    row_of = {
+    row_of: dict[str, Vectors] = {
         Query.of(text).query_id if kind == "query" else Code.of(text).code_id: row
         for text, row in zip(texts, rows, strict=True)
     }

@@ -25,6 +25,7 @@ def test_vectors_come_back_bit_for_bit_and_are_not_copied(tmp_path: Path) -> Non
     assert pa.total_allocated_bytes() == before
     assert not opened.rows.flags.writeable
     assert opened.ids.to_pylist() == IDS
+    assert opened.rows.shape == (6, 4)
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
@@ -48,8 +49,16 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, content: bytes
         write_vectors(tmp_path / "a.arrow", IDS, ROWS)
         content = (tmp_path / "a.arrow").read_bytes()[:-20]
     (tmp_path / "a.arrow").write_bytes(content)
-    with pytest.raises(StoreError, match=r"a\.arrow.*writes it anew"):
-        VectorFile(tmp_path / "a.arrow")
+    for column in ("ids", "rows"):
+        with pytest.raises(StoreError, match=r"a\.arrow.*writes it anew"):
+            getattr(VectorFile(tmp_path / "a.arrow"), column)
+
+
+def test_more_files_are_known_than_a_process_may_open(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "x.arrow", IDS, ROWS)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    lists = [VectorFile(tmp_path / "x.arrow").ids for _ in range(3)]
+    assert len(list(Path("/proc/self/fd").iterdir())) == before, lists
 
 
 @pytest.fixture

@@ -1,0 +1,100 @@
+"""The law of SIGKILL while texts are embedded: of the flow, an actor, a raylet, the Ray head.
+
+Covers `tasks.runtime.embedder`, `tasks.runtime.vector_writer`.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from infra.settings import StoreSettings
+from infra.store import open_database
+from tests.fakes.embed_run import BATCH, CODES, SHARD, TEXTS
+from tests.flows.world import stored_items
+
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+ACTORS = 2
+
+IS_VICTIM: dict[str, Callable[[psutil.Process], bool]] = {
+    "actor": lambda process: any("ray::Embedder" in word for word in process.cmdline()),
+    "raylet": lambda process: process.name() == "raylet",
+    "head": lambda process: process.name() == "gcs_server",
+}
+
+
+class Run:
+    """The embed stage on a store in a folder, in a process of its own."""
+
+    def __init__(self, folder: Path, server: str, seconds: float) -> None:
+        self._folder = folder
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.fakes.embed_run", str(folder)],
+            env={**os.environ, "PREFECT_API_URL": server, "SLOW_LETTERS_S": str(seconds)},
+            stdout=(folder / "output.txt").open("a"),
+            stderr=subprocess.STDOUT,
+        )
+        self._family: list[psutil.Process] = []
+
+    def kill(self, victim: str, after: int) -> None:
+        """Kill a process of the run once that many texts have been embedded."""
+        while len(embedded(self._folder)) < after:
+            assert self._process.poll() is None, self.output
+            time.sleep(0.02)
+        own = psutil.Process(self._process.pid)
+        self._family = own.children(recursive=True)
+        if victim == "flow":
+            own.kill()
+        else:
+            next(one for one in self._family if IS_VICTIM[victim](one)).kill()
+
+    def end(self) -> int:
+        """Return the exit status, within three minutes; nothing of the run is left then."""
+        status = self._process.wait(timeout=180)
+        _, alive = psutil.wait_procs(self._family, timeout=120)
+        assert not alive
+        return status
+
+    @property
+    def output(self) -> str:
+        return (self._folder / "output.txt").read_text()
+
+
+def embedded(folder: Path) -> list[str]:
+    """Return the texts that have been embedded, as often as they were."""
+    log = folder / "embedded.txt"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def assert_complete(folder: Path) -> None:
+    stored = stored_items(open_database(StoreSettings(folder=folder)))
+    assert len(stored) == len(set(stored)) == TEXTS
+    assert len(list((folder / "vectors").rglob("*.*"))) == CODES // SHARD + 1, "no part is left"
+
+
+@pytest.mark.parametrize("after", [BATCH, SHARD + BATCH, CODES - SHARD])
+@pytest.mark.parametrize("victim", ["flow", *IS_VICTIM])
+def test_a_kill_costs_at_most_a_batch_of_each_actor(
+    tmp_path: Path, prefect_server: str, victim: str, after: int
+) -> None:
+    run = Run(tmp_path, prefect_server, seconds=0.4)
+    run.kill(victim, after)
+    if run.end():
+        again = Run(tmp_path, prefect_server, seconds=0.1)
+        assert again.end() == 0, again.output
+    assert_complete(tmp_path)
+    assert len(embedded(tmp_path)) <= TEXTS + ACTORS * BATCH
+
+
+def test_a_run_whose_head_stays_away_ends(tmp_path: Path, prefect_server: str) -> None:
+    run = Run(tmp_path, prefect_server, seconds=20)
+    run.kill("head", BATCH)
+    assert run.end() != 0
+    again = Run(tmp_path, prefect_server, seconds=0.1)
+    assert again.end() == 0, again.output
+    assert_complete(tmp_path)

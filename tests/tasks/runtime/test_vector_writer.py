@@ -1,0 +1,156 @@
+"""Laws of writing vectors: whole files of one size, whatever ends the run in between."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infra.errors import DiskFullError, EncoderError
+from infra.settings import StoreSettings
+from infra.store import Database, open_database, vectors
+from infra.store.vector_blocks import StoredVectors
+from tasks.encoders import EncoderSpec, Vectors
+from tasks.runtime import vector_writer
+from tasks.runtime.vector_writer import VectorWriter, adopt_files, folder_of
+from tests.fakes.small_disk import small_disk
+
+SPEC = EncoderSpec(
+    name="made", model="none", revision="1", licence="MIT", source="here", dimension=4
+)
+IDS = [f"c{n:020x}" for n in range(100)]
+TEXTS = {item: f"text {item[-2:]}" * (1 + 37 * number % 50) for number, item in enumerate(IDS)}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(StoreSettings(folder=tmp_path))
+
+
+def vectors_of(texts: Sequence[str]) -> Vectors:
+    rows = np.array([[len(text), ord(text[5]), ord(text[6]), 1] for text in texts], np.float32)
+    unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
+
+
+def read(ids: vectors.Ids) -> list[str]:
+    return [TEXTS[item] for item in ids.to_pylist()]
+
+
+def embed(database: Database, batches: int = 100, shard_size: int = 40) -> VectorWriter:
+    """Embed what is missing, as a run that is killed after some batches."""
+    ids = vectors.ids_of(IDS)
+    missing = ids.filter(vectors.locate(database, SPEC.key, "code", ids).is_missing)
+    writer = VectorWriter(database, SPEC, shard_size)
+    for number, (kind, texts) in enumerate(writer.batches("code", missing, read, len(missing))):
+        if number == batches:
+            return writer
+        assert kind == "code"
+        assert len(texts) <= 10
+        writer.add(number, vectors_of(texts))
+    writer.finish()
+    return writer
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_writer, "_FEWEST_TEXTS", 10)
+    monkeypatch.setattr(vector_writer, "_TEXTS_READ", 50)
+
+
+@pytest.mark.parametrize("killed_after", [[], [1], [3], [4], [5, 2, 1], [9]])
+def test_a_run_that_is_killed_loses_nothing_and_leaves_the_same_files(
+    database: Database, killed_after: list[int]
+) -> None:
+    computed = sum(embed(database, batches).computed for batches in killed_after)
+    # What was written and not recorded is adopted, as the stage does first.
+    adopt_files(database, SPEC, "code")
+    assert computed + embed(database).computed == len(IDS)
+    files = vectors.files_of(database, SPEC.key, "code")
+    assert sorted(file.items for file in files) == [20, 40, 40]
+    found = StoredVectors(database, SPEC.key, "code", "c").load(IDS)
+    assert np.array_equal(found, vectors_of([TEXTS[item] for item in IDS]))
+    left = sorted(path.name for path in (database.settings.vectors / folder_of(SPEC)).iterdir())
+    assert len(left) == 3, left
+
+
+def test_batches_hold_texts_of_similar_length_the_longest_of_a_file_first(
+    database: Database,
+) -> None:
+    writer = VectorWriter(database, SPEC, shard_size=40)
+    given = [texts for _, texts in writer.batches("code", vectors.ids_of(IDS), read, 100)]
+    lengths = [[len(text) for text in texts] for texts in given[:4]]
+    assert all(min(one) >= max(other) for one, other in pairwise(lengths))
+    assert sorted(text for texts in given for text in texts) == sorted(TEXTS.values())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (lambda rows: rows * np.where(np.arange(len(rows)) == 3, np.nan, 1)[:, None], "nan"),
+        (lambda rows: rows * np.where(np.arange(len(rows)) == 3, 0, 1)[:, None], "length 0"),
+        (lambda rows: rows * 2, "length 2 instead of 1"),
+        (lambda rows: rows[:, :3], r"shape \(10, 3\) instead of \(10, 4\)"),
+        (lambda rows: rows[:9], r"shape \(9, 4\) instead of \(10, 4\)"),
+    ],
+    ids=["NaN", "zero", "not of unit length", "dimension", "number"],
+)
+def test_unusable_vectors_are_refused_by_the_encoders_and_the_texts_name(
+    database: Database, spoil: object, problem: str
+) -> None:
+    assert callable(spoil)
+    writer = VectorWriter(database, SPEC, shard_size=40)
+    _, texts = next(writer.batches("code", vectors.ids_of(IDS), read, 100))
+    with pytest.raises(EncoderError, match=rf"encoder 'made' gave .*{problem}.* see that"):
+        writer.add(0, spoil(vectors_of(texts)).astype(np.float32))
+    assert list(database.settings.vectors.rglob("*.arrow")) == []
+
+
+def test_a_damaged_file_that_nobody_recorded_is_reported_and_not_used(database: Database) -> None:
+    embed(database)
+    folder = database.settings.vectors / folder_of(SPEC)
+    (folder / "code-damaged.arrow").write_bytes(b"ARROW1 and no more")
+    adopted, (problem,) = adopt_files(database, SPEC, "code")
+    assert adopted == 0
+    assert "code-damaged.arrow" in problem
+
+
+def test_nothing_to_embed_writes_nothing(database: Database) -> None:
+    writer = VectorWriter(database, SPEC, 40)
+    assert list(writer.batches("code", vectors.ids_of([]), read, 0)) == []
+    writer.finish()
+    assert list(database.settings.vectors.rglob("*")) == []
+
+
+def test_what_a_killed_process_half_wrote_is_removed_when_it_is_old(database: Database) -> None:
+    embed(database, batches=2)
+    folder = database.settings.vectors / folder_of(SPEC) / "parts"
+    for name, age_s in (("old", 4_000), ("new", 0)):
+        (folder / f".code-{name}.arrow.7.partial").write_bytes(b"half")
+        os.utime(folder / f".code-{name}.arrow.7.partial", times=(time.time() - age_s,) * 2)
+    adopt_files(database, SPEC, "code")
+    assert [path.name for path in folder.glob(".*")] == [".code-new.arrow.7.partial"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Database]:
+    database = open_database(StoreSettings(folder=tmp_path / "store"))
+    for _ in small_disk(database.settings.vectors, megabytes=1):
+        yield database
+
+
+def test_a_run_goes_on_from_where_the_disk_was_full(small: Database) -> None:
+    ballast = small.settings.vectors / "ballast"
+    with ballast.open("wb") as file:
+        file.write(bytes(2**20 - 3 * 2**12))
+    with pytest.raises(DiskFullError, match=rf"{small.settings.vectors}.*--store"):
+        embed(small)
+    ballast.unlink()
+    adopt_files(small, SPEC, "code")
+    rest = embed(small).computed
+    assert 0 < rest < len(IDS)
+    found = StoredVectors(small, SPEC.key, "code", "c").load(IDS)
+    assert np.array_equal(found, vectors_of([TEXTS[item] for item in IDS]))
