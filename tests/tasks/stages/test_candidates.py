@@ -113,7 +113,7 @@ def test_a_searchs_identity_holds_what_decides_its_candidates_and_nothing_else(
     exact = search_identity(database, "c", SEARCH)
     same = {"memory_mb": 64, "ivf_probes": 3, "hnsw_links": 5, "min_recall": 0.1}
     assert search_identity(database, "c", SEARCH.model_copy(update=same)) == exact
-    others = [
+    others: list[dict[str, object]] = [
         {"index": "ivf"}, {"index": "ivf", "ivf_probes": 3}, {"index": "hnsw"},
         {"fusion": "scaled"}, {"top_k": 6},
     ]  # fmt: skip
