@@ -89,6 +89,7 @@ def test_codes_in_the_worst_order_and_of_equal_vectors_need_no_more_room(process
     rising = np.linspace(0.1, 0.9, 3_000)
     codes = np.stack([rising, np.sqrt(1 - rising**2)], axis=1).astype(np.float32)
     codes[1_000:2_500] = codes[2_999]
+    codes[2_000:2_500:7] = np.nextafter(codes[2_999], np.float32(2))
     queries = unit(generator, 10, 2)
     queries[0] = (1, 0)
     queries[1] = codes[2_999]
