@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from tasks.search.held import Held
-from tasks.search.scores import Found, Singles, passing
+from tasks.search.scores import Found, Singles, found_at, reaching
 
 if TYPE_CHECKING:
     import torch
@@ -86,11 +86,11 @@ class NumpyProducts:
         """Return which scores of some rows reach the bounds."""
         scores = scores[rows]
         queries, codes = scores.shape
-        if codes > held.k:
-            reached = np.count_nonzero(scores >= held.bounds[:, None])
-            if reached > _FEW * held.k * queries:
-                held.raise_bounds(np.partition(scores, codes - held.k, axis=1)[:, codes - held.k])
-        return passing(scores, held.bounds)
+        cells = reaching(scores, held.bounds)
+        if codes > held.k and len(cells) > _FEW * held.k * queries:
+            held.raise_bounds(np.partition(scores, codes - held.k, axis=1)[:, codes - held.k])
+            cells = reaching(scores, held.bounds)
+        return found_at(scores, cells)
 
 
 class TorchProducts:

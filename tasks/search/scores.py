@@ -92,9 +92,19 @@ def passing(scores: Singles, bounds: Singles) -> Found:
         scores: (n, m)
         bounds: (n,)
     """
-    found = np.flatnonzero(scores >= bounds[:, None])
-    rows, columns = np.divmod(found, scores.shape[1])
-    return rows, columns, scores.reshape(-1)[found]
+    return found_at(scores, reaching(scores, bounds))
+
+
+def reaching(scores: Singles, bounds: Singles) -> Rows:
+    """Return where, row after row, the (n, m) scores are at least their row's bound."""
+    found: Rows = np.flatnonzero(scores >= bounds[:, None])
+    return found
+
+
+def found_at(scores: Singles, cells: Rows) -> Found:
+    """Return rows, columns and values of the (n, m) scores at these cells, row after row."""
+    rows, columns = np.divmod(cells, scores.shape[1])
+    return rows, columns, scores.reshape(-1)[cells]
 
 
 def places(grouped: Rows) -> Rows:

@@ -23,7 +23,7 @@ from rich.console import Console
 from scipy.spatial import distance
 
 from tasks.estimators import Neighbours, PairVectors, nearest, ranks_among
-from tasks.estimators._scores import ITEMS, QUERIES, Rows, Singles
+from tasks.search.scores import ITEMS, QUERIES, Rows, Singles
 from tests.bench.measure import medians, print_table
 
 DIMENSION, NEIGHBOURS, HUNDREDTH = 768, 10, 100
