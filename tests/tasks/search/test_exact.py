@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from infra.errors import EncoderError
 from tasks.search.exact import inverse_peaks, queries_at_once, search, search_apart
 from tasks.search.one_pass import Method
 from tasks.search.pairs import Block, Codes, in_memory
-from tasks.search.products import NumpyProducts, Products, TorchProducts
+from tasks.search.products import NumpyProducts, Products, TorchProducts, products_here
 from tasks.search.scores import Doubles, Positions, Singles
 
 
@@ -98,6 +99,20 @@ def test_codes_in_the_worst_order_and_of_equal_vectors_need_no_more_room(process
         method = Method(products=PROCESSORS[processor]())
         found = search({"": queries}, in_blocks({"": codes}, block), k, method=method)
         assert found.positions.tolist() == sorted_by(scores, k)
+
+
+@pytest.mark.gpu
+def test_a_gpu_is_taken_where_there_is_one_and_finds_the_same() -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    generator = np.random.default_rng(7)
+    queries, codes = unit(generator, 3_000, 96), unit(generator, 100_000, 96)
+    assert isinstance(products_here(1), TorchProducts)
+    found = search({"": queries}, in_memory({"": codes}), 50)
+    method = Method(products=NumpyProducts(2))
+    expected = search({"": queries}, in_memory({"": codes}), 50, method=method)
+    assert np.array_equal(found.positions, expected.positions)
+    assert np.array_equal(found.similarities, expected.similarities)
 
 
 def test_each_encoder_alone_finds_what_a_search_by_it_does() -> None:
