@@ -42,14 +42,12 @@ class Progress:
         elapsed = max(self._reported - self._started, 1e-9)
         pace = self.done / elapsed
         if self.total is None or self.artifact is None:
-            get_run_logger().info(
-                "%s %s, %s a minute", f"{self.done:,}", self.what, f"{pace * 60:,.0f}"
-            )
+            get_run_logger().info("%s %s, %s", f"{self.done:,}", self.what, _rate(pace))
             return
         left = f", about {_duration((self.total - self.done) / pace)} left" if self.done else ""
         get_run_logger().info(
-            "%s of %s %s, %.1f a minute%s",
-            f"{self.done:,}", f"{self.total:,}", self.what, pace * 60, left,
+            "%s of %s %s, %s%s",
+            f"{self.done:,}", f"{self.total:,}", self.what, _rate(pace), left,
         )  # fmt: skip
         update_progress_artifact(self.artifact, progress=100.0 * self.done / max(self.total, 1))
 
@@ -84,6 +82,11 @@ def open_ended_progress(what: str) -> Iterator[Progress]:
         yield counter
     finally:
         counter.report()
+
+
+def _rate(pace: float) -> str:
+    """Return items a second as text, by the minute where they are few."""
+    return f"{pace:,.0f} a second" if pace >= 10 else f"{pace * 60:,.1f} a minute"
 
 
 def _duration(seconds: float) -> str:
