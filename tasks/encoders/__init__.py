@@ -195,8 +195,8 @@ class EncoderRegistry(Registry[EncoderClass]):
 
 def split_dtype(name: str) -> tuple[str, Dtype]:
     """Return a name or a reference without the dtype at its end, and the dtype."""
-    base, mark, end = name.rpartition("@")
-    return (base, cast("Dtype", end)) if mark and end in DTYPES else (name, "float32")
+    base, _, end = name.rpartition("@")
+    return (base, cast("Dtype", end)) if base and end in DTYPES else (name, "float32")
 
 
 encoders = EncoderRegistry("encoder", "tasks.encoders", former_names={"codebert": "codebert-base"})
