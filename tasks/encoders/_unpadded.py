@@ -92,9 +92,11 @@ def _attend(  # noqa: PLR0913 - transformers' own interface
     if query.is_cuda and value.dtype in HALF.values():
         from torch.nn.attention.varlen import varlen_attn  # noqa: PLC0415
 
-        rows = [states[0].transpose(0, 1).contiguous() for states in (query, key, value)]
-        ends = (cu_seq_lens_q, cu_seq_lens_q, max_length_q, max_length_q)
-        attended: torch.Tensor = varlen_attn(*rows, *ends, scale=scaling)  # type: ignore[assignment]
+        query, key, value = (states[0].transpose(0, 1) for states in (query, key, value))
+        attended: Any = varlen_attn(
+            query.contiguous(), key.contiguous(), value.contiguous(), cu_seq_lens_q, cu_seq_lens_q,
+            max_length_q, max_length_q, scale=scaling,
+        )  # fmt: skip
         return attended[None], None
     parts = [
         torch.nn.functional.scaled_dot_product_attention(

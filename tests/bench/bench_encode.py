@@ -87,7 +87,7 @@ class Product:
                 embed(database, stored, self._name, EncoderSettings(), RAY)
                 return time.perf_counter() - started
 
-            seconds = measured()
+            seconds: float = measured()
             if self.vectors is None and self._queries:
                 texts = TextVectors("bench", database, EncoderSettings(), RAY)
                 self.vectors = (
