@@ -120,7 +120,8 @@ def arithmetic(name: str, codes: Sequence[str]) -> float:
     width, inner = config.hidden_size, config.intermediate_size
     dense = 2 * (4 * width * width + 2 * width * inner) * lengths
     attention = 4 * lengths**2 * width
-    return float((dense + attention).sum()) * config.num_hidden_layers
+    layers: int = config.num_hidden_layers
+    return float((dense + attention).sum()) * layers
 
 
 def matrix_rates(width: int) -> dict[str, float]:
