@@ -85,15 +85,16 @@ class Product:
             def measured() -> float:
                 started = time.perf_counter()
                 embed(database, stored, self._name, EncoderSettings(), RAY)
-                return time.perf_counter() - started
+                seconds = time.perf_counter() - started
+                if self.vectors is None and self._queries:
+                    texts = TextVectors("bench", database, EncoderSettings(), RAY)
+                    self.vectors = (
+                        texts.load(self._name, "query", self._queries),
+                        texts.load(self._name, "code", self._codes),
+                    )
+                return seconds
 
             seconds: float = measured()
-            if self.vectors is None and self._queries:
-                texts = TextVectors("bench", database, EncoderSettings(), RAY)
-                self.vectors = (
-                    texts.load(self._name, "query", self._queries),
-                    texts.load(self._name, "code", self._codes),
-                )
         return seconds
 
 
