@@ -36,8 +36,8 @@ class EncoderSettings(Section):
     batch_size: int = Field(
         0,
         ge=0,
-        description="Texts for one forward pass; 0 takes 8 on a CPU and 64 on a GPU. Of an API, "
-        "the texts in a request; 0 takes 64.",
+        description="Maximum number of texts for one forward pass; 0 limits their tokens instead, "
+        "by device. Of an API, the texts in a request; 0 takes 64.",
     )
     shard_size: int = Field(
         8192,

@@ -18,7 +18,7 @@ as in ``minilm@bfloat16``, is an encoder of its own: its vectors are stored besi
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, cast, get_args
+from typing import ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -195,8 +195,8 @@ class EncoderRegistry(Registry[EncoderClass]):
 
 def split_dtype(name: str) -> tuple[str, Dtype]:
     """Return a name or a reference without the dtype at its end, and the dtype."""
-    base, mark, end = name.rpartition("@")
-    return (base, cast("Dtype", end)) if mark and end in DTYPES else (name, "float32")
+    base, _, end = name.rpartition("@")
+    return (base, end) if base and end in DTYPES else (name, "float32")
 
 
 encoders = EncoderRegistry("encoder", "tasks.encoders", former_names={"codebert": "codebert-base"})

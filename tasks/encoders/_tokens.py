@@ -1,5 +1,6 @@
 """From texts to token ids, and from token ids to batches of similar length."""
 
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ TokenIds = list[int]
 
 _TEXTS_AT_ONCE = 1024  # tokenised ahead; enough that its batches hold texts of one length
 _CHARACTERS_A_TOKEN = 16  # of code a token has 3 to 4; what is longer is cut first
+_END_OF_WORD = re.compile(r"(?<=\S)\s")
 
 
 class TextTokenizer:
@@ -110,10 +112,8 @@ class TextTokenizer:
 
 def _end_of_word(text: str, start: int) -> int:
     """Return the first place at or after ``start`` where a word ends and white space begins."""
-    for place in range(start, len(text)):
-        if text[place].isspace() and not text[place - 1].isspace():
-            return place
-    return len(text)
+    found = _END_OF_WORD.search(text, start)
+    return found.start() if found else len(text)
 
 
 def cut_by_tokens(lengths: Sequence[int], most_texts: int, most_tokens: int) -> Iterator[list[int]]:

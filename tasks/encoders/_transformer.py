@@ -108,6 +108,10 @@ class TransformerEncoder:
         from transformers import AutoTokenizer  # noqa: PLC0415
 
         from tasks.encoders._layers import check_dtype, lay_out  # noqa: PLC0415
+        from tasks.encoders._unpadded import (  # noqa: PLC0415
+            can_be_unpadded,
+            use_unpadded_attention,
+        )
 
         self.spec = spec or self.spec
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -132,6 +136,11 @@ class TransformerEncoder:
         self._model.to(self._device).eval()
         self._projections.to(self._device).eval()
         lay_out(self._model, self.spec.dtype, self._device)
+        self._is_unpadded = self.spec.pooling != "pooler" and can_be_unpadded(
+            self._model, self.spec.dtype, self._device
+        )
+        if self._is_unpadded:
+            use_unpadded_attention(self._model)
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         """Return (n, dimension) vectors of unit length, in the order of ``texts``.
@@ -196,12 +205,9 @@ class TransformerEncoder:
         from torch.nn.functional import normalize  # noqa: PLC0415
 
         longest = max(len(ids) for ids in token_ids)
-        padding = self._tokenizer.padding
-        padded = torch.tensor([[*ids, *[padding] * (longest - len(ids))] for ids in token_ids])
         lengths = torch.tensor([len(ids) for ids in token_ids])
         mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
-        output = self._model(input_ids=padded.to(self._device), attention_mask=mask)
-        pooled = self._projections(self._pool(output, mask))
+        pooled = self._projections(self._pool(self._output(token_ids, mask), mask))
         if self.spec.truncated:
             pooled = pooled[:, : self.spec.dimension]
         if pooled.shape[1] != self.spec.dimension:
@@ -210,6 +216,20 @@ class TransformerEncoder:
                 f"specification says {self.spec.dimension}: the checkpoint is of another model"
             )
         return normalize(pooled.float(), dim=1)
+
+    def _output(self, token_ids: Sequence[Sequence[int]], mask: "torch.Tensor") -> Any:  # noqa: ANN401
+        """Return the model's output for a batch, of (batch, longest, width) hidden states."""
+        import torch  # noqa: PLC0415
+
+        if self._is_unpadded:
+            from transformers.modeling_outputs import BaseModelOutput  # noqa: PLC0415
+
+            from tasks.encoders._unpadded import hidden_states  # noqa: PLC0415
+
+            return BaseModelOutput(hidden_states(self._model, token_ids, self._device))
+        padding, longest = self._tokenizer.padding, mask.shape[1]
+        padded = torch.tensor([[*ids, *[padding] * (longest - len(ids))] for ids in token_ids])
+        return self._model(input_ids=padded.to(self._device), attention_mask=mask)
 
     def _check(self, vectors: Vectors, texts: Sequence[str]) -> None:
         wrong = ~(np.abs(np.linalg.norm(vectors, axis=1) - 1) < 1e-3)  # NaN is far from 1, too

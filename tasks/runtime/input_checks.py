@@ -15,7 +15,7 @@ from tasks.benchmarks.beir import is_beir
 from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import split_path
 from tasks.corpus.composed import Readable
-from tasks.encoders import NOT_PUBLISHED, encoders
+from tasks.encoders import NOT_PUBLISHED, encoders, split_dtype
 from tasks.estimators import measure_named
 from tasks.files.text import printable
 from tasks.metrics import Variant
@@ -48,6 +48,7 @@ def check_checkpoint(name: str, settings: EncoderSettings) -> None:
         UnknownNameError: There is no such encoder.
         EncoderError: No folder is given for it.
     """
+    name, _ = split_dtype(name)
     if name not in settings.checkpoints and encoders.get(name).spec.revision == NOT_PUBLISHED:
         raise EncoderError(
             f"encoder {name} has no published checkpoint: give --checkpoint {name}=FOLDER"
@@ -70,9 +71,11 @@ def with_named_encoders(settings: Settings) -> Settings:
 
     def name_of(encoder: str) -> str:
         name = encoders.adopt(encoder)
-        if ":" in encoder and references.setdefault(name, encoder) != encoder:
+        # In two dtypes a reference is two encoders of one checkpoint.
+        (reference, _), (base, _) = split_dtype(encoder), split_dtype(name)
+        if ":" in reference and references.setdefault(base, reference) != reference:
             raise SettingsError(
-                f"{references[name]} and {encoder} are both named {name!r}: give one of them "
+                f"{references[base]} and {reference} are both named {base!r}: give one of them "
                 f"another name, as in {encoder.partition(':')[0]}:NAME=…"
             )
         return name

@@ -10,7 +10,7 @@ from agents import check_model
 from infra.errors import CosqaError
 from infra.settings import Settings
 from infra.settings.presets import load_preset
-from tasks.encoders import EncoderSpec, encoders
+from tasks.encoders import EncoderSpec, encoders, split_dtype
 from tasks.ranking.methods import components
 from tasks.runtime.input_checks import check_checkpoint
 from tasks.sources import Parts, open_source
@@ -40,7 +40,8 @@ def missing_requirements(settings: Settings, *, judging: bool = True) -> list[st
 
 def fetched_at_first_use(settings: Settings) -> list[str]:
     """Return the hub's ids of the encoders whose checkpoints are yet to be fetched."""
-    names = [name for name in _encoders(settings) if name not in settings.encoder.checkpoints]
+    folders = settings.encoder.checkpoints
+    names = [name for name in _encoders(settings) if split_dtype(name)[0] not in folders]
     specs = [encoders.get(name).spec for name in names]
     return [spec.model for spec in specs if _is_to_be_fetched(spec)]
 
