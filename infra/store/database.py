@@ -57,6 +57,18 @@ class Transaction:
         number = self.value(sql, parameters)
         return number if isinstance(number, int) else 0
 
+    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
+        """Return all rows of a SQL query as Arrow columns."""
+        return self.connection.sql(sql, params=list(parameters)).to_arrow_table()
+
+    def limit_memory(self, megabytes: int) -> None:
+        """Let DuckDB hold at most so much; what is more goes to files beside the database.
+
+        Without a limit it takes most of what the machine has.
+        """
+        self.execute("SET enable_progress_bar = false")  # it writes to the terminal
+        self.execute(f"SET memory_limit = '{megabytes}MB'")
+
     @contextmanager
     def table(self, name: str, columns: Mapping[str, Sequence[object]]) -> Iterator[None]:
         """Make ``columns`` a table of that name, as Arrow data, inside the ``with``."""

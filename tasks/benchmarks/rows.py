@@ -68,6 +68,10 @@ class Rows(Sequence[Row], Generic[Row]):
         """Return the records for which a column of booleans is true."""
         return Rows(self.kind, self.table.filter(mask))
 
+    def joined(self, others: Iterable[Row]) -> "Rows[Row]":
+        """Return the records, and others after them."""
+        return Rows(self.kind, pa.concat_tables([self.table, Rows.of(self.kind, others).table]))
+
     def ordered(self) -> "Rows[Row]":
         """Return the records in ascending order of their ids (`keys`)."""
         keys = self.keys
