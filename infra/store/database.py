@@ -49,8 +49,8 @@ class Transaction:
 
     def value(self, sql: str, parameters: Sequence[object] = ()) -> object:
         """Return the first column of the first row, None when there is no row."""
-        row = self.connection.execute(sql, parameters).fetchone()
-        return None if row is None else row[0]
+        rows = self.connection.execute(sql, parameters).fetchall()  # a result must be read to its end
+        return rows[0][0] if rows else None
 
     def count(self, sql: str, parameters: Sequence[object] = ()) -> int:
         """Return the first column of the first row as an integer."""
