@@ -66,6 +66,9 @@ UPGRADES = {  # version → statements that upgrade it to the next
         );
     """,
     7: """
-        SELECT 1;
+        ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS codes BIGINT;
+        ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS cores INTEGER;
+        ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS gpus INTEGER;
+        ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS peak_memory_mb DOUBLE;
     """,
 }

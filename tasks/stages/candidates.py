@@ -98,6 +98,7 @@ def find_candidates(
             stage="find candidates",
             items=len(queries),
             seconds=time.monotonic() - started,
+            codes=collection.codes,
         ),
     )
     return search

@@ -65,6 +65,7 @@ def publish_benchmark(
             stage=f"publish {benchmark.name}",
             items=len(benchmark.labels),
             seconds=time.monotonic() - started,
+            codes=len(benchmark.codes),
         )
         benchmarks.record_stage_run(database, run)
     return published

@@ -234,6 +234,7 @@ def _rank(
         stage=f"evaluate {method}",
         items=len(content.queries),
         seconds=evaluation.seconds,
+        codes=len(content.codes),
     )
     benchmarks.record_stage_run(database, run)
     get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)
