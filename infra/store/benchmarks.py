@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+import pyarrow as pa
+
 from infra.ids import BenchmarkId
 from infra.machine import used_resources
 from infra.records import Record
@@ -98,18 +100,19 @@ def add_scores(
     database: Database, evaluation: Evaluation, scores: Mapping[str, Mapping[str, float]]
 ) -> None:
     """Store an evaluation with its scores, metric → query → value, in one transaction."""
-    key = {"benchmark_id": evaluation.benchmark_id, "method_key": evaluation.method_key}
     with database.transaction() as tx:
         tx.insert("evaluations", [evaluation.model_dump()], on_conflict="ignore")
-        tx.insert(
-            "scores",
-            [
-                key | {"metric": metric, "query_id": query, "value": float(value)}
-                for metric, by_query in scores.items()
-                for query, value in by_query.items()
-            ],
-            on_conflict="ignore",
-        )
+        for metric, by_query in scores.items():
+            columns = {
+                "query_id": pa.array(list(by_query), pa.string()),
+                "value": pa.array(list(by_query.values()), pa.float64()),
+            }
+            with tx.stream("incoming", pa.table(columns)):
+                tx.execute(
+                    "INSERT OR IGNORE INTO scores BY NAME SELECT ? AS benchmark_id, "
+                    "? AS method_key, ? AS metric, query_id, value FROM incoming",
+                    [evaluation.benchmark_id, evaluation.method_key, metric],
+                )
 
 
 def mean_scores(

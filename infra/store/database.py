@@ -37,7 +37,9 @@ class Transaction:
         """Run one statement."""
         self.connection.execute(sql, parameters)
 
-    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[object, ...]]:
+    def rows(
+        self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
+    ) -> list[tuple[object, ...]]:
         """Return all rows of a SQL query."""
         return self.connection.execute(sql, parameters).fetchall()
 

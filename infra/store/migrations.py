@@ -70,5 +70,11 @@ UPGRADES = {  # version → statements that upgrade it to the next
         ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS cores INTEGER;
         ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS gpus INTEGER;
         ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS peak_memory_mb DOUBLE;
+        CREATE TABLE IF NOT EXISTS exports (
+            folder       VARCHAR PRIMARY KEY,
+            benchmark_id VARCHAR NOT NULL,
+            stamp        VARCHAR NOT NULL,
+            files        VARCHAR NOT NULL
+        );
     """,
 }

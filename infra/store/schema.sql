@@ -231,6 +231,13 @@ CREATE TABLE benchmarks (
     published_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
+CREATE TABLE exports (                   -- what the files of an exported folder were made from
+    folder       VARCHAR PRIMARY KEY,
+    benchmark_id VARCHAR NOT NULL,
+    stamp        VARCHAR NOT NULL,       -- digest of all that the export depends on
+    files        VARCHAR NOT NULL        -- digest of the files' sizes and times
+);
+
 CREATE TABLE evaluations (
     benchmark_id VARCHAR NOT NULL,
     method       VARCHAR NOT NULL,

@@ -8,7 +8,7 @@ models are trained on.
 """
 
 from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint, columns_of, qrels_of
-from tasks.benchmarks.evidence import Evidence, RecordedEvidence
+from tasks.benchmarks.evidence import AnnotationStream, RecordedAnnotations
 from tasks.benchmarks.manifest import ExportedFile, Manifest, read_manifest, verify_export
 from tasks.benchmarks.reader import is_export, read_benchmark
 from tasks.benchmarks.rows import Rows, Undecided
@@ -17,10 +17,10 @@ from tasks.benchmarks.writer import write_benchmark
 
 __all__ = [
     "Benchmark",
-    "Evidence",
+    "AnnotationStream",
     "ExportedFile",
     "Manifest",
-    "RecordedEvidence",
+    "RecordedAnnotations",
     "Rows",
     "Undecided",
     "benchmark_fingerprint",

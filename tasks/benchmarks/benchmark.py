@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, InstanceOf, SkipValidation, field_valida
 from infra.errors import PublishError
 from infra.identity import digest, digest_of
 from infra.records import Code, Label, Query, Record, SourceInfo
-from tasks.benchmarks.evidence import NO_EVIDENCE, Evidence, RecordedEvidence
+from tasks.benchmarks.evidence import NO_ANNOTATIONS, AnnotationStream, RecordedAnnotations
 from tasks.benchmarks.rows import Rows, Undecided
 
 FORMAT_VERSION = 1
@@ -56,14 +56,14 @@ class Benchmark(Record):
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
     rounds: tuple[str, ...] = ()
-    evidence: InstanceOf[Evidence] = NO_EVIDENCE
+    evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, str] = Field(default_factory=dict)
 
     @field_validator("evidence", mode="before")
     @classmethod
     def _as_a_stream(cls, value: object) -> object:
-        return RecordedEvidence(value) if isinstance(value, tuple) else value
+        return RecordedAnnotations(value) if isinstance(value, tuple) else value
 
     @property
     def demo(self) -> bool:

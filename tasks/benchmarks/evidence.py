@@ -22,7 +22,7 @@ EVIDENCE_FILE = "evidence.parquet"
 _BATCH = 1_024  # annotations
 
 
-class Evidence(ABC):
+class AnnotationStream(ABC):
     """The agents' annotations with every call and execution, ascending by query and code."""
 
     @abstractmethod
@@ -54,13 +54,13 @@ class Evidence(ABC):
             found += [_annotation(row) for row in some.filter(mask).to_pylist()]
         return found
 
-    def of_codes(self, codes: pa.Array) -> "Evidence":
+    def of_codes(self, codes: pa.Array) -> "AnnotationStream":
         """Return the annotations of some codes alone."""
         return _OfCodes(self, codes)
 
 
 @dataclass(frozen=True)
-class RecordedEvidence(Evidence):
+class RecordedAnnotations(AnnotationStream):
     """Annotations that are in memory."""
 
     annotations: tuple[Annotation, ...]
@@ -80,11 +80,11 @@ class RecordedEvidence(Evidence):
         return any(item.demo for item in self.annotations)
 
 
-NO_EVIDENCE = RecordedEvidence(())
+NO_ANNOTATIONS = RecordedAnnotations(())
 
 
 @dataclass(frozen=True)
-class ExportedEvidence(Evidence):
+class ExportedAnnotations(AnnotationStream):
     """The evidence in an export's folder, none where it holds none."""
 
     folder: Path
@@ -113,10 +113,10 @@ class ExportedEvidence(Evidence):
 
 
 @dataclass(frozen=True)
-class _OfCodes(Evidence):
+class _OfCodes(AnnotationStream):
     """Evidence of some codes."""
 
-    whole: Evidence
+    whole: AnnotationStream
     codes: pa.Array
 
     def batches(self) -> Iterator[pa.RecordBatch]:

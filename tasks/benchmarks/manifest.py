@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from pydantic import Field, ValidationError
 
 from infra.errors import PublishError
+from infra.identity import digest_of
 from infra.records import Record, SourceInfo
 from tasks.benchmarks.benchmark import (
     FORMAT_VERSION,
@@ -151,6 +152,22 @@ def verify_export(
         if _entry(path, folder) != expected:
             raise PublishError(f"{path} was changed since it was exported: publish again")
     return manifest
+
+
+def state_of_export(folder: Path) -> str | None:
+    """Return a digest of the sizes and times of an export's files, None where one is missing.
+
+    It says whether a file was written since, without reading any: `verify_export` compares contents.
+
+    Raises:
+        PublishError: The folder is no export, or one of another format version.
+    """
+    paths = [MANIFEST, *(file.path for file in read_manifest(folder).files)]
+    try:
+        states = [(folder / path).stat() for path in paths]
+    except FileNotFoundError:
+        return None
+    return digest_of([(state.st_size, state.st_mtime_ns) for state in states])
 
 
 def _entry(path: Path, folder: Path) -> ExportedFile:

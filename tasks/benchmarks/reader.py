@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from infra.records import Code, Label, Query
 from tasks.benchmarks.benchmark import Benchmark
-from tasks.benchmarks.evidence import EVIDENCE_FILE, ExportedEvidence
+from tasks.benchmarks.evidence import EVIDENCE_FILE, ExportedAnnotations
 from tasks.benchmarks.manifest import MANIFEST, verify_export
 from tasks.benchmarks.rows import Row, Rows, Undecided
 from tasks.benchmarks.schemas import CODES, LABELS, QUERIES, SPLITS, UNDECIDED
@@ -42,7 +42,7 @@ def read_benchmark(folder: Path) -> Benchmark:
         undecided=_rows(Undecided, folder, "undecided", UNDECIDED),
         failed=manifest.counts.get("failed", 0),
         dropped=manifest.dropped,
-        evidence=ExportedEvidence(folder),
+        evidence=ExportedAnnotations(folder),
         code_base=manifest.code_base,
         splits=dict(
             zip(splits["query_id"].to_pylist(), splits["split"].to_pylist(), strict=True)

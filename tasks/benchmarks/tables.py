@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tasks.benchmarks.benchmark import Benchmark, columns_of
-from tasks.benchmarks.evidence import EVIDENCE_FILE, Evidence
+from tasks.benchmarks.evidence import EVIDENCE_FILE, AnnotationStream
 from tasks.benchmarks.schemas import CODES, EVIDENCE, LABELS, QUERIES, ROUNDS, SPLITS, UNDECIDED
 
 _ROWS = 131_072  # of a row group
@@ -45,7 +45,7 @@ def _write_evidence(benchmark: Benchmark, folder: Path) -> None:
         _write(folder / "rounds.parquet", pa.concat_tables(judged), ROUNDS)
 
 
-def _row_groups(evidence: Evidence) -> Iterator[pa.Table]:
+def _row_groups(evidence: AnnotationStream) -> Iterator[pa.Table]:
     """Yield tables of `_ANNOTATIONS` annotations, so that the same evidence gives the same bytes."""
     waiting: list[pa.RecordBatch] = []
     rows = 0

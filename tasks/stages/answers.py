@@ -12,7 +12,7 @@ from infra.store.evidence import EvidenceSelection
 from infra.store.generated import GeneratedCode
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.benchmark import GENERATED
-from tasks.stages.stored_evidence import StoredEvidence
+from tasks.stages.stored_evidence import StoredAnnotations
 
 Which = Literal["none", "confirmed", "verified"]
 
@@ -90,7 +90,7 @@ def _evidence(
     benchmark: Benchmark,
     answers: Sequence[GeneratedCode],
     selection: EvidenceSelection,
-) -> StoredEvidence:
+) -> StoredAnnotations:
     """Return the evidence of a selection, and of the agents that verified the written answers."""
     labels = columns_of(benchmark).labels
     written = labels.where(pc.starts_with(labels.column("origin"), GENERATED))
@@ -100,4 +100,4 @@ def _evidence(
         for item in answers
         if (item.query_id, item.code_id) in exported
     )
-    return StoredEvidence(database, selection.model_copy(update={"others": verified}))
+    return StoredAnnotations(database, selection.model_copy(update={"others": verified}))

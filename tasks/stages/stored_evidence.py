@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from infra.store import Database, evidence
 from infra.store.evidence import EvidenceSelection
-from tasks.benchmarks import Evidence
+from tasks.benchmarks import AnnotationStream
 from tasks.benchmarks.schemas import EVIDENCE
 
 
-class StoredEvidence(Evidence):
+class StoredAnnotations(AnnotationStream):
     """Annotations of the store, each time read from there.
 
     Args:
