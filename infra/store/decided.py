@@ -1,4 +1,4 @@
-"""Labels of a collection's candidates by the agents, decided by the majority of labelling rounds."""
+"""Labels of a collection's candidates by the agents: what most labelling rounds say."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -30,7 +30,7 @@ _PAIRS = """
         FROM annotations SEMI JOIN pairs USING (query_id, code_id)
         WHERE list_contains($rounds, recipe_id) GROUP BY query_id, code_id
     )
-    SELECT *, CASE WHEN 2 * against > $number THEN 0::DOUBLE WHEN 2 * votes > $number THEN 1::DOUBLE END
+    SELECT *, (CASE WHEN 2 * against > $number THEN 0 WHEN 2 * votes > $number THEN 1 END)::DOUBLE
             AS relevance,
         judged < $number OR failed AS unfinished,
         greatest(ones, zeros) * 2 > $number AS agreed

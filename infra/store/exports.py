@@ -53,7 +53,8 @@ def state_of_labels(
     """
     with database.transaction() as tx:
         [row] = tx.rows(
-            "SELECT (SELECT epoch_us(collected_at) FROM collections WHERE collection = $collection), "
+            "SELECT (SELECT epoch_us(collected_at) FROM collections "
+            " WHERE collection = $collection), "
             "(SELECT count(*) FROM candidates WHERE list_contains($searches, search_id)), "
             "(SELECT (count(*), max(epoch_us(annotated_at)))::VARCHAR FROM annotations "
             " WHERE list_contains($recipes, recipe_id) OR recipe_id IN "

@@ -1,9 +1,9 @@
 """A benchmark as data and as files.
 
 ``benchmark``, ``qrels`` and ``runs`` are the data: queries, codes, labels (records in columns:
-``rows``) and their ``evidence``, a stream; relevance judgements; rankings. ``writer`` and ``reader`` handle an exported folder (Parquet ``tables``, ``manifest`` with
-checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other evaluation
-tools; ``labelled_pairs`` and ``annotation_sheets`` read labels by annotators; ``pairs`` reads what
+``rows``) and their ``evidence``, a stream; relevance judgements; rankings. ``writer`` and
+``reader`` handle an exported folder (Parquet ``tables`` with their ``schemas``, ``manifest`` with
+checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other tools; ``labelled_pairs`` and ``annotation_sheets`` read labels by annotators; ``pairs`` reads what
 models are trained on.
 """
 
@@ -16,8 +16,8 @@ from tasks.benchmarks.trec import write_run
 from tasks.benchmarks.writer import write_benchmark
 
 __all__ = [
-    "Benchmark",
     "AnnotationStream",
+    "Benchmark",
     "ExportedFile",
     "Manifest",
     "RecordedAnnotations",

@@ -132,9 +132,7 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def verify_export(
-    folder: Path, is_wanted: Callable[[str], bool] = lambda _path: True
-) -> Manifest:
+def verify_export(folder: Path, is_wanted: Callable[[str], bool] = lambda _path: True) -> Manifest:
     """Return an export's manifest after comparing its files with their checksums.
 
     Args:
@@ -157,7 +155,7 @@ def verify_export(
 def state_of_export(folder: Path) -> str | None:
     """Return a digest of the sizes and times of an export's files, None where one is missing.
 
-    It says whether a file was written since, without reading any: `verify_export` compares contents.
+    It tells whether a file was written since, without reading any; `verify_export` reads them.
 
     Raises:
         PublishError: The folder is no export, or one of another format version.

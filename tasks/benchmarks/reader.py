@@ -44,9 +44,7 @@ def read_benchmark(folder: Path) -> Benchmark:
         dropped=manifest.dropped,
         evidence=ExportedAnnotations(folder),
         code_base=manifest.code_base,
-        splits=dict(
-            zip(splits["query_id"].to_pylist(), splits["split"].to_pylist(), strict=True)
-        ),
+        splits=dict(zip(splits["query_id"].to_pylist(), splits["split"].to_pylist(), strict=True)),
     )
 
 

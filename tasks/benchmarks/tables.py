@@ -34,7 +34,7 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
 
 
 def _write_evidence(benchmark: Benchmark, folder: Path) -> None:
-    """Write the evidence in one pass, and what each labelling round said where there are several."""
+    """Write the evidence in one pass, and what each of several labelling rounds said."""
     judged = []
     with pq.ParquetWriter(folder / EVIDENCE_FILE, EVIDENCE, compression="zstd") as file:
         for group in _row_groups(benchmark.evidence):
@@ -46,7 +46,7 @@ def _write_evidence(benchmark: Benchmark, folder: Path) -> None:
 
 
 def _row_groups(evidence: AnnotationStream) -> Iterator[pa.Table]:
-    """Yield tables of `_ANNOTATIONS` annotations, so that the same evidence gives the same bytes."""
+    """Yield tables of `_ANNOTATIONS` rows, so that the same evidence gives the same bytes."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in evidence.batches():

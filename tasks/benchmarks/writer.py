@@ -48,9 +48,10 @@ def write_benchmark(
     """
     check_benchmark(benchmark, allow_demo=allow_demo)
     _refuse_foreign(folder)
-    with space_on(folder.parent, "choose another folder with --output"), atomic_folder(
-        folder
-    ) as partial:
+    with (
+        space_on(folder.parent, "choose another folder with --output"),
+        atomic_folder(folder) as partial,
+    ):
         manifest = describe(benchmark, undecided_listed=include_undecided)
         write_tables(benchmark, partial, include_undecided=include_undecided)
         write_beir(benchmark, partial / "beir")

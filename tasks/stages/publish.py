@@ -99,7 +99,7 @@ def _stamp(database: Database, labels: LabelSet, settings: PublishSettings) -> s
 def _stamped(
     database: Database, labels: LabelSet, settings: PublishSettings, stamp: str
 ) -> Published | None:
-    """Return the export in a label set's folder if it has this stamp and its files are as written."""
+    """Return the export in the folder if it has this stamp and its files are as written."""
     folder = _folder(labels, settings)
     export = exports.find_export(database, folder)
     if export is None or export.stamp != stamp or not is_export(folder):
