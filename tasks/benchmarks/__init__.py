@@ -3,7 +3,8 @@
 ``benchmark``, ``qrels`` and ``runs`` are the data: queries, codes, labels (records in columns:
 ``rows``) and their ``evidence``, a stream; relevance judgements; rankings. ``writer`` and
 ``reader`` handle an exported folder (Parquet ``tables`` with their ``schemas``, ``manifest`` with
-checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other tools; ``labelled_pairs`` and ``annotation_sheets`` read labels by annotators; ``pairs`` reads what
+checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other evaluation
+tools; ``labelled_pairs`` and ``annotation_sheets`` read labels by annotators; ``pairs`` reads what
 models are trained on.
 """
 
