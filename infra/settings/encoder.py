@@ -27,8 +27,11 @@ class EncoderSettings(Section):
     actors: int = Field(
         0,
         ge=0,
-        description="Maximum number of Ray actors; 0 takes one for each GPU, or one for each core "
-        "up to 8. Of an API, the requests at once; 0 takes 4.",
+        description="Maximum number of Ray actors; 0 takes what the GPUs have room for, or one "
+        "for each core, up to 8 on a node. Of an API, the requests at once; 0 takes 4.",
+    )
+    gpu_share: float = Field(
+        1.0, gt=0, le=1, description="Share of a GPU for each actor; 0.5 lets two share one."
     )
     batch_size: int = Field(
         0,
@@ -36,7 +39,12 @@ class EncoderSettings(Section):
         description="Texts for one forward pass; 0 takes 8 on a CPU and 64 on a GPU. Of an API, "
         "the texts in a request; 0 takes 64.",
     )
-    shard_size: int = Field(512, ge=1, description="Texts for one Parquet file of vectors.")
+    shard_size: int = Field(
+        8192,
+        ge=1,
+        description="Vectors in one file; with the same number for all encoders a search reads "
+        "each file once.",
+    )
     checkpoints: dict[str, Path] = Field(
         {},
         description="Folders whose checkpoints stand in for those of registered encoders, such as "

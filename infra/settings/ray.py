@@ -18,3 +18,6 @@ class RaySettings(Section):
     object_store_mb: int = Field(
         512, ge=80, description="Memory of a local cluster's object store."
     )
+    placement_timeout_s: float = Field(
+        60.0, gt=0, description="How long a worker may wait for room on the cluster, in seconds."
+    )

@@ -29,7 +29,7 @@ class StoreSettings(Section):
 
     @property
     def vectors(self) -> Path:
-        """Folder of the Parquet files that hold vectors."""
+        """Folder of the files that hold vectors."""
         return self.folder / "vectors"
 
     @property

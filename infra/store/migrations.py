@@ -76,5 +76,17 @@ UPGRADES = {  # version → statements that upgrade it to the next
             stamp        VARCHAR NOT NULL,
             files        VARCHAR NOT NULL
         );
+        CREATE TABLE vector_files (
+            encoder_key VARCHAR NOT NULL,
+            kind        VARCHAR NOT NULL CHECK (kind IN ('query', 'code')),
+            file        VARCHAR NOT NULL,
+            items       INTEGER NOT NULL CHECK (items >= 0),
+            dimension   INTEGER,
+            recorded_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+            PRIMARY KEY (encoder_key, kind, file)
+        );
+        INSERT INTO vector_files (encoder_key, kind, file, items)
+            SELECT encoder_key, kind, file, count(*) FROM vectors GROUP BY ALL;
+        DROP TABLE vectors;
     """,
 }

@@ -86,14 +86,16 @@ CREATE TABLE source_labels (             -- labels that came with a source
     PRIMARY KEY (collection, origin, query_id, code_id)
 );
 
--- embed: the Parquet file of each item's vector ---------------------------------------------------
+-- embed: files of vectors, which themselves say whose vectors they have ----------------------------
 
-CREATE TABLE vectors (
+CREATE TABLE vector_files (
     encoder_key VARCHAR NOT NULL,        -- hash of the encoder's specification
     kind        VARCHAR NOT NULL CHECK (kind IN ('query', 'code')),
-    item_id     VARCHAR NOT NULL,
     file        VARCHAR NOT NULL,        -- relative to the folder of vectors
-    PRIMARY KEY (encoder_key, kind, item_id)
+    items       INTEGER NOT NULL CHECK (items >= 0),
+    dimension   INTEGER,                 -- NULL: written by an older version
+    recorded_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (encoder_key, kind, file)
 );
 
 -- candidates --------------------------------------------------------------------------------------

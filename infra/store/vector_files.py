@@ -1,40 +1,108 @@
-"""Parquet files of vectors, one for each shard, written atomically.
+"""Files of vectors, each written whole or not at all.
 
-A file has two columns: ``item_id`` and ``vector``, a fixed-size list of float32 of unit length.
+A file has two columns: ``item_id`` and ``vector``, a fixed-size list of float32 of unit length. It
+is in Arrow's IPC format, uncompressed, and read by mapping it into memory: nothing is decoded or
+copied. Earlier releases wrote the same columns as compressed Parquet, which is read as well.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import mmap
+import os
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from infra.atomic import atomic_write
+from infra.disk import space_on
 from infra.errors import StoreError
-from infra.store import Database, vectors
 
 Vectors = npt.NDArray[np.float32]
 
-# Numbers in vectors hardly repeat: a dictionary makes files 1.5 times larger and writing 40 times
-# slower. Byte-stream split groups signs and exponents, which zstd compresses well.
-_ENCODING: dict[str, Any] = {
-    "use_dictionary": False,
-    "use_byte_stream_split": ["vector.list.element"],
-    "compression": "zstd",
-}
+_PARQUET = b"PAR1"
+_WAY_OUT = "move the store to a larger disk and name it with --store"
 
 
 def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
-    """Write (n,) ids and (n, d) vectors to a file, atomically."""
+    """Write (n,) ids and (n, d) vectors to a file, atomically.
+
+    Raises:
+        DiskFullError: The disk is full; the file is as it was before.
+    """
     flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
     column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
     table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
-    with atomic_write(file) as partial:
-        pq.write_table(table, partial, **_ENCODING)
+    with (
+        space_on(file.parent, _WAY_OUT),
+        atomic_write(file) as partial,
+        pa.ipc.new_file(partial, table.schema) as sink,
+    ):
+        sink.write_table(table)
+
+
+class VectorFile:
+    """A file of vectors, open for reading.
+
+    Args:
+        file: The file.
+
+    Raises:
+        StoreError: It is missing, or no file of vectors.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        try:
+            self._open()
+        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+            raise self._unreadable(error) from error
+
+    def _open(self) -> None:
+        with self._file.open("rb") as stream:
+            self._is_parquet = stream.read(len(_PARQUET)) == _PARQUET
+            if self._is_parquet:
+                self._ids = pq.read_table(self._file, columns=["item_id"])["item_id"]
+                return
+            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
+        self._ids, self._vectors = table["item_id"], table["vector"]
+
+    @property
+    def ids(self) -> pa.ChunkedArray:
+        """The (n,) ids of the items, strings."""
+        return self._ids
+
+    @cached_property
+    def rows(self) -> Vectors:
+        """The (n, d) vectors, which are not to be written to.
+
+        Raises:
+            StoreError: The file is damaged.
+        """
+        try:
+            if self._is_parquet:
+                self._vectors = pq.read_table(self._file, columns=["vector"])["vector"]
+            chunks = self._vectors.chunks  # combining copies even a single one
+            column = chunks[0] if len(chunks) == 1 else self._vectors.combine_chunks()
+            found: Vectors = column.flatten().to_numpy().reshape(len(column), column.type.list_size)
+        except (OSError, pa.ArrowException) as error:
+            raise self._unreadable(error) from error
+        return found
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self.rows.shape[1])
+
+    def _unreadable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"cannot read the vectors in {self._file}: {error}; delete the file, if it exists, and "
+            "run `cosqa collect` again, which writes it anew"
+        )
 
 
 def read_vectors(file: Path) -> tuple[list[str], Vectors]:
@@ -43,65 +111,13 @@ def read_vectors(file: Path) -> tuple[list[str], Vectors]:
     Raises:
         StoreError: The file is missing or damaged.
     """
-    try:
-        table = pq.read_table(file)
-    except (OSError, pa.ArrowException) as error:
-        raise StoreError(
-            f"cannot read the vectors in {file}: {error}; delete the file, if it exists, and run "
-            "`cosqa collect` again, which writes it anew"
-        ) from error
-    column = table["vector"].combine_chunks()
-    ids: list[str] = table["item_id"].to_pylist()
-    return ids, column.flatten().to_numpy().reshape(len(ids), column.type.list_size)
+    opened = VectorFile(file)
+    return opened.ids.to_pylist(), opened.rows
 
 
-class StoredVectors:
-    """The vectors of a collection's items by one encoder, read from their files on demand.
-
-    Args:
-        database: The store.
-        collection: The collection's name.
-        encoder_key: Digest of the encoder's specification.
-        kind: Queries or codes.
-    """
-
-    def __init__(
-        self, database: Database, collection: str, encoder_key: str, kind: vectors.Kind
-    ) -> None:
-        self._folder = database.settings.vectors
-        files = vectors.files_of(database, collection, encoder_key, kind)
-        self._file_of = {item: file for file, items in files.items() for item in items}
-
-    def load(self, ids: Sequence[str]) -> Vectors:
-        """Return the vectors of these items as one (n, d) array, in the order of ``ids``.
-
-        Raises:
-            StoreError: A file is missing or damaged, or an item has not been embedded.
-        """
-        return load_vectors(self._folder, self._file_of, ids)
-
-
-def load_vectors(folder: Path, file_of: Mapping[str, str], ids: Sequence[str]) -> Vectors:
-    """Return the vectors of items as one (n, d) array, in the order of ``ids``.
-
-    Args:
-        folder: The folder of the files.
-        file_of: Item → the file with its vector.
-        ids: The items; ids may repeat.
-
-    Raises:
-        StoreError: A file is missing or damaged, or an item is in no file.
-    """
-    wanted: dict[str, list[int]] = defaultdict(list)
-    for position, item in enumerate(ids):
-        if item not in file_of:
-            raise StoreError(f"{item} has no vector yet; run `cosqa collect` first")
-        wanted[file_of[item]].append(position)
-    loaded = np.empty((0, 0), np.float32)
-    for file, positions in wanted.items():
-        stored_ids, rows = read_vectors(folder / file)
-        if not loaded.size:
-            loaded = np.empty((len(ids), rows.shape[1]), np.float32)
-        row_of = {item: row for row, item in enumerate(stored_ids)}
-        loaded[positions] = rows[[row_of[ids[position]] for position in positions]]
-    return loaded
+def read_ahead(file: Path) -> None:
+    """Ask the system to read a file into its cache, where it takes such advice; return at once."""
+    if not hasattr(os, "posix_fadvise") or not file.exists():
+        return
+    with file.open("rb") as stream:
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)

@@ -1,15 +1,26 @@
-"""The table of vectors: which Parquet file has which item's vector."""
+"""The table of files of vectors, and the places of items in them.
+
+The store knows files, not rows: which items a file has stands in the file itself.
+"""
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from infra.store.database import Database
+from infra.store.vector_files import VectorFile, Vectors, write_vectors
 
 Kind = Literal["query", "code"]
+Ids: TypeAlias = pa.StringArray
 
 _MEMBERS = {
-    "query": "SELECT query_id AS item_id FROM collection_queries WHERE collection = $collection",
-    "code": "SELECT code_id AS item_id FROM collection_codes WHERE collection = $collection",
+    "query": "SELECT DISTINCT query_id AS item_id FROM collection_queries",
+    "code": "SELECT DISTINCT code_id AS item_id FROM collection_codes",
 }
 _TEXTS = {
     "query": "SELECT query_id AS item_id, text FROM queries",
@@ -17,97 +28,159 @@ _TEXTS = {
 }
 
 
-def items_without_vector(
-    database: Database, collection: str, encoder_key: str, kind: Kind
-) -> list[tuple[str, str]]:
-    """Return (id, text) of a collection's items without a vector by this encoder, ordered by id."""
-    with database.transaction() as tx:
-        rows = tx.connection.execute(
-            f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - both parts are literals above
-            f"SELECT item_id, text FROM members JOIN ({_TEXTS[kind]}) USING (item_id) "
-            "ANTI JOIN (SELECT item_id FROM vectors "
-            "           WHERE encoder_key = $encoder_key AND kind = $kind) USING (item_id) "
-            "ORDER BY item_id",
-            {"collection": collection, "encoder_key": encoder_key, "kind": kind},
-        ).fetchall()
-    return [(str(item), str(text)) for item, text in rows]
+class RecordedFile(NamedTuple):
+    """A file of vectors that the store knows.
+
+    Attributes:
+        file: Its path below the folder of vectors.
+        items: Number of vectors.
+        dimension: Length of a vector; None for files of earlier releases.
+    """
+
+    file: str
+    items: int
+    dimension: int | None
 
 
-def record_file(
-    database: Database, encoder_key: str, kind: Kind, file: str, items: Sequence[str]
+@dataclass(frozen=True)
+class Places:
+    """Where the vectors of n items are.
+
+    Attributes:
+        files: The files, by their paths below the folder of vectors.
+        file: (n,) position of each item's file among ``files``; -1 where it has no vector.
+        row: (n,) row in that file.
+    """
+
+    files: Sequence[str]
+    file: npt.NDArray[np.int32]
+    row: npt.NDArray[np.int32]
+
+    @property
+    def is_missing(self) -> npt.NDArray[np.bool_]:
+        """(n,) whether an item has no vector."""
+        missing: npt.NDArray[np.bool_] = self.file < 0
+        return missing
+
+
+def add_file(
+    database: Database,
+    encoder_key: str,
+    kind: Kind,
+    file: str,
+    item_ids: Sequence[str],
+    rows: Vectors,
 ) -> None:
-    """Store which items a written Parquet file has vectors of."""
+    """Write (n,) ids and (n, d) vectors to a file below the folder of vectors, and record it."""
+    write_vectors(database.settings.vectors / file, item_ids, rows)
+    record_files(database, encoder_key, kind, [RecordedFile(file, *rows.shape)])
+
+
+def record_files(
+    database: Database, encoder_key: str, kind: Kind, files: Sequence[RecordedFile]
+) -> None:
+    """Store that files of vectors have been written, in one transaction."""
     with database.transaction() as tx:
         tx.insert(
-            "vectors",
-            [
-                {"encoder_key": encoder_key, "kind": kind, "item_id": item, "file": file}
-                for item in items
-            ],
+            "vector_files",
+            [{"encoder_key": encoder_key, "kind": kind, **file._asdict()} for file in files],
             on_conflict="ignore",
         )
 
 
-def delete_file(database: Database, file: str) -> None:
-    """Delete the records of a missing file, so that its items are embedded again."""
-    with database.transaction() as tx:
-        tx.execute("DELETE FROM vectors WHERE file = ?", [file])
+def delete_files(database: Database, files: Sequence[str]) -> None:
+    """Delete the records of lost files, so that their items are embedded again."""
+    with database.transaction() as tx, tx.table("lost", {"file": files}):
+        tx.execute("DELETE FROM vector_files WHERE file IN (SELECT file FROM lost)")
 
 
-def file_names(database: Database, collection: str, encoder_key: str, kind: Kind) -> list[str]:
-    """Return the names of the files with vectors of a collection's items, ascending."""
-    with database.transaction() as tx:
-        rows = tx.connection.execute(
-            f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - a literal above
-            "SELECT DISTINCT file FROM vectors SEMI JOIN members USING (item_id) "
-            "WHERE encoder_key = $encoder_key AND kind = $kind ORDER BY file",
-            {"collection": collection, "encoder_key": encoder_key, "kind": kind},
-        ).fetchall()
-    return [str(file) for (file,) in rows]
-
-
-def count_vectors(database: Database, collection: str, encoder_key: str, kind: Kind) -> int:
-    """Return the number of a collection's items that have a vector by this encoder."""
-    with database.transaction() as tx:
-        (row,) = tx.connection.execute(
-            f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - a literal above
-            "SELECT count(*) FROM vectors SEMI JOIN members USING (item_id) "
-            "WHERE encoder_key = $encoder_key AND kind = $kind",
-            {"collection": collection, "encoder_key": encoder_key, "kind": kind},
-        ).fetchall()
-    return int(row[0])
-
-
-def files_of(
-    database: Database, collection: str, encoder_key: str, kind: Kind
-) -> dict[str, list[str]]:
-    """Return file → ids of the collection's items whose vector it has, ascending."""
+def files_of(database: Database, encoder_key: str, kind: Kind) -> list[RecordedFile]:
+    """Return an encoder's files, in the order in which they were recorded."""
     with database.transaction() as tx:
         rows = tx.connection.execute(
-            f"WITH members AS ({_MEMBERS[kind]}) "  # noqa: S608 - a literal above
-            "SELECT file, list(item_id ORDER BY item_id) FROM vectors JOIN members USING (item_id) "
-            "WHERE encoder_key = $encoder_key AND kind = $kind GROUP BY file ORDER BY file",
-            {"collection": collection, "encoder_key": encoder_key, "kind": kind},
+            "SELECT file, items, dimension FROM vector_files "
+            "WHERE encoder_key = ? AND kind = ? ORDER BY recorded_at, file",
+            [encoder_key, kind],
         ).fetchall()
-    return {str(file): [str(item) for item in items] for file, items in rows}
+    return [RecordedFile(*row) for row in rows]
 
 
-def files_holding(
-    database: Database, encoder_key: str, kind: Kind, items: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return file → those of the items whose vector it has; items without a vector are left out.
+def lost_files(database: Database, encoder_key: str, kind: Kind) -> list[str]:
+    """Return those of an encoder's files that are not in the folder of vectors."""
+    folder = database.settings.vectors
+    files = [recorded.file for recorded in files_of(database, encoder_key, kind)]
+    return [file for file in files if not (folder / file).exists()]
+
+
+def locate(database: Database, encoder_key: str, kind: Kind, ids: Ids) -> Places:
+    """Return where the vectors of items are; of an item in several files, in the first recorded.
 
     Args:
         database: The store.
         encoder_key: Digest of the encoder's specification.
         kind: Queries or codes.
-        items: Ids of items, of any collection.
+        ids: (n,) ids of items, of any collection; they may repeat.
+
+    Raises:
+        StoreError: A file is damaged.
     """
-    with database.transaction() as tx, tx.table("wanted", {"item_id": list(items)}):
-        rows = tx.rows(
-            "SELECT file, list(item_id ORDER BY item_id) FROM vectors "
-            "SEMI JOIN wanted USING (item_id) WHERE encoder_key = ? AND kind = ? "
-            "GROUP BY file ORDER BY file",
-            [encoder_key, kind],
-        )
-    return {str(file): [str(item) for item in ids] for file, ids in rows if isinstance(ids, list)}
+    lost = set(lost_files(database, encoder_key, kind))
+    files = [
+        recorded.file
+        for recorded in files_of(database, encoder_key, kind)
+        if recorded.file not in lost
+    ]
+    stored = [VectorFile(database.settings.vectors / file).ids for file in files]
+    return Places(files, *places_in(stored, ids))
+
+
+def places_in(
+    stored: Sequence[pa.ChunkedArray], ids: Ids
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return (n,) positions of the first list that has each id, -1 for none, and (n,) rows in it.
+
+    Args:
+        stored: Lists of ids.
+        ids: (n,) ids to look for.
+    """
+    ends = np.cumsum([len(part) for part in stored], dtype=np.int64)
+    chunks = [chunk for part in stored for chunk in part.chunks]
+    found = pc.index_in(ids, value_set=pa.chunked_array(chunks, pa.string()))
+    index = found.fill_null(-1).to_numpy(zero_copy_only=False)
+    file = np.where(index < 0, -1, np.searchsorted(ends, index, side="right"))
+    first = np.concatenate([[0], ends])[file]
+    return file.astype(np.int32), (index - np.where(index < 0, 0, first)).astype(np.int32)
+
+
+def member_ids(database: Database, collections: Sequence[str], kind: Kind) -> Ids:
+    """Return the ids of the queries or codes of collections, each once, ascending."""
+    with database.transaction() as tx, tx.table("wanted", {"collection": collections}):
+        table = tx.connection.sql(
+            f"{_MEMBERS[kind]} SEMI JOIN wanted USING (collection) ORDER BY item_id"
+        ).to_arrow_table()
+    return ids_of(table["item_id"])
+
+
+def ids_of(ids: Sequence[str] | pa.ChunkedArray) -> Ids:
+    """Return ids as one Arrow array."""
+    if isinstance(ids, pa.ChunkedArray):
+        return pa.concat_arrays(ids.cast(pa.string()).chunks or [pa.array([], pa.string())])
+    return pa.array(ids, pa.string())
+
+
+def load_texts(database: Database, kind: Kind, ids: Ids) -> list[str]:
+    """Return the (n,) texts of queries or codes in the order of their ids."""
+    wanted = pa.table({"item_id": ids, "position": np.arange(len(ids), dtype=np.int64)})
+    with database.transaction() as tx, tx.stream("wanted", wanted):
+        table = tx.connection.sql(
+            f"SELECT text FROM ({_TEXTS[kind]}) JOIN wanted USING (item_id) "  # noqa: S608
+            "ORDER BY position"
+        ).to_arrow_table()
+    texts: list[str] = table["text"].to_pylist()
+    return texts
+
+
+def count_vectors(database: Database, collection: str, encoder_key: str, kind: Kind) -> int:
+    """Return the number of a collection's items that have a vector by this encoder."""
+    ids = member_ids(database, [collection], kind)
+    return int(np.count_nonzero(~locate(database, encoder_key, kind, ids).is_missing))

@@ -10,12 +10,15 @@ class attribute, so that it can be read without loading the model; the construct
 A model that has no file of its own is named by a reference, which `tasks.encoders._reference`
 reads: a folder (``checkpoint:``), an id of the Hugging Face hub (``hub:``), an embedding API
 (``api:``).
+
+Transformers are computed in float32. ``@`` and another dtype at the end of a name or a reference,
+as in ``minilm@bfloat16``, is an encoder of its own: its vectors are stored beside those of float32.
 """
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +31,13 @@ from infra.registry import Registry
 Kind = Literal["query", "code"]
 Vectors = npt.NDArray[np.float32]
 
+Dtype = Literal["float32", "bfloat16", "float16", "int8"]
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 REFERENCES = ("checkpoint", "hub", "api")  # what a reference begins with, before a colon
 SYNTAX = (
     "checkpoint:NAME=FOLDER for a fine-tuned model in a folder, hub:ORG/MODEL@COMMIT for one of "
-    "the Hugging Face hub, api:PROVIDER/MODEL for an embedding API"
+    "the Hugging Face hub, api:PROVIDER/MODEL for an embedding API; any of a transformer with "
+    "@bfloat16, @float16 or @int8 behind it"
 )
 
 NOT_PUBLISHED = "not published"  # revision of an encoder without a checkpoint to be had
@@ -85,6 +91,11 @@ class Encoder(Protocol):
         """Return (n, dimension) vectors of unit length, in the order of ``texts``.
 
         A vector does not depend on the other texts, but for rounding.
+
+        Args:
+            texts: Best thousands at once, so that texts of similar length are computed together.
+            kind: Whether they are queries or codes.
+            batch_size: The most texts in one forward pass; 0 lets the encoder choose.
         """
         ...
 
@@ -116,9 +127,17 @@ class EncoderRegistry(Registry[EncoderClass]):
 
         Raises:
             UnknownNameError: There is no such encoder.
-            SettingsError: A reference has an unknown option, or a name that is taken.
+            SettingsError: A reference has an unknown option, or a name that is taken, or the
+                encoder cannot be computed in the dtype.
             EncoderError: The folder or the hub's files that a reference names cannot be read.
         """
+        base, dtype = split_dtype(name)
+        if base != name:
+            # Late, since that module imports this one.
+            in_dtype: EncoderClass = import_module("tasks.encoders._dtypes").encoder_in_dtype(
+                self.get(base), dtype
+            )
+            return in_dtype
         if ":" not in name:
             try:
                 return super().get(name)
@@ -134,10 +153,11 @@ class EncoderRegistry(Registry[EncoderClass]):
         The name is what files and columns are called by. What an earlier reference of the same name
         stood for is replaced.
         """
-        found = self.get(name)
-        if ":" in name:
+        base, _ = split_dtype(name)
+        if ":" in base:
+            found = self.get(base)
             self._entries[found.spec.name] = found
-        return found.spec.name
+        return self.get(name).spec.name
 
     def substitute(self, folders: Mapping[str, Path]) -> None:
         """Let folders' checkpoints stand in for registered encoders, and no others from then on.
@@ -163,12 +183,20 @@ class EncoderRegistry(Registry[EncoderClass]):
 
     def is_pinned(self, name: str) -> bool:
         """Return whether a name alone says, in any process, which checkpoint is meant."""
+        name, _ = split_dtype(name)
         return name in self.registered() and name not in self._pinned
 
     def has(self, name: str) -> bool:
         """Return whether a name or a reference is that of an encoder."""
+        name, _ = split_dtype(name)
         is_reference = name.partition(":")[0] in REFERENCES and ":" in name
         return is_reference or name in self.names() or name in self.former_names
+
+
+def split_dtype(name: str) -> tuple[str, Dtype]:
+    """Return a name or a reference without the dtype at its end, and the dtype."""
+    base, mark, end = name.rpartition("@")
+    return (base, cast("Dtype", end)) if mark and end in DTYPES else (name, "float32")
 
 
 encoders = EncoderRegistry("encoder", "tasks.encoders", former_names={"codebert": "codebert-base"})

@@ -1,18 +1,21 @@
 """The base of encoders over Hugging Face checkpoints."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from infra.errors import EncoderError
-from tasks.encoders import EncoderSpec, Kind, Vectors
+from tasks.encoders import Dtype, EncoderSpec, Kind, Vectors
+from tasks.encoders._tokens import TextTokenizer
 from tasks.encoders._weights import load_adapters, load_model, load_projections
 
 if TYPE_CHECKING:
     import torch
+
+_TOKENS_ON_CPU, _TOKENS_ON_GPU = 1024, 32768  # of a batch: what caches, or a small GPU, hold
 
 Pooling = Literal["mean", "first", "pooler", "last"]
 
@@ -36,6 +39,7 @@ class TransformerSpec(EncoderSpec):
         query_adapter: Folder in the checkpoint with the LoRA adapter for queries.
         code_adapter: Likewise for codes.
         projections: Folders in the checkpoint with dense layers after the pooling.
+        dtype: Of the products in the dense layers; sums and normalisations are in float32.
         truncated: Whether a vector is the first ``dimension`` numbers of a longer one, made unit
             length again (Kusupati et al. 2022, Matryoshka representation learning).
     """
@@ -55,12 +59,13 @@ class TransformerSpec(EncoderSpec):
     code_adapter: str = ""
     projections: tuple[str, ...] = ()
     truncated: bool = False
+    dtype: Dtype = "float32"
 
     later_fields: ClassVar[frozenset[str]] = frozenset(
         {
             "query_prefix", "code_prefix", "query_length", "code_length", "white_space",
             "special_tokens", "lower_case", "query_adapter", "code_adapter", "projections",
-            "truncated",
+            "truncated", "dtype",
         }
     )  # fmt: skip
 
@@ -83,9 +88,9 @@ class TransformerSpec(EncoderSpec):
 class TransformerEncoder:
     """Embeds texts with a transformer, as its specification says.
 
-    Texts are tokenised once and embedded in batches of similar length, so that little is padded.
-    A GPU is used where there is one. No Python code of a checkpoint is run, and weights in a
-    pickle are read without running it.
+    Equal texts are embedded once, in batches of similar length that are cut by tokens, so that
+    little is padded. A GPU is used where there is one. No Python code of a checkpoint is run, and
+    weights in a pickle are read without running it.
 
     Args:
         checkpoint: Folder of a checkpoint; by default the pinned one is loaded from the hub's cache
@@ -93,7 +98,7 @@ class TransformerEncoder:
         spec: Another specification than that of the class.
 
     Raises:
-        EncoderError: The checkpoint cannot be loaded.
+        EncoderError: The checkpoint cannot be loaded, or not computed in its dtype here.
     """
 
     spec: TransformerSpec
@@ -102,12 +107,19 @@ class TransformerEncoder:
         import torch  # noqa: PLC0415 - heavy libraries load when used
         from transformers import AutoTokenizer  # noqa: PLC0415
 
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        from tasks.encoders._layers import check_dtype, lay_out  # noqa: PLC0415
+
         self.spec = spec or self.spec
+        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        on_gpu = self._device.type == "cuda"
+        # A GPU waits for its tokens; on a processor the actors take all cores.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", str(on_gpu).lower())
+        self._most_tokens = _TOKENS_ON_GPU if on_gpu else _TOKENS_ON_CPU
+        check_dtype(self.spec.name, self.spec.dtype, self._device)
         source = self._source(checkpoint)
         # What libraries raise for damaged files is of many kinds, and all of it means this.
         try:
-            self._tokenizer = AutoTokenizer.from_pretrained(**source)
+            tokenizer = AutoTokenizer.from_pretrained(**source)
             self._model = self._load_model(source)
             adapters = {self.spec.query_adapter, self.spec.code_adapter} - {""}
             load_adapters(self._model, source, sorted(adapters))
@@ -116,24 +128,41 @@ class TransformerEncoder:
             raise
         except Exception as error:
             raise EncoderError(self._cannot_load(checkpoint, error)) from error
-        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._tokenizer = TextTokenizer(tokenizer, self.spec)
         self._model.to(self._device).eval()
         self._projections.to(self._device).eval()
-        self._before = self._special(self.spec.before)
-        self._after = self._special(self.spec.after)
+        lay_out(self._model, self.spec.dtype, self._device)
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
-        """Return (n, dimension) vectors of unit length, in the order of ``texts``."""
+        """Return (n, dimension) vectors of unit length, in the order of ``texts``.
+
+        Args:
+            texts: Best thousands at once.
+            kind: Whether they are queries or codes.
+            batch_size: The most texts in one forward pass; 0 for no limit but that of tokens.
+
+        Raises:
+            EncoderError: A vector is zero or not finite, or has another length than stated.
+        """
         import torch  # noqa: PLC0415
+
+        from tasks.encoders._layers import HALF  # noqa: PLC0415
 
         if adapter := self.spec.adapter_of(kind):
             self._model.set_adapter(adapter)
-        vectors = np.empty((len(texts), self.spec.dimension), np.float32)
-        token_ids = self._tokenise(texts, kind)
-        with torch.inference_mode():
-            for rows in _batches_by_length(token_ids, batch_size):
-                vectors[rows] = self._embed([token_ids[row] for row in rows]).cpu().numpy()
-        return vectors
+        distinct = list(dict.fromkeys(texts))
+        vectors = np.empty((len(distinct), self.spec.dimension), np.float32)
+        half = HALF.get(self.spec.dtype)
+        batches = self._tokenizer.batches(distinct, kind, batch_size, self._most_tokens)
+        with (
+            torch.inference_mode(),
+            torch.autocast(self._device.type, half, enabled=half is not None),
+        ):
+            for rows, token_ids in batches:
+                vectors[rows] = self._embed(token_ids).cpu().numpy()
+        self._check(vectors, distinct)
+        row_of = {text: row for row, text in enumerate(distinct)}
+        return vectors[[row_of[text] for text in texts]]
 
     def _source(self, checkpoint: Path | None) -> dict[str, Any]:
         if checkpoint is not None:
@@ -161,34 +190,13 @@ class TransformerEncoder:
             way_out = needed if self.spec.source == str(checkpoint) else f"{needed} {way_out}"
         return f"cannot load encoder {self.spec.name!r} ({origin}): {error}\n{way_out}"
 
-    def _special(self, tokens: Sequence[str]) -> list[int]:
-        vocabulary = self._tokenizer.get_vocab()
-        missing = [token for token in tokens if token not in vocabulary]
-        if missing:
-            raise EncoderError(f"the tokenizer of {self.spec.name!r} has no token {missing[0]!r}")
-        return [vocabulary[token] for token in tokens]
-
-    def _tokenise(self, texts: Sequence[str], kind: Kind) -> list[list[int]]:
-        if not texts:
-            return []
-        prepared = [self.spec.text_of(text, kind) for text in texts]
-        length = self.spec.length_of(kind)
-        if self.spec.special_tokens == "tokenizer":
-            own = self._tokenizer(prepared, truncation=True, max_length=length)
-            return [list(ids) for ids in own["input_ids"]]
-        text_length = length - len(self._before) - len(self._after)
-        encoded = self._tokenizer(
-            prepared, add_special_tokens=False, truncation=True, max_length=text_length
-        )
-        return [self._before + ids + self._after for ids in encoded["input_ids"]]
-
     def _embed(self, token_ids: Sequence[Sequence[int]]) -> "torch.Tensor":
         """Return (batch, dimension) unit vectors of one batch."""
         import torch  # noqa: PLC0415
         from torch.nn.functional import normalize  # noqa: PLC0415
 
         longest = max(len(ids) for ids in token_ids)
-        padding = self._tokenizer.pad_token_id or 0
+        padding = self._tokenizer.padding
         padded = torch.tensor([[*ids, *[padding] * (longest - len(ids))] for ids in token_ids])
         lengths = torch.tensor([len(ids) for ids in token_ids])
         mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
@@ -201,13 +209,24 @@ class TransformerEncoder:
                 f"encoder {self.spec.name!r} gives vectors of {pooled.shape[1]} dimensions, its "
                 f"specification says {self.spec.dimension}: the checkpoint is of another model"
             )
-        return normalize(pooled, dim=1)
+        return normalize(pooled.float(), dim=1)
+
+    def _check(self, vectors: Vectors, texts: Sequence[str]) -> None:
+        wrong = ~(np.abs(np.linalg.norm(vectors, axis=1) - 1) < 1e-3)  # NaN is far from 1, too
+        if wrong.any():
+            text = texts[int(wrong.argmax())]
+            raise EncoderError(
+                f"encoder {self.spec.name!r} gives {wrong.sum():,} of {len(texts):,} texts a "
+                f"vector that is zero or not finite, first {text[:80]!r}: its weights are damaged, "
+                f"or {self.spec.dtype} cannot hold its numbers (bfloat16 and float32 hold larger "
+                "ones than float16)"
+            )
 
     def _pool(self, output: Any, mask: "torch.Tensor") -> "torch.Tensor":  # noqa: ANN401 - of transformers
         """Return (batch, width) vectors from a model's output."""
         import torch  # noqa: PLC0415
 
-        hidden: torch.Tensor = output.last_hidden_state
+        hidden: torch.Tensor = output.last_hidden_state.float()
         if self.spec.pooling == "pooler":
             pooled: torch.Tensor = output.pooler_output
             return pooled
@@ -217,10 +236,3 @@ class TransformerEncoder:
             return hidden[torch.arange(len(hidden)), mask.sum(dim=1) - 1]
         weights = mask.unsqueeze(-1).to(hidden.dtype)
         return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
-
-
-def _batches_by_length(token_ids: Sequence[Sequence[int]], batch_size: int) -> Iterator[list[int]]:
-    """Yield rows in batches, the longest texts first, so that a lack of memory shows at once."""
-    order = sorted(range(len(token_ids)), key=lambda row: -len(token_ids[row]))
-    for start in range(0, len(order), batch_size):
-        yield order[start : start + batch_size]

@@ -7,6 +7,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from infra.errors import UnknownNameError
 from infra.identity import digest
 from infra.records import Code, Query
@@ -30,8 +33,8 @@ class VectorSource(Protocol):
         """Return (n, d) vectors of these queries, in the order of ``ids``."""
         ...
 
-    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
-        """Yield (m ids, (m, d) vectors) over all codes."""
+    def codes(self, encoder: str) -> Iterator[tuple[npt.NDArray[np.int32], Vectors]]:
+        """Yield ((m,) positions among the ascending ids, (m, d) vectors) over all codes."""
         ...
 
 
@@ -115,7 +118,9 @@ class Ranker:
         from tasks.ranking.dense import rank_vectors  # noqa: PLC0415 - brings FAISS along
 
         ids = sorted(query.query_id for query in self._queries)
-        return rank_vectors(self._vectors.queries(name, ids), self._vectors.codes(name), ids, depth)
+        codes = np.asarray(sorted(code.code_id for code in self._codes))
+        blocks = ((codes[some].tolist(), rows) for some, rows in self._vectors.codes(name))
+        return rank_vectors(self._vectors.queries(name, ids), blocks, ids, depth)
 
 
 def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:

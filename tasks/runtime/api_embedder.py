@@ -1,7 +1,7 @@
 """Embedding by an API: requests from this process, since no worker computes anything."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agents import EmbeddingLimits, embedding_model
 from infra.errors import EncoderError
@@ -14,7 +14,7 @@ _BATCH, _CONCURRENCY = 64, 4
 
 def embed_shards_by_api(
     encoder: str,
-    shards: Sequence[tuple[Kind, Sequence[str]]],
+    shards: Iterable[tuple[Kind, Sequence[str]]],
     settings: EncoderSettings,
     store: StoreSettings,
 ) -> Iterator[tuple[int, Vectors]]:

@@ -1,21 +1,28 @@
-"""Ray actors that embed shards of texts."""
+"""Ray actors that embed batches of texts."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import ray
 from ray.exceptions import RayError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from infra.errors import CosqaError, EncoderError
-from infra.settings import EncoderSettings
+from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Encoder, EncoderClass, Kind, encoders
+from tasks.runtime.placement import Node, Place, places_for
+from tasks.runtime.run_logger import run_logger
 
 Vectors = npt.NDArray[np.float32]
 
-_BATCH_ON_CPU, _BATCH_ON_GPU = 8, 64  # on a core, 8 of similar length are 20% faster than 32
-_FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding this many texts
+_IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its way
+_MOST_DEATHS = 3  # of actors over one batch, or before a first batch
+_POLL_S = 2.0
 
 
 class Embedder:
@@ -26,101 +33,243 @@ class Embedder:
     Args:
         encoder: Name of a registered encoder, or the class behind a reference.
         threads: Number of cores to use.
-        batch_size: Number of texts in one forward pass; 0 chooses by device.
+        batch_size: Most texts in one forward pass; 0 lets the encoder cut by tokens.
     """
 
     def __init__(self, encoder: str | EncoderClass, threads: int, batch_size: int) -> None:
-        import torch  # noqa: PLC0415 - heavy, and needed on workers only
-
-        torch.set_num_threads(threads)
         self._class = encoders.get(encoder) if isinstance(encoder, str) else encoder
         self._encoder: Encoder | None = None
-        self._batch_size = batch_size or (
-            _BATCH_ON_GPU if torch.cuda.is_available() else _BATCH_ON_CPU
-        )
+        self._threads = threads
+        self._batch_size = batch_size
+
+    def ready(self) -> None:
+        """Answer, which shows that the actor has been placed."""
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return (n, d) vectors of unit length."""
-        self._encoder = self._encoder or self._class()
+        if self._encoder is None:
+            import torch  # noqa: PLC0415 - heavy, and needed on workers only
+
+            torch.set_num_threads(self._threads)
+            self._encoder = self._class()
         return self._encoder.encode(texts, kind, batch_size=self._batch_size)
 
 
-def embed_shards(
-    encoder: str, shards: Sequence[tuple[Kind, Sequence[str]]], settings: EncoderSettings
+def embed_batches(
+    encoder: str,
+    batches: Iterable[tuple[Kind, Sequence[str]]],
+    texts: int,
+    settings: EncoderSettings,
+    ray_settings: RaySettings,
 ) -> Iterator[tuple[int, Vectors]]:
-    """Yield (number of the shard, its vectors) as actors finish them, in no fixed order.
+    """Yield (number of the batch, its vectors) as actors finish them, in no fixed order.
 
-    Each actor takes a GPU if the cluster has any, else an equal part of the cores. Few texts get
-    few actors, since each loads the encoder first. At most two shards an actor are in flight, so
-    that memory stays bounded.
+    An actor gets its next batch before the vectors of the last one are yielded, and has at most two
+    at once, so that memory stays bounded. The batches of an actor that dies are given to others,
+    and another takes its place where there is room.
 
     Args:
         encoder: Name of an encoder.
-        shards: The texts of each shard, and whether they are queries or codes.
+        batches: The texts of each batch, and whether they are queries or codes.
+        texts: Number of all texts.
         settings: Number of actors and size of batches.
+        ray_settings: How long to wait until an actor is placed.
 
     Raises:
-        EncoderError: The encoder cannot be loaded, or an actor died.
+        EncoderError: The encoder cannot be loaded, its actors die, or none can be placed.
     """
-    actors = _actors(encoder, [len(texts) for _, texts in shards], settings)
-    waiting = iter(enumerate(shards))
-    in_flight: dict[Any, tuple[int, Any]] = {}
-    idle = [actor for actor in actors for _ in range(2)]
+    pool = _Pool(encoder, texts, settings, ray_settings)
     try:
-        while True:
-            while idle and (shard := next(waiting, None)) is not None:
-                number, (kind, texts) = shard
-                actor = idle.pop()
-                in_flight[actor.embed.remote(texts, kind)] = (number, actor)
-            if not in_flight:
-                return
-            ready, _ = ray.wait(list(in_flight), num_returns=1)
-            number, actor = in_flight.pop(ready[0])
-            idle.append(actor)
-            yield number, _result(ready[0], encoder)
+        yield from pool.run(batches)
     finally:
-        for actor in actors:
-            ray.kill(actor)
+        pool.close()
 
 
-def number_of_actors(maximum: int, sizes: Sequence[int]) -> int:
-    """Return the number of actors to start: few texts are not worth loading many encoders.
-
-    Args:
-        maximum: The largest number allowed.
-        sizes: Number of texts in each shard; an actor takes whole shards.
-    """
-    worth = max(1, sum(sizes) // _FEWEST_TEXTS)
-    return min(maximum, worth, max(1, len(sizes)))
+@dataclass
+class _Batch:
+    number: int
+    kind: Kind
+    texts: Sequence[str]
+    deaths: int = 0
 
 
-def _actors(encoder: str, sizes: Sequence[int], settings: EncoderSettings) -> list[Any]:
-    resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    gpus, cores = int(resources.get("GPU", 0)), int(resources.get("CPU", 1))
-    number = number_of_actors(settings.actors or gpus or min(cores, 8), sizes)
-    threads = max(1, cores // number)
-    options: dict[str, Any] = {"num_gpus": 1} if gpus else {"num_cpus": threads}
-    # Another process knows the registered names, but not those that stand for references.
-    known = encoder if encoders.is_pinned(encoder) else encoders.get(encoder)
-    return [
-        ray.remote(**options)(Embedder).remote(known, threads, settings.batch_size)
-        for _ in range(number)
-    ]
+@dataclass
+class _Actor:
+    handle: Any
+    place: Place
+    deadline: float
+    is_placed: bool = False
+    batches: deque[tuple[Any, _Batch]] = field(default_factory=deque)  # the first is computed
 
 
-def _result(reference: Any, encoder: str) -> Vectors:  # noqa: ANN401 - Ray's own type is opaque
-    try:
-        vectors: Vectors = ray.get(reference)
-    except RayTaskError as error:
-        cause = error.cause
-        raise (
-            cause
-            if isinstance(cause, CosqaError)
-            else EncoderError(f"encoder {encoder!r} failed on a worker: {error}")
-        ) from error
-    except RayError as error:
+class _Pool:
+    """The actors of one encoder, and the batches that they are working on."""
+
+    def __init__(
+        self, encoder: str, texts: int, settings: EncoderSettings, ray_settings: RaySettings
+    ) -> None:
+        self._encoder = encoder
+        self._settings = settings
+        self._patience_s = ray_settings.placement_timeout_s
+        self._logger = run_logger(__name__)
+        self._waiting: Iterator[_Batch] = iter(())
+        self._again: deque[_Batch] = deque()
+        self._failed_starts = 0
+        self._texts = texts
+        self._actors: list[_Actor] = []
+        self._starting: dict[Any, _Actor] = {}
+        for place in places_for(_live_nodes(), texts, settings):
+            self._start(place)
+        self._most_failed_starts = _MOST_DEATHS * len(self._actors)
+
+    def run(self, batches: Iterable[tuple[Kind, Sequence[str]]]) -> Iterator[tuple[int, Vectors]]:
+        """Yield (number, vectors) of the batches."""
+        self._waiting = (
+            _Batch(number, kind, texts) for number, (kind, texts) in enumerate(batches)
+        )
+        while True:
+            self._send()
+            running = {ref: actor for actor in self._actors for ref, _ in actor.batches}
+            if not running and not self._has_work():
+                return
+            self._check_placement()
+            ready, _ = ray.wait([*running, *self._starting], num_returns=1, timeout=_POLL_S)
+            for reference in ready:
+                if reference in self._starting:
+                    self._welcome(reference)
+                elif (found := self._received(running[reference], reference)) is not None:
+                    self._send()
+                    yield found
+
+    def close(self) -> None:
+        """End all actors."""
+        for actor in self._actors:
+            ray.kill(actor.handle)
+
+    def _has_work(self) -> bool:
+        if not self._again and (batch := next(self._waiting, None)) is not None:
+            self._again.append(batch)
+        return bool(self._again)
+
+    def _send(self) -> None:
+        """Give each actor that has been placed up to two batches, the idle ones first."""
+        for depth in range(_IN_FLIGHT):
+            for actor in self._actors:
+                if actor.is_placed and len(actor.batches) == depth and self._has_work():
+                    batch = self._again.popleft()
+                    reference = actor.handle.embed.remote(batch.texts, batch.kind)
+                    actor.batches.append((reference, batch))
+
+    def _received(self, actor: _Actor, reference: Any) -> tuple[int, Vectors] | None:  # noqa: ANN401
+        """Return a batch's number and vectors, None where its actor died instead."""
+        batch = next(batch for ref, batch in actor.batches if ref == reference)
+        try:
+            vectors: Vectors = ray.get(reference)
+        except RayTaskError as error:
+            raise self._failure(error) from error
+        except RayError as error:
+            self._bury(actor, error)
+            return None
+        actor.batches = deque(pair for pair in actor.batches if pair[0] != reference)
+        return batch.number, vectors
+
+    def _welcome(self, reference: Any) -> None:  # noqa: ANN401 - Ray's own type is opaque
+        actor = self._starting.pop(reference)
+        try:
+            ray.get(reference)
+        except RayTaskError as error:
+            raise self._failure(error) from error
+        except RayError as error:
+            self._bury(actor, error)
+            return
+        actor.is_placed = True
+        self._failed_starts = 0
+
+    def _bury(self, actor: _Actor, error: RayError) -> None:
+        """Take back a dead actor's batches, and start another in its place."""
+        self._remove(actor)
+        batches = [batch for _, batch in actor.batches]
+        if batches:
+            batches[0].deaths += 1  # the other was waiting
+        else:
+            self._failed_starts += 1
+        deaths = max((batch.deaths for batch in batches), default=0)
+        if deaths >= _MOST_DEATHS or self._failed_starts >= self._most_failed_starts:
+            raise EncoderError(
+                f"workers with encoder {self._encoder!r} keep dying: {_first_line(error)}; what has "
+                "been embedded is kept; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
+            ) from error
+        self._again.extendleft(reversed(batches))
+        self._logger.warning("a worker with encoder %s died and is replaced", self._encoder)
+        taken = Counter(other.place.node for other in self._actors)
+        for place in places_for(_live_nodes(), self._texts, self._settings):
+            if not taken[place.node]:
+                self._start(place)
+                return
+            taken[place.node] -= 1
+
+    def _start(self, place: Place) -> None:
+        needs = {"num_gpus": place.gpus} if place.gpus else {"num_cpus": place.threads}
+        # Another process knows the registered names, but not those that stand for references.
+        known = self._encoder if encoders.is_pinned(self._encoder) else encoders.get(self._encoder)
+        remote: Any = ray.remote(Embedder)
+        handle = remote.options(
+            **needs,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(place.node, soft=True),
+        ).remote(known, place.threads, self._settings.batch_size)
+        actor = _Actor(handle, place, time.monotonic() + self._patience_s)
+        self._actors.append(actor)
+        self._starting[handle.ready.remote()] = actor
+
+    def _remove(self, actor: _Actor) -> None:
+        self._actors.remove(actor)
+        self._starting = {ref: one for ref, one in self._starting.items() if one is not actor}
+        ray.kill(actor.handle)
+
+    def _check_placement(self) -> None:
+        """Go on without actors that found no room in time.
+
+        Raises:
+            EncoderError: No actor is left.
+        """
+        late = [
+            actor
+            for actor in self._actors
+            if not actor.is_placed and time.monotonic() > actor.deadline
+        ]
+        for actor in late:
+            self._remove(actor)
+            needs = "a GPU" if actor.place.gpus else f"{actor.place.threads} cores"
+            said = f"no room for a worker with {needs} within {self._patience_s:g} s"
+            self._logger.warning("%s; %s go on", said, len(self._actors))
+        if self._actors:
+            return
+        free = ray.available_resources()  # type: ignore[no-untyped-call]
         raise EncoderError(
-            f"a worker with encoder {encoder!r} died: {error}; fewer actors "
-            "(COSQA_ENCODER__ACTORS) need less memory"
-        ) from error
-    return vectors
+            f"no worker for encoder {self._encoder!r} found room on the Ray cluster within "
+            f"{self._patience_s:g} s: {free.get('CPU', 0):g} cores and {free.get('GPU', 0):g} GPUs "
+            f"are free on {len(_live_nodes())} nodes; end other work there, or wait longer "
+            "(COSQA_RAY__PLACEMENT_TIMEOUT_S)"
+        )
+
+    def _failure(self, error: RayTaskError) -> CosqaError:
+        """Return what to raise where an encoder itself failed."""
+        if isinstance(error.cause, CosqaError):
+            return error.cause
+        return EncoderError(f"encoder {self._encoder!r} failed on a worker: {error}")
+
+
+def _first_line(error: RayError) -> str:
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+def _live_nodes() -> list[Node]:
+    return [
+        Node(
+            name=str(node["NodeID"]),
+            cores=int(node["Resources"].get("CPU", 0)),
+            gpus=float(node["Resources"].get("GPU", 0)),
+        )
+        for node in ray.nodes()  # type: ignore[no-untyped-call]
+        if node["Alive"]
+    ]

@@ -7,6 +7,7 @@ largest absolute one for the query, as the code of CoSQA+'s authors does.
 import time
 from collections.abc import Sequence
 
+import numpy as np
 from prefect.logging import get_run_logger
 
 from infra.batches import batched
@@ -117,9 +118,14 @@ def _search(
     query_vectors = {
         name: stored_vectors(database, collection, name, "query").load(queries) for name in names
     }
+    ids = np.asarray(corpus.code_ids(database, collection))
     weights = None
     if settings.fusion == "scaled":
-        weights = inverse_peaks(query_vectors, code_blocks(database, collection, names))
+        blocks = code_blocks(database, collection, names)
+        weights = inverse_peaks(
+            query_vectors, ((ids[some].tolist(), rows) for some, rows in blocks)
+        )
     blocks = code_blocks(database, collection, names)
-    hits = top_candidates(query_vectors, blocks, queries, settings.top_k, weights)
+    named = ((ids[some].tolist(), rows) for some, rows in blocks)
+    hits = top_candidates(query_vectors, named, queries, settings.top_k, weights)
     candidates.add_candidates(database, search.search_id, hits)

@@ -1,38 +1,50 @@
 """Stage 2, embed: a vector of every query and code of a collection by every encoder."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 from prefect.logging import get_run_logger
 
-from infra.batches import batched
 from infra.identity import digest, digest_of_set
 from infra.ray import ensure_ray
-from infra.records import Record
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, benchmarks, vectors
 from infra.store.corpus import StoredCollection
-from infra.store.vector_files import Vectors, write_vectors
-from tasks.encoders import Kind, encoders
+from infra.store.vector_files import Vectors
+from tasks.encoders import EncoderSpec, Kind, encoders
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.progress import progress
+from tasks.runtime.run_logger import run_logger
+from tasks.runtime.vector_writer import ReadTexts, VectorWriter, adopt_files
 
 PLURAL: dict[Kind, str] = {"query": "queries", "code": "codes"}
 KINDS: tuple[Kind, ...] = tuple(PLURAL)
 
 
-class Part(Record):
-    """The queries or the codes of a collection."""
+@dataclass(frozen=True)
+class Embedding:
+    """What it takes to embed texts: where the vectors go, who computes them and with what."""
 
-    collection: str
+    database: Database
+    encoder: str
+    settings: EncoderSettings
+    ray: RaySettings
+
+    @property
+    def spec(self) -> EncoderSpec:
+        """The encoder's specification."""
+        return encoders.get(self.encoder).spec
+
+
+class Job(NamedTuple):
+    """Texts of one kind without a vector: their ids in ascending order, and how they are read."""
+
     kind: Kind
-
-
-class Shard(Record):
-    """Texts that one worker embeds into one file; ``items`` are (id, text)."""
-
-    part: Part
-    items: tuple[tuple[str, str], ...]
+    ids: vectors.Ids
+    read: ReadTexts
 
 
 def encoder_key(encoder: str) -> str:
@@ -40,15 +52,12 @@ def encoder_key(encoder: str) -> str:
     return encoders.get(encoder).spec.key
 
 
-def _parts(collections: Sequence[StoredCollection]) -> list[Part]:
-    return [Part(collection=item.name, kind=kind) for item in collections for kind in KINDS]
-
-
 def _is_embedded(p: Parameters) -> bool:
     with p.database.kept_open():
         return not any(
-            _missing(p.database, part, p.encoder) or _lost_files(p.database, part, p.encoder)
-            for part in _parts(p.collections)
+            vectors.lost_files(p.database, encoder_key(p.encoder), kind)
+            or len(_missing(p.database, p.collections, p.encoder, kind))
+            for kind in KINDS
         )
 
 
@@ -69,106 +78,96 @@ def embed(
 
     Raises:
         UnknownNameError: There is no such encoder.
-        EncoderError: Its checkpoint cannot be loaded, or a worker died.
+        EncoderError: Its checkpoint cannot be loaded, its vectors are unusable, or no worker is
+            left.
+        DiskFullError: The disk is full; what has been embedded is kept.
     """
-    logger = get_run_logger()
-    shards: list[Shard] = []
-    seen: set[str] = set()  # collections may share items
-    for part in _parts(collections):
-        for file in _lost_files(database, part, encoder):
-            logger.warning("%s is missing: its items are embedded again", file)
-            vectors.delete_file(database, file)
-        items = [item for item in _missing(database, part, encoder) if item[0] not in seen]
-        seen.update(item for item, _ in items)
-        logger.info("%s %s of %s to embed", f"{len(items):,}", PLURAL[part.kind], part.collection)
-        shards += _split(part, items, settings)
-    _embed_shards(database, shards, encoder, settings, ray)
-    return len(seen)
+    work = Embedding(database, encoder, settings, ray)
+    names = ", ".join(collection.name for collection in collections)
+    jobs = []
+    for kind in KINDS:
+        find_files(work, kind)
+        ids = _missing(database, collections, encoder, kind)
+        get_run_logger().info("%s %s of %s to embed", f"{len(ids):,}", PLURAL[kind], names)
+        jobs.append(Job(kind, ids, _texts_in_store(database, kind)))
+    if any(len(job.ids) for job in jobs):
+        _embed(work, collections[0].name, jobs)
+    return sum(len(job.ids) for job in jobs)
 
 
-def _split(part: Part, items: Sequence[tuple[str, str]], settings: EncoderSettings) -> list[Shard]:
-    return [Shard(part=part, items=tuple(batch)) for batch in batched(items, settings.shard_size)]
+def find_files(work: Embedding, kind: Kind) -> None:
+    """Make the store's record of an encoder's files agree with the folder that holds them.
+
+    Lost files are forgotten, so that their items are embedded again; files that a killed run wrote
+    and did not record are adopted.
+    """
+    logger = run_logger(__name__)
+    lost = vectors.lost_files(work.database, work.spec.key, kind)
+    for file in lost:
+        logger.warning("%s is missing: its items are embedded again", file)
+    if lost:
+        vectors.delete_files(work.database, lost)
+    adopted, problems = adopt_files(work.database, work.spec, kind)
+    if adopted:
+        logger.info("%s files of a run that was cut short are used", f"{adopted:,}")
+    for problem in problems:
+        logger.warning("not used: %s", problem)
 
 
-def embed_items(
-    database: Database,
-    part: Part,
-    items: Sequence[tuple[str, str]],
-    encoder: str,
-    settings: EncoderSettings,
-    ray: RaySettings,
-) -> None:
+def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, str]) -> None:
     """Embed and store vectors of texts, which need not be in a collection.
 
     Args:
-        database: The store.
-        part: The collection that the work is logged under, and queries or codes.
-        items: (id, text)
-        encoder: Name of a registered encoder.
-        settings: Number of actors and size of batches.
-        ray: The cluster of the actors.
+        work: The store, the encoder and the cluster.
+        name: What the texts belong to, for the record of the run.
+        kind: Queries or codes.
+        text_of: Id → text.
     """
-    _embed_shards(database, _split(part, items, settings), encoder, settings, ray)
+    ids = vectors.ids_of(sorted(text_of))
+    read = lambda some: [text_of[item] for item in some.to_pylist()]  # noqa: E731
+    _embed(work, name, [Job(kind, ids, read)])
 
 
-def _embed_shards(
-    database: Database,
-    shards: Sequence[Shard],
-    encoder: str,
-    settings: EncoderSettings,
-    ray: RaySettings,
-) -> None:
-    if not shards:
-        return
-    total = sum(len(shard.items) for shard in shards)
-    texts = [(shard.part.kind, [text for _, text in shard.items]) for shard in shards]
+def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
+    total = sum(len(job.ids) for job in jobs)
     started = time.monotonic()
-    with progress("embedding", f"texts embedded by {encoder}", total) as bar:
-        for number, rows in _embedded(database, encoder, texts, settings, ray):
-            _store_vectors(database, shards[number], encoder, rows)
-            bar.advance(len(rows))
+    with progress("embedding", f"texts embedded by {work.encoder}", total) as bar:
+        writer = VectorWriter(work.database, work.spec, work.settings.shard_size, bar.advance)
+        batches = chain.from_iterable(writer.batches(*job, total) for job in jobs)
+        for number, rows in _embedded(work, batches, total):
+            writer.add(number, rows)
+        writer.finish()
     run = benchmarks.StageRun(
-        collection=shards[0].part.collection,
-        stage=f"embed with {encoder}",
-        items=total,
+        collection=name,
+        stage=f"embed with {work.encoder}",
+        items=writer.computed,
         seconds=time.monotonic() - started,
     )
-    benchmarks.record_stage_run(database, run)
+    benchmarks.record_stage_run(work.database, run)
 
 
 def _embedded(
-    database: Database,
-    encoder: str,
-    shards: Sequence[tuple[Kind, Sequence[str]]],
-    settings: EncoderSettings,
-    ray: RaySettings,
+    work: Embedding, batches: Iterable[tuple[Kind, Sequence[str]]], total: int
 ) -> Iterator[tuple[int, Vectors]]:
-    """Yield (number of the shard, its vectors), by an API or by actors."""
+    """Yield (number of the batch, its vectors), by an API or by actors."""
     # Both take seconds to import, and a run without new texts needs neither.
-    if encoders.get(encoder).spec.is_api:
+    if work.spec.is_api:
         from tasks.runtime.api_embedder import embed_shards_by_api  # noqa: PLC0415
 
-        return embed_shards_by_api(encoder, shards, settings, database.settings)
-    ensure_ray(ray)
-    from tasks.runtime.embedder import embed_shards  # noqa: PLC0415
+        return embed_shards_by_api(work.encoder, batches, work.settings, work.database.settings)
+    ensure_ray(work.ray)
+    from tasks.runtime.embedder import embed_batches  # noqa: PLC0415
 
-    return embed_shards(encoder, shards, settings)
-
-
-def _store_vectors(database: Database, shard: Shard, encoder: str, rows: Vectors) -> None:
-    key, kind = encoder_key(encoder), shard.part.kind
-    ids = [item for item, _ in shard.items]
-    name = encoders.get(encoder).spec.name
-    file = f"{name}-{key}/{kind}-{digest_of_set(ids)}.parquet"
-    write_vectors(database.settings.vectors / file, ids, rows)
-    vectors.record_file(database, key, kind, file, ids)
+    return embed_batches(work.encoder, batches, total, work.settings, work.ray)
 
 
-def _missing(database: Database, part: Part, encoder: str) -> list[tuple[str, str]]:
-    return vectors.items_without_vector(database, part.collection, encoder_key(encoder), part.kind)
+def _texts_in_store(database: Database, kind: Kind) -> ReadTexts:
+    return lambda ids: vectors.load_texts(database, kind, ids)
 
 
-def _lost_files(database: Database, part: Part, encoder: str) -> list[str]:
-    """Return the Parquet files of a part's vectors that are missing from the store's folder."""
-    files = vectors.file_names(database, part.collection, encoder_key(encoder), part.kind)
-    return [file for file in files if not (database.settings.vectors / file).exists()]
+def _missing(
+    database: Database, collections: Sequence[StoredCollection], encoder: str, kind: Kind
+) -> vectors.Ids:
+    ids = vectors.member_ids(database, [collection.name for collection in collections], kind)
+    places = vectors.locate(database, encoder_key(encoder), kind, ids)
+    return ids.filter(places.is_missing)

@@ -6,21 +6,22 @@ vector are embedded and stored.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 
-from infra.batches import batched
+import numpy as np
+
 from infra.errors import EstimationError
 from infra.identity import digest
 from infra.records import normalise_code, normalise_query
 from infra.settings import EncoderSettings, RaySettings
-from infra.store import Database, corpus, vectors
-from infra.store.vector_files import StoredVectors, Vectors, load_vectors
+from infra.store import Database, vectors
+from infra.store.vector_blocks import Block, LocatedVectors, Positions, StoredVectors, joint_blocks
+from infra.store.vector_files import Vectors
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors, check_vectors
-from tasks.stages.embed import Part, embed_items, encoder_key
-
-CODE_BATCH = 65_536
+from tasks.stages.embed import Embedding, embed_texts, encoder_key, find_files
 
 
 class TextVectors:
@@ -48,19 +49,28 @@ class TextVectors:
             UnknownNameError: There is no such encoder.
             EncoderError: Its checkpoint cannot be loaded, or a worker died.
         """
-        identities = [_IDENTITY[kind](text) for text in texts]
-        file_of = self._files(encoder, kind, identities)
-        missing = {
-            identity: text
-            for identity, text in zip(identities, texts, strict=True)
-            if identity not in file_of
-        }
-        if missing:
-            part = Part(collection=self._name, kind=kind)
-            items = sorted(missing.items())
-            embed_items(self._database, part, items, encoder, self._settings, self._ray)
-            file_of = self._files(encoder, kind, identities)
-        return load_vectors(self._database.settings.vectors, file_of, identities)
+        located = self.open(encoder, kind, identities(kind, texts), texts.__getitem__)
+        return located.load(np.arange(len(texts), dtype=np.int32))
+
+    def open(
+        self, encoder: str, kind: Kind, ids: vectors.Ids, text_at: Callable[[int], str]
+    ) -> LocatedVectors:
+        """Return the vectors of n texts, to be read by positions; missing ones are computed first.
+
+        Args:
+            encoder: Name of an encoder.
+            kind: Queries or codes.
+            ids: (n,) identities of the texts.
+            text_at: Returns the text at a position.
+        """
+        work = Embedding(self._database, encoder, self._settings, self._ray)
+        find_files(work, kind)
+        key = encoder_key(encoder)
+        missing = vectors.locate(self._database, key, kind, ids).is_missing
+        if missing.any():
+            at = {ids[row].as_py(): row for row in np.flatnonzero(missing).tolist()}
+            embed_texts(work, self._name, kind, {item: text_at(row) for item, row in at.items()})
+        return StoredVectors(self._database, key, kind, self._name).open(ids)
 
     def load_pairs(self, encoder: str, pairs: Pairs) -> PairVectors:
         """Return the vectors of pairs, as `load` does.
@@ -97,16 +107,6 @@ class TextVectors:
                 "intact"
             ) from None
 
-    def _files(self, encoder: str, kind: Kind, identities: Sequence[str]) -> dict[str, str]:
-        """Return identity → file with its vector; records of missing files are deleted first."""
-        key = encoder_key(encoder)
-        items_in = vectors.files_holding(self._database, key, kind, sorted(set(identities)))
-        for file in list(items_in):
-            if not (self._database.settings.vectors / file).exists():
-                vectors.delete_file(self._database, file)
-                del items_in[file]
-        return {item: file for file, items in items_in.items() for item in items}
-
 
 class BenchmarkVectors:
     """The vectors of a benchmark's queries and codes by any encoder.
@@ -122,17 +122,51 @@ class BenchmarkVectors:
         self, benchmark: Benchmark, database: Database, settings: EncoderSettings, ray: RaySettings
     ) -> None:
         self._texts = TextVectors(benchmark.name, database, settings, ray)
-        self._queries: dict[str, str] = {query.query_id: query.text for query in benchmark.queries}
-        self._codes: dict[str, str] = {code.code_id: code.text for code in benchmark.codes}
+        self._benchmark = benchmark
+        self._opened: dict[str, LocatedVectors] = {}
 
     def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
         """Return (n, d) vectors of these queries; missing ones are computed."""
-        return self._texts.load(encoder, "query", [self._queries[query] for query in ids])
+        queries = self._benchmark.queries
+        text_of: dict[str, str] = {query.query_id: query.text for query in queries}
+        return self._texts.load(encoder, "query", [text_of[query] for query in ids])
 
-    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
-        """Yield (m ids, (m, d) vectors) over all codes; missing ones are computed."""
-        for ids in batched(sorted(self._codes), CODE_BATCH):
-            yield ids, self._texts.load(encoder, "code", [self._codes[code] for code in ids])
+    def codes(self, encoder: str) -> Iterator[tuple[Positions, Vectors]]:
+        """Yield ((m,) positions, (m, d) vectors) over all codes, as `code_blocks` does."""
+        for positions, rows in self.code_blocks([encoder]):
+            yield positions, rows[encoder]
+
+    def code_blocks(
+        self, encoders: Sequence[str], wanted: Positions | None = None
+    ) -> Iterator[Block]:
+        """Yield ((m,) positions, encoder → (m, d) vectors) over the codes, as `code_blocks` does.
+
+        A position is that of the code's id among all ids in ascending order. Missing vectors are
+        computed.
+        """
+        yield from joint_blocks({name: self._open(name) for name in encoders}, wanted)
+
+    def _open(self, encoder: str) -> LocatedVectors:
+        if encoder not in self._opened:
+            order, ids = self._codes
+            codes = self._benchmark.codes
+            self._opened[encoder] = self._texts.open(
+                encoder, "code", ids, lambda row: codes[order[row]].text
+            )
+        return self._opened[encoder]
+
+    @cached_property
+    def _codes(self) -> tuple[Sequence[int], vectors.Ids]:
+        """The codes' positions in the benchmark by ascending id, and the texts' identities."""
+        named = [(code.code_id, _code_identity(code.text)) for code in self._benchmark.codes]
+        order = sorted(range(len(named)), key=named.__getitem__)
+        return order, vectors.ids_of([named[row][1] for row in order])
+
+
+def identities(kind: Kind, texts: Sequence[str]) -> vectors.Ids:
+    """Return the (n,) identities of texts, which are the ids of such items in a collection."""
+    identity = _query_identity if kind == "query" else _code_identity
+    return vectors.ids_of([identity(text) for text in texts])
 
 
 def _query_identity(text: str) -> str:
@@ -143,20 +177,34 @@ def _code_identity(text: str) -> str:
     return f"c{digest('code', normalise_code(text))}"
 
 
-_IDENTITY: dict[Kind, Callable[[str], str]] = {"query": _query_identity, "code": _code_identity}
-
-
 def stored_vectors(
     database: Database, collection: str, encoder: str, kind: vectors.Kind
 ) -> StoredVectors:
     """Return the vectors of a collection's items by an encoder, read on demand."""
-    return StoredVectors(database, collection, encoder_key(encoder), kind)
+    return StoredVectors(database, encoder_key(encoder), kind, collection)
 
 
 def code_blocks(
-    database: Database, collection: str, encoders: Sequence[str]
-) -> Iterator[tuple[Sequence[str], dict[str, Vectors]]]:
-    """Yield (ids, encoder → (n, d) vectors) over a collection's codes, in batches."""
+    database: Database,
+    collection: str,
+    encoders: Sequence[str],
+    wanted: Positions | None = None,
+) -> Iterator[Block]:
+    """Yield ((m,) positions, encoder → (m, d) vectors) over a collection's codes.
+
+    A position is that of the code's id in `corpus.code_ids`, which is in ascending order; they
+    ascend within a block. Each stands in one block; blocks come in any order. The vectors are
+    mapped from files: they are not to be written to.
+
+    Args:
+        database: The store.
+        collection: The collection.
+        encoders: Names of encoders.
+        wanted: Ascending positions of the codes that are asked for, none for all.
+
+    Raises:
+        StoreError: An encoder has not embedded all codes, or a file is damaged.
+    """
+    ids = vectors.member_ids(database, [collection], "code")
     stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
-    for ids in batched(corpus.code_ids(database, collection), CODE_BATCH):
-        yield ids, {name: by_encoder.load(ids) for name, by_encoder in stored.items()}
+    yield from joint_blocks({name: one.open(ids) for name, one in stored.items()}, wanted)

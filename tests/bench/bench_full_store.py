@@ -124,10 +124,10 @@ def _measure(settings: Settings, methods: Sequence[str], scale: float, *, show: 
         cost = measured(command, settings, ranked)
         is_idle = "nothing" in name
         idle += cost.seconds if is_idle else 0
-        if is_idle and "Nothing was left to do" not in cost.printed:
-            name += " (but did something)"
+        did = is_idle and "Nothing was left to do" not in cost.printed
         limits = f"{LIMIT_GB} GB" + (f", {PUBLISH_S} s" if name == "publish" else "")
-        table.add_row(name.split("=")[0], f"{cost.seconds:.1f}", f"{cost.peak_gb:.2f}", limits)
+        shown = name.partition("=")[0] + (" (but did something)" if did else "")
+        table.add_row(shown, f"{cost.seconds:.1f}", f"{cost.peak_gb:.2f}", limits)
         if show:
             print(cost.printed)
     table.add_row("all that find nothing to do", f"{idle:.1f}", "", f"{NOTHING_S} s")

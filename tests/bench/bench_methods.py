@@ -15,9 +15,10 @@ import argparse
 import importlib
 import shutil
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -25,7 +26,6 @@ from flows.leaderboard import leaderboard
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings, load_settings
 from infra.store import open_database
-from infra.store.vector_files import Vectors
 from tasks.benchmarks import Benchmark, qrels_of
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.trec import read_run, run_file
@@ -111,10 +111,13 @@ def candidates(benchmark: Benchmark, settings: Settings) -> Table:
         benchmark, open_database(settings.store), settings.encoder, settings.ray
     )
     ids = sorted(query.query_id for query in benchmark.queries)
+    codes = np.asarray(sorted(code.code_id for code in benchmark.codes))
     ensembles = [(name,) for name in ENCODERS] + [ENCODERS]
     for names in ensembles:
         queries = {name: vectors.queries(name, ids) for name in names}
-        blocks = joined(vectors, names)
+        blocks = [
+            (codes[positions].tolist(), rows) for positions, rows in vectors.code_blocks(names)
+        ]
         for fusion in ("mean", "scaled") if len(names) > 1 else ("-",):
             weights = inverse_peaks(queries, blocks) if fusion == "scaled" else None
             hits = top_candidates(queries, blocks, ids, TOP_K, weights)
@@ -122,17 +125,6 @@ def candidates(benchmark: Benchmark, settings: Settings) -> Table:
             row = f"{found / len(pairs):.4f}", f"{found} of {len(pairs)}"
             table.add_row(" + ".join(names), fusion, *row)
     return table
-
-
-def joined(
-    vectors: BenchmarkVectors, names: Sequence[str]
-) -> list[tuple[Sequence[str], dict[str, Vectors]]]:
-    """Return the codes' ids and their vectors by each encoder, in blocks."""
-    by_encoder = zip(*(vectors.codes(name) for name in names), strict=True)
-    return [
-        (blocks[0][0], {name: rows for name, (_, rows) in zip(names, blocks, strict=True)})
-        for blocks in by_encoder
-    ]
 
 
 if __name__ == "__main__":

@@ -40,7 +40,6 @@ from infra.settings import (
 )
 from infra.store import Database, candidates, corpus, open_database, recipes, vectors
 from infra.store.database import Transaction
-from infra.store.vector_files import write_vectors
 from tasks.runtime.input_checks import with_named_encoders
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
@@ -50,7 +49,7 @@ from tests.fakes.checkpoints import make_checkpoint
 QUERIES, CODES, TOP, CALLS, EXECUTIONS = 20_604, 653_994, 20, 740_000, 330_000
 DIMENSION, ENCODER, COLLECTION = 64, "made-up", "jsonl"
 _BLOCK = 50_000
-_FILE_ROWS = 16_384
+_FILE_ROWS = 8_192
 
 _PAIRS = """
     CREATE TEMP TABLE pairs AS
@@ -264,10 +263,9 @@ def _embed(database: Database) -> None:
         for number, ids in enumerate(batched(items, _FILE_ROWS)):
             rows = draw.standard_normal((len(ids), DIMENSION), np.float32)
             rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-            file = f"{ENCODER}-{key}/{kind}-{number}.parquet"
-            (database.settings.vectors / file).parent.mkdir(parents=True, exist_ok=True)
-            write_vectors(database.settings.vectors / file, ids, rows)
-            vectors.record_file(database, key, kind, file, ids)
+            vectors.add_file(
+                database, key, kind, f"{ENCODER}-{key}/{kind}-{number}.arrow", ids, rows
+            )
 
 
 def main() -> None:

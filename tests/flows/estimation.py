@@ -20,7 +20,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, open_database, vectors
-from infra.store.vector_files import Vectors, write_vectors
+from infra.store.vector_files import Vectors, read_vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind
 from tasks.stages.embed import encoder_key
@@ -59,14 +59,12 @@ def store_vectors(
         for text, row in zip(texts, rows, strict=True)
     }
     key = encoder_key(encoder)
-    file = f"{uuid4().hex}.parquet"
-    write_vectors(database.settings.vectors / file, list(row_of), np.array(list(row_of.values())))
-    with database.transaction() as tx:
-        tx.execute(
-            "DELETE FROM vectors WHERE encoder_key = ? AND kind = ? AND list_contains(?, item_id)",
-            [key, kind, list(row_of)],
-        )
-    vectors.record_file(database, key, kind, file, list(row_of))
+    for old in vectors.files_of(database, key, kind):
+        ids, kept = read_vectors(database.settings.vectors / old.file)
+        row_of |= {item: row for item, row in zip(ids, kept, strict=True) if item not in row_of}
+        vectors.delete_files(database, [old.file])
+    file = f"{uuid4().hex}.arrow"
+    vectors.add_file(database, key, kind, file, list(row_of), np.array(list(row_of.values())))
 
 
 def embedded(database: Database, encoder: str, pairs: Iterable[tuple[str, str]]) -> None:

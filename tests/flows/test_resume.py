@@ -13,7 +13,7 @@ import pytest
 
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script
-from tests.flows.world import World, environment
+from tests.flows.world import World, environment, stored_items
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
 
@@ -25,7 +25,6 @@ SETTLED = {
 KEYS = {
     "queries": "query_id",
     "codes": "code_id",
-    "vectors": "encoder_key, kind, item_id",
     "candidates": "search_id, query_id, code_id",
     "annotations": "recipe_id, query_id, code_id",
     "executions": "recipe_id, query_id, code_id, ordinal",
@@ -43,7 +42,7 @@ def holds(table: str, rows: int) -> Callable[[World], bool]:
 
 EVERY_STAGE = {
     "collect": lambda world: (world.store / "cosqa.duckdb").exists(),
-    "embed": holds("vectors", 2),
+    "embed": holds("vector_files", 1),
     "find candidates": holds("searches", 1),
     "annotate": holds("annotations", 2),
     "publish": lambda world: any(world.output.glob("*")),
@@ -97,10 +96,11 @@ def test_a_killed_run_continues_without_losing_or_repeating_work(
         assert total == distinct, table
         counts[table] = total
     n = len(SETTLED)
+    vectors = stored_items(world.database())
+    assert len(vectors) == len(set(vectors)) == 2 * n
     assert counts == {
         "queries": n,
         "codes": n,
-        "vectors": 2 * n,
         "candidates": n,
         "annotations": n,
         "executions": 8,

@@ -15,6 +15,7 @@ import psutil
 
 from infra.settings import StoreSettings
 from infra.store import Database, open_database
+from infra.store.vector_files import read_vectors
 from tests.fakes.llm_server import KEY
 from tests.flows.command_process import CommandProcess
 
@@ -186,6 +187,17 @@ class World:
         """Return whether all children of killed commands end; Ray's agents take a minute."""
         _, alive = psutil.wait_procs(self._started, timeout=120)
         return not alive
+
+
+def stored_items(database: Database) -> list[tuple[str, str, str]]:
+    """Return (key of the encoder, kind, id) of each vector in the files that the store knows."""
+    with database.transaction() as tx:
+        files = tx.rows("SELECT encoder_key, kind, file FROM vector_files")
+    return [
+        (str(key), str(kind), item)
+        for key, kind, file in files
+        for item in read_vectors(database.settings.vectors / str(file))[0]
+    ]
 
 
 def environment(base_url: str, **more: str) -> dict[str, str]:

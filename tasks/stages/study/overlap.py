@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from prefect.logging import get_run_logger
 
 from infra.batches import batched
@@ -81,9 +82,10 @@ def _sum(
     from tasks.ranking.dense import rank_vectors  # noqa: PLC0415
 
     vectors = stored_vectors(database, collection, encoder, "query").load(queries)
+    ids = np.asarray(corpus.code_ids(database, collection))
     blocks = (
-        (ids, by_encoder[encoder])
-        for ids, by_encoder in code_blocks(database, collection, [encoder])
+        (ids[some].tolist(), by_encoder[encoder])
+        for some, by_encoder in code_blocks(database, collection, [encoder])
     )
     depth = max(map(len, together.values()))
     ranked = rank_vectors(vectors, blocks, queries, depth)

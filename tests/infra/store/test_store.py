@@ -1,7 +1,7 @@
 """Laws of the artifact store.
 
 Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
-``generated``, ``migrations``, ``vectors``.
+``generated``, ``migrations``.
 
 Covers `infra.store.recipes`.
 """
@@ -107,24 +107,6 @@ def test_a_failed_replacement_leaves_the_old_collection(database: Database) -> N
         keep(database, "print-2", doubled)
     assert corpus.collections_of(database, "print-1")
     assert corpus.load_queries(database, "c") == list(QUERIES[:2])
-
-
-def test_only_items_without_a_vector_are_left_to_embed(database: Database) -> None:
-    keep(database, "print", collected())
-    first, *rest = sorted(code.code_id for code in CODES)
-    vectors.record_file(database, "key", "code", "a.parquet", [first])
-    waiting = vectors.items_without_vector(database, "c", "key", "code")
-    assert [item for item, _ in waiting] == rest
-    assert vectors.files_of(database, "c", "key", "code") == {"a.parquet": [first]}
-    assert len(vectors.items_without_vector(database, "c", "other key", "code")) == 4
-
-
-def test_a_forgotten_file_is_embedded_again(database: Database) -> None:
-    keep(database, "print", collected())
-    ids = [code.code_id for code in CODES]
-    vectors.record_file(database, "key", "code", "a.parquet", ids)
-    vectors.delete_file(database, "a.parquet")
-    assert len(vectors.items_without_vector(database, "c", "key", "code")) == 4
 
 
 def test_only_queries_without_candidates_are_left_to_search(database: Database) -> None:
@@ -269,6 +251,14 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
         tx.execute("DROP TABLE generated_codes")
         tx.execute("DROP TABLE confirmations")
         tx.execute("DROP TABLE estimations")
+        tx.execute("DROP TABLE vector_files")
+        tx.execute(
+            "CREATE TABLE vectors (encoder_key VARCHAR NOT NULL, kind VARCHAR NOT NULL, "
+            "item_id VARCHAR NOT NULL, file VARCHAR NOT NULL, "
+            "PRIMARY KEY (encoder_key, kind, item_id))"
+        )
+        for code in CODES[:3]:
+            tx.execute("INSERT INTO vectors VALUES ('k', 'code', ?, 'a.parquet')", [code.code_id])
         tx.execute("UPDATE meta SET schema_version = 2")
     upgraded = open_database(database.settings)
     assert upgraded.store_id == database.store_id
@@ -281,6 +271,7 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
     assert corpus.load_parts(upgraded, "c") == [INFO]
     assert generated.load_answers(upgraded, "c") == []
     assert estimations.load(upgraded, "e") is None
+    assert vectors.files_of(upgraded, "k", "code") == [("a.parquet", 3, None)]
     assert open_database(database.settings) == upgraded
 
 

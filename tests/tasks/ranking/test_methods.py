@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from infra.errors import ModelRefusedError, UnknownNameError
@@ -34,10 +35,10 @@ class Fixed:
         assert encoder == ENCODER
         return np.tile(np.array([[1, 0]], np.float32), (len(ids), 1))
 
-    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
+    def codes(self, encoder: str) -> Iterator[tuple[npt.NDArray[np.int32], Vectors]]:
         angles = np.linspace(0, 1, len(CODES), dtype=np.float32)
         rows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        yield sorted(code.code_id for code in CODES), rows
+        yield np.arange(len(CODES), dtype=np.int32), rows
 
 
 def ranker() -> Ranker:

@@ -1,23 +1,44 @@
-"""Laws of the actors that embed."""
+"""Laws of the actors that embed, on a cluster of three nodes of three cores."""
+
+import json
+import re
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 
-from tasks.runtime.embedder import number_of_actors
+from tests.fakes.ray_cluster import BATCHES
+
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "sizes", "number"),
-    [
-        (8, [], 1),
-        (8, [8, 8], 1),
-        (8, [400, 300], 1),
-        (8, [400, 400], 2),
-        (2, [5_000] * 8, 2),
-        (8, [5_000], 1),
-        (8, [100] * 8, 2),
-    ],
-)
-def test_an_actor_is_started_for_texts_that_are_worth_loading_an_encoder(
-    wanted: int, sizes: list[int], number: int
-) -> None:
-    assert number_of_actors(wanted, sizes) == number
+def ends(gpus: int, *scenarios: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fakes.ray_cluster", str(gpus), *scenarios],
+        capture_output=True, text=True, check=True, timeout=600,
+    )  # fmt: skip
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    found: dict[str, Any] = json.loads(line)
+    return found
+
+
+def test_embedding_ends_or_says_why_whatever_happens_to_its_workers() -> None:
+    failing = {
+        "fails": "failed on a worker.*as ordered",
+        "dies_always": "keep dying.*COSQA_ENCODER__ACTORS",
+        "no_room": "found room.* within 4 s: 0 cores .* on 3 nodes.*PLACEMENT_TIMEOUT_S",
+    }
+    finishing = ("whole", "dies_once", "some_room", "node_leaves")
+    ended = ends(0, *failing, *finishing)
+    for scenario in finishing:
+        assert ended[scenario]["problem"] == "", scenario
+        assert ended[scenario]["seen"] == list(range(BATCHES)), scenario
+    assert ended["whole"]["free"] == 0, "all cores of all nodes compute"
+    for scenario, problem in failing.items():
+        assert re.search(problem, ended[scenario]["problem"], re.DOTALL), ended[scenario]
+
+
+def test_two_actors_on_one_gpu_are_one_actor() -> None:
+    (ended,) = ends(1, "two_actors").values()
+    assert ended == {"seen": list(range(BATCHES)), "problem": "", "seconds": ended["seconds"]}

@@ -8,7 +8,6 @@ import pytest
 from infra.records import Code, Label, Query, SourceInfo
 from infra.settings import EncoderSettings, RaySettings, StoreSettings
 from infra.store import Database, open_database, vectors
-from infra.store.vector_files import write_vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind, encoders
 from tasks.stages.embed import encoder_key
@@ -28,8 +27,8 @@ def database(tmp_path: Path) -> Database:
         "query": [Query.of("add one").query_id],
     }
     for kind, ids in stored.items():
-        write_vectors(database.settings.vectors / f"{kind}.parquet", ids, ROWS[: len(ids)])
-        vectors.record_file(database, encoder_key(ENCODER), kind, f"{kind}.parquet", ids)
+        rows = ROWS[: len(ids)]
+        vectors.add_file(database, encoder_key(ENCODER), kind, f"{kind}.arrow", ids, rows)
     return database
 
 
@@ -48,17 +47,7 @@ def foreign() -> Benchmark:
 
 def test_known_texts_are_not_embedded_again(database: Database) -> None:
     source = BenchmarkVectors(foreign(), database, EncoderSettings(), RaySettings())
-    ((ids, rows),) = source.codes(ENCODER)
-    assert list(ids) == ["d0", "d1", "d2"]
+    ((positions, rows),) = source.codes(ENCODER)
+    assert positions.tolist() == [0, 1, 2], "of d0, d1, d2"
     assert np.array_equal(rows, ROWS[[1, 0, 1]])
     assert np.array_equal(source.queries(ENCODER, ["1"]), ROWS[:1])
-
-
-def test_files_holding_returns_known_items_of_that_encoder_and_kind(
-    database: Database,
-) -> None:
-    stored_id = Code.of(TEXTS[0]).code_id
-    files = vectors.files_holding(database, encoder_key(ENCODER), "code", [stored_id, "unknown"])
-    assert files == {"code.parquet": [stored_id]}
-    assert vectors.files_holding(database, "another", "code", [stored_id]) == {}
-    assert vectors.files_holding(database, encoder_key(ENCODER), "query", [stored_id]) == {}

@@ -13,7 +13,6 @@ from infra.ids import SearchId
 from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, candidates, corpus, open_database, studies, vectors
-from infra.store.vector_files import write_vectors
 from infra.store.vectors import Kind
 from tasks.ranking.dense import top_candidates
 from tasks.stages.embed import encoder_key
@@ -56,9 +55,8 @@ def unit(angles: tuple[int, ...]) -> np.ndarray[tuple[int, int], np.dtype[np.flo
 def store(
     database: Database, encoder: str, kind: Kind, ids: list[str], angles: tuple[int, ...]
 ) -> None:
-    file = f"{encoder}-{kind}.parquet"
-    write_vectors(database.settings.vectors / file, ids, unit(angles))
-    vectors.record_file(database, encoder_key(encoder), kind, file, ids)
+    file = f"{encoder}-{kind}.arrow"
+    vectors.add_file(database, encoder_key(encoder), kind, file, ids, unit(angles))
 
 
 def test_the_overlap_is_the_share_of_the_ensembles_candidates_that_one_finds_alone(

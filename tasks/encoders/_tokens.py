@@ -1,0 +1,135 @@
+"""From texts to token ids, and from token ids to batches of similar length."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from infra.batches import batched
+from infra.errors import EncoderError
+from tasks.encoders import Kind
+
+if TYPE_CHECKING:
+    from tasks.encoders._transformer import TransformerSpec
+
+TokenIds = list[int]
+
+_TEXTS_AT_ONCE = 1024  # tokenised ahead; enough that its batches hold texts of one length
+_CHARACTERS_A_TOKEN = 16  # of code a token has 3 to 4; what is longer is cut first
+
+
+class TextTokenizer:
+    """Turns texts into token ids, as a specification says.
+
+    Args:
+        tokenizer: That of the checkpoint.
+        spec: The specification.
+
+    Raises:
+        EncoderError: The tokenizer lacks a special token.
+    """
+
+    def __init__(self, tokenizer: Any, spec: "TransformerSpec") -> None:  # noqa: ANN401 - of transformers
+        self._tokenizer = tokenizer
+        self._spec = spec
+        self._before = self._special(spec.before)
+        self._after = self._special(spec.after)
+        self.padding: int = tokenizer.pad_token_id or 0
+
+    def batches(
+        self, texts: Sequence[str], kind: Kind, most_texts: int, most_tokens: int
+    ) -> Iterator[tuple[list[int], list[TokenIds]]]:
+        """Yield (rows, their token ids) in batches of similar length, the longest first.
+
+        The next texts are tokenised while a batch is being computed.
+
+        Args:
+            texts: All the texts.
+            kind: Whether they are queries or codes.
+            most_texts: Texts in a batch; 0 for no limit.
+            most_tokens: Tokens in a batch, padding included; a longer text is a batch of its own.
+        """
+        order = sorted(range(len(texts)), key=lambda row: -len(texts[row]))
+        chunks = list(batched(order, _TEXTS_AT_ONCE))
+        with ThreadPoolExecutor(1) as ahead:
+            coming = [
+                ahead.submit(self.tokenise, [texts[row] for row in chunk], kind)
+                for chunk in chunks[:1]
+            ]
+            for number, chunk in enumerate(chunks):
+                token_ids = coming.pop().result()
+                for after in chunks[number + 1 : number + 2]:
+                    following = [texts[row] for row in after]
+                    coming.append(ahead.submit(self.tokenise, following, kind))
+                for batch in cut_by_tokens(list(map(len, token_ids)), most_texts, most_tokens):
+                    yield [chunk[one] for one in batch], [token_ids[one] for one in batch]
+
+    def tokenise(self, texts: Sequence[str], kind: Kind) -> list[TokenIds]:
+        """Return each text's token ids, special ones included, at most the stated number."""
+        length = self._spec.length_of(kind)
+        prepared = [self._cut(self._spec.text_of(text, kind), length) for text in texts]
+        if self._spec.special_tokens == "tokenizer":
+            own = self._ids(prepared, truncation=True, max_length=length)
+            # A text without any token would have no mean.
+            return [list(ids) or [self.padding] for ids in own]
+        text_length = length - len(self._before) - len(self._after)
+        encoded = self._ids(
+            prepared, add_special_tokens=False, truncation=True, max_length=text_length
+        )
+        return [self._before + ids + self._after or [self.padding] for ids in encoded]
+
+    def _ids(self, texts: Sequence[str], **options: Any) -> list[TokenIds]:  # noqa: ANN401
+        if not texts:
+            return []
+        encoded = self._tokenizer(
+            texts, return_attention_mask=False, return_token_type_ids=False, **options
+        )
+        ids: list[TokenIds] = encoded["input_ids"]
+        return ids
+
+    def _cut(self, text: str, length: int) -> str:
+        """Return the beginning of a long text, with the same first ``length`` tokens.
+
+        Tokenizers split at white space before all else, so a cut behind a word changes no token
+        before it. Where the beginning has too few tokens, four times as much is tried.
+        """
+        end = length * _CHARACTERS_A_TOKEN
+        while end < len(text):
+            end = _end_of_word(text, end)
+            if len(self._ids([text[:end]], add_special_tokens=False, verbose=False)[0]) > length:
+                return text[:end]
+            end *= 4
+        return text
+
+    def _special(self, tokens: Sequence[str]) -> TokenIds:
+        vocabulary = self._tokenizer.get_vocab()
+        missing = [token for token in tokens if token not in vocabulary]
+        if missing:
+            raise EncoderError(f"the tokenizer of {self._spec.name!r} has no token {missing[0]!r}")
+        return [vocabulary[token] for token in tokens]
+
+
+def _end_of_word(text: str, start: int) -> int:
+    """Return the first place at or after ``start`` where a word ends and white space begins."""
+    for place in range(start, len(text)):
+        if text[place].isspace() and not text[place - 1].isspace():
+            return place
+    return len(text)
+
+
+def cut_by_tokens(lengths: Sequence[int], most_texts: int, most_tokens: int) -> Iterator[list[int]]:
+    """Yield rows in batches of at most so many texts and tokens, the longest rows first.
+
+    Args:
+        lengths: The number of tokens of each row.
+        most_texts: Rows in a batch; 0 for no limit.
+        most_tokens: Tokens in a batch once its rows are padded; a longer row is a batch of its own.
+    """
+    batch: list[int] = []
+    for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
+        padded = (len(batch) + 1) * lengths[batch[0] if batch else row]
+        if batch and (padded > most_tokens or len(batch) == most_texts):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch

@@ -1,0 +1,233 @@
+"""Writing of vectors: batches of any size become files of one size, whole or not at all.
+
+A file has the vectors of consecutive ids, so that the files of several encoders hold the same
+items. While some of its vectors are still being computed, those that have come are kept in smaller
+files, its parts, which a later run takes over. So a run that is killed loses only the batches that
+were being computed.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from infra.errors import EncoderError, StoreError
+from infra.identity import digest_of_set
+from infra.store import Database, vectors
+from infra.store.vector_files import VectorFile, Vectors, write_vectors
+from tasks.encoders import EncoderSpec, Kind
+
+Rows = npt.NDArray[np.int64]
+ReadTexts = Callable[[vectors.Ids], Sequence[str]]
+
+_TEXTS_READ = 65_536  # held in memory at once
+_SECONDS_BETWEEN_COMMITS = 5.0
+# A batch is what one call of an actor embeds, and what is computed again after its death.
+_FEWEST_TEXTS, _MOST_TEXTS, _MOST_CHARACTERS = 64, 2_048, 1_000_000
+_CHARACTERS_READ = 2_000  # of one text, about what 512 tokens take
+_OFF_UNIT = 1e-2  # how far from 1 a vector's length may lie
+
+
+@dataclass
+class _OpenFile:
+    """A file some of whose vectors are still being computed."""
+
+    kind: Kind
+    ids: list[str]
+    left: int
+    rows: Vectors | None = None
+    parts: list[Path] = field(default_factory=list)
+
+
+class VectorWriter:
+    """Cuts texts into batches, and writes the batches' vectors into files.
+
+    Args:
+        database: The store.
+        spec: The encoder's specification.
+        shard_size: Number of vectors in a file.
+        advance: Called with the number of vectors that have been computed or taken over.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        spec: EncoderSpec,
+        shard_size: int,
+        advance: Callable[[int], object] = bool,
+    ) -> None:
+        self._database = database
+        self._spec = spec
+        self._folder = folder_of(spec)
+        self._shard_size = shard_size
+        self._advance = advance
+        self._dimension = spec.dimension
+        self._batches: dict[int, tuple[_OpenFile, Rows]] = {}
+        self._given = 0
+        self._written: list[tuple[Kind, vectors.RecordedFile]] = []
+        self._committed = -_SECONDS_BETWEEN_COMMITS
+        self.computed = 0
+
+    def batches(
+        self, kind: Kind, ids: vectors.Ids, read: ReadTexts, total: int
+    ) -> Iterator[tuple[Kind, Sequence[str]]]:
+        """Yield batches of texts of similar length to embed; `add` takes their vectors.
+
+        Args:
+            kind: Queries or codes.
+            ids: (n,) ids without a vector, ascending.
+            read: Returns the texts of ids.
+            total: Number of all texts that are being embedded.
+        """
+        parts = [(part, VectorFile(part)) for part in sorted(self._parts_folder.glob(f"{kind}-*"))]
+        most = max(_FEWEST_TEXTS, min(_MOST_TEXTS, total // 16))
+        step = self._shard_size * max(1, _TEXTS_READ // self._shard_size)
+        for start in range(0, len(ids), step):
+            group = ids[start : start + step]
+            texts = read(group)
+            for first in range(0, len(group), self._shard_size):
+                some = group[first : first + self._shard_size]
+                file = _OpenFile(kind, some.to_pylist(), len(some))
+                rows = self._take_over(file, some, parts)
+                of_file = texts[first : first + self._shard_size]
+                for batch in _cut(rows, [len(of_file[row]) for row in rows.tolist()], most):
+                    self._batches[self._given] = file, batch
+                    self._given += 1
+                    yield kind, [of_file[row] for row in batch.tolist()]
+
+    def add(self, number: int, found: Vectors) -> None:
+        """Take the vectors of a batch, by its place in the order of `batches`; write what is full.
+
+        Raises:
+            EncoderError: A vector is not of unit length, not finite or of another dimension.
+            DiskFullError: The disk is full; what was written before is kept.
+        """
+        file, rows = self._batches.pop(number)
+        ids = [file.ids[row] for row in rows.tolist()]
+        self._check(ids, found)
+        self._fill(file, rows, found)
+        self.computed += len(rows)
+        if file.left:
+            part = self._parts_folder / f"{file.kind}-{digest_of_set(ids)}.arrow"
+            write_vectors(part, ids, found)
+            file.parts.append(part)
+        self._advance(len(rows))
+
+    def finish(self) -> None:
+        """Record the last files, and remove parts whose vectors all stand in files."""
+        self._commit()
+        for part in self._parts_folder.glob("*.arrow"):
+            kind: Kind = "query" if part.name.startswith("query") else "code"
+            ids = vectors.ids_of(VectorFile(part).ids)
+            if not vectors.locate(self._database, self._spec.key, kind, ids).is_missing.any():
+                part.unlink(missing_ok=True)
+        with suppress(OSError):  # it is not there, or not empty
+            self._parts_folder.rmdir()
+
+    @property
+    def _parts_folder(self) -> Path:
+        return self._database.settings.vectors / self._folder / "parts"
+
+    def _take_over(
+        self, file: _OpenFile, ids: vectors.Ids, parts: Sequence[tuple[Path, VectorFile]]
+    ) -> Rows:
+        """Fill in what an earlier run computed; return the rows that are left."""
+        part_of, row_of = vectors.places_in([part.ids for _, part in parts], ids)
+        for number in np.unique(part_of[part_of >= 0]).tolist():
+            rows = np.flatnonzero(part_of == number)
+            path, part = parts[number]
+            if len(rows) == len(part.ids):
+                file.parts.append(path)
+            self._fill(file, rows, part.rows[row_of[rows]])
+            self._advance(len(rows))
+        return np.flatnonzero(part_of < 0)
+
+    def _fill(self, file: _OpenFile, rows: Rows, found: Vectors) -> None:
+        if file.rows is None:
+            file.rows = np.empty((len(file.ids), found.shape[1]), np.float32)
+        file.rows[rows] = found
+        file.left -= len(rows)
+        if not file.left:
+            name = f"{self._folder}/{file.kind}-{digest_of_set(file.ids)}.arrow"
+            write_vectors(self._database.settings.vectors / name, file.ids, file.rows)
+            recorded = vectors.RecordedFile(name, *file.rows.shape)
+            self._written.append((file.kind, recorded))
+            for part in file.parts:
+                part.unlink(missing_ok=True)
+            if time.monotonic() - self._committed >= _SECONDS_BETWEEN_COMMITS:
+                self._commit()
+
+    def _commit(self) -> None:
+        for kind in ("query", "code"):
+            files = [file for of_kind, file in self._written if of_kind == kind]
+            if files:
+                vectors.record_files(self._database, self._spec.key, kind, files)
+        self._written.clear()
+        self._committed = time.monotonic()
+
+    def _check(self, ids: Sequence[str], found: Vectors) -> None:
+        self._dimension = self._dimension or int(found.shape[1])
+        wanted = (len(ids), self._dimension)
+        if found.shape != wanted:
+            raise EncoderError(
+                f"encoder {self._spec.name!r} gave vectors of shape {found.shape} instead of "
+                f"{wanted} for {ids[0]} and {len(ids) - 1} other texts; see that its checkpoint "
+                "is the one that its specification describes"
+            )
+        lengths = np.linalg.norm(found, axis=1)
+        wrong = ~(np.abs(lengths - 1) <= _OFF_UNIT)  # true of NaN, too
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise EncoderError(
+                f"encoder {self._spec.name!r} gave {ids[row]} a vector of length {lengths[row]:g} "
+                f"instead of 1, and so {int(wrong.sum())} of {len(ids)} texts; none of them is "
+                "stored: see that its checkpoint is intact, or embed with another number type"
+            )
+
+
+def folder_of(spec: EncoderSpec) -> str:
+    """Return the name of an encoder's folder among the vectors."""
+    return f"{spec.name}-{spec.key}"
+
+
+def adopt_files(database: Database, spec: EncoderSpec, kind: Kind) -> tuple[int, list[str]]:
+    """Record files that a killed run wrote and did not record; return how many, and what is wrong.
+
+    Args:
+        database: The store.
+        spec: The encoder's specification.
+        kind: Queries or codes.
+    """
+    known = {recorded.file for recorded in vectors.files_of(database, spec.key, kind)}
+    adopted, problems = [], []
+    for path in sorted((database.settings.vectors / folder_of(spec)).glob(f"{kind}-*")):
+        name = f"{folder_of(spec)}/{path.name}"
+        if name in known:
+            continue
+        try:
+            opened = VectorFile(path)
+            adopted.append(vectors.RecordedFile(name, *opened.rows.shape))
+        except StoreError as error:
+            problems.append(str(error))
+    if adopted:
+        vectors.record_files(database, spec.key, kind, adopted)
+    return len(adopted), problems
+
+
+def _cut(rows: Rows, lengths: Sequence[int], most: int) -> list[Rows]:
+    """Return batches of the rows, the longest texts first, so that the last batches are short."""
+    order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
+    work = np.minimum(np.asarray(lengths, np.int64)[order], _CHARACTERS_READ)
+    batches, first, characters = [], 0, 0
+    for position, size in enumerate(work.tolist()):
+        if position - first >= most or (position > first and characters + size > _MOST_CHARACTERS):
+            batches.append(np.sort(rows[order[first:position]]))
+            first, characters = position, 0
+        characters += size
+    if first < len(rows):
+        batches.append(np.sort(rows[order[first:]]))
+    return batches

@@ -1,0 +1,93 @@
+"""Laws of reading vectors: any order, and all of them in blocks of whole files."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infra.errors import StoreError
+from infra.settings import StoreSettings
+from infra.store import Database, open_database, vector_blocks, vectors
+from infra.store.vector_blocks import LocatedVectors, StoredVectors, joint_blocks
+from infra.store.vector_files import VectorFile
+
+IDS = [f"c{n:020x}" for n in range(60)]
+ROWS = {
+    name: np.random.default_rng(seed).normal(size=(60, 4 + seed)).astype(np.float32)
+    for seed, name in enumerate(("even", "same", "odd"))
+}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    """Vectors by three encoders: two in files of the same items, one in others."""
+    database = open_database(StoreSettings(folder=tmp_path_factory.mktemp("store")))
+    shuffled = np.random.default_rng(9).permutation(60)
+    for name, rows in ROWS.items():
+        order = np.sort(shuffled.reshape(3, 20)) if name == "odd" else np.arange(60).reshape(6, 10)
+        for number, part in enumerate(order):
+            ids = [IDS[row] for row in part]
+            vectors.add_file(database, name, "code", f"{name}{number}.arrow", ids, rows[part])
+    return database
+
+
+def located(database: Database, *names: str) -> dict[str, LocatedVectors]:
+    ids = vectors.ids_of(IDS)
+    return {name: StoredVectors(database, name, "code", "c").open(ids) for name in names}
+
+
+def test_vectors_are_loaded_across_files_in_the_order_asked_for(database: Database) -> None:
+    order = [55, 0, 13, 14, 0]
+    stored = StoredVectors(database, "odd", "code", "c")
+    assert np.array_equal(stored.load([IDS[n] for n in order]), ROWS["odd"][order])
+    assert len(stored.load([])) == 0
+
+
+def test_an_item_that_was_never_embedded_is_an_error(database: Database) -> None:
+    with pytest.raises(StoreError, match=r"x of c has no vector yet.*embeds the 2 texts"):
+        StoredVectors(database, "odd", "code", "c").load(["x", IDS[0], "y"])
+
+
+@pytest.mark.parametrize("names", [("even",), ("even", "same"), ("even", "odd"), ("odd", "same")])
+@pytest.mark.parametrize(("least", "most"), [(1, 100), (15, 100), (100, 7)])
+def test_blocks_have_each_position_once_whatever_the_files(
+    database: Database,
+    names: tuple[str, ...],
+    least: int,
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(vector_blocks, "LEAST_ROWS", least)
+    monkeypatch.setattr(vector_blocks, "MOST_ROWS", most)
+    monkeypatch.setattr(vector_blocks, "_OPEN_FILES", 1)
+    for wanted in (None, np.array([3, 17, 41, 59], np.int32), np.array([], np.int32)):
+        seen: list[int] = []
+        for positions, by_name in joint_blocks(located(database, *names), wanted):
+            assert positions.dtype == np.int32
+            assert np.all(np.diff(positions) > 0)
+            assert list(by_name) == list(names)
+            for name, rows in by_name.items():
+                assert np.array_equal(rows, ROWS[name][positions])
+            seen += positions.tolist()
+        assert sorted(seen) == (list(range(60)) if wanted is None else wanted.tolist())
+
+
+def test_files_of_the_same_items_are_each_read_once_and_not_copied(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: Counter[str] = Counter()
+
+    class Counted(VectorFile):
+        def __init__(self, file: Path) -> None:
+            opened[file.name] += 1
+            super().__init__(file)
+
+    both = located(database, "even", "same")
+    monkeypatch.setattr(vector_blocks, "LEAST_ROWS", 10)
+    monkeypatch.setattr(vector_blocks, "_OPEN_FILES", 1)
+    monkeypatch.setattr(vector_blocks, "VectorFile", Counted)
+    for _, by_name in joint_blocks(both):
+        assert not any(rows.flags.writeable for rows in by_name.values())
+    assert set(opened.values()) == {1}
+    assert len(opened) == 12
