@@ -53,12 +53,13 @@ _FILE_ROWS = 8_192
 
 _PAIRS = """
     CREATE TEMP TABLE pairs AS
-    SELECT query_id, code_id, q.position * $top + r AS number, r AS rank,
-        hash(q.position, r) % 10000 AS chance
-    FROM (SELECT * FROM collection_queries WHERE collection = $collection) q,
-        range(1, $top + 1) ranks(r)
-    JOIN (SELECT * FROM collection_codes WHERE collection = $collection) k
-        ON k.position = (q.position * 7919 + r * 104729) % $codes
+    SELECT query_id, code_id, number, rank, hash(number) % 10000 AS chance FROM (
+        SELECT query_id, position * $top + r AS number, r AS rank,
+            (position * 7919 + r * 104729) % $codes AS place
+        FROM collection_queries CROSS JOIN range(1, $top + 1) ranks(r)
+        WHERE collection = $collection
+    ) JOIN (SELECT code_id, position AS place FROM collection_codes
+            WHERE collection = $collection) USING (place)
 """
 _CANDIDATES = """
     INSERT INTO candidates BY NAME SELECT $search AS search_id, query_id, code_id, rank,
