@@ -1,17 +1,18 @@
 """Runs: the ranked lists of a method, as arrays."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-Positions = npt.NDArray[np.int64]
-Value = TypeVar("Value", np.int64, np.float64)
+Positions = npt.NDArray[np.signedinteger]
+Value = TypeVar("Value", bound=np.generic)
 NOTHING = -1
-_CELLS_AT_ONCE = 50_000_000
+_GROUPS_A_RANK, _LEAST_GROUPS = 8, 256
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,14 @@ class Rankings:
     Attributes:
         query_ids: One for each row.
         code_ids: The codes, to which the positions refer.
-        codes: (queries, depth) positions in ``code_ids``; -1 where the ranking has ended.
+        codes: (queries, depth) positions in ``code_ids``, of 32 or 64 bits; -1 where the ranking
+            has ended.
         scores: (queries, depth) the method's own scores, higher is better.
     """
 
     query_ids: Sequence[str]
     code_ids: Sequence[str]
-    codes: npt.NDArray[np.int64]
+    codes: Positions
     scores: npt.NDArray[np.float64]
 
     @property
@@ -58,46 +60,46 @@ def rank_scores(
         depth: Length of the rankings.
     """
     depth = min(depth, len(code_ids))
-    order = np.array([_best(row, depth) for row in scores], np.int64).reshape(-1, depth)
+    order = np.array([best(row, depth) for row in scores], np.int32).reshape(-1, depth)
     ranked = np.take_along_axis(scores, order, axis=1).astype(np.float64)
     return Rankings(query_ids, code_ids, order, ranked)
 
 
-def rank_in_blocks(
-    query_ids: Sequence[str],
-    code_ids: Sequence[str],
-    score: Callable[[slice], npt.NDArray[np.floating]],
-    depth: int,
-) -> Rankings:
-    """Return rankings from a table of scores that is too large for memory.
+def best(scores: npt.NDArray[np.floating], depth: int) -> Positions:
+    """Return the positions of the highest scores, ties in rising order of position.
 
     Args:
-        query_ids: (n,) one for each row.
-        code_ids: (m,) one for each column, in ascending order.
-        score: Rows → (rows, m) scores of these queries; higher is better.
-        depth: Length of the rankings.
+        scores: (m,) none of them NaN.
+        depth: How many, at most m.
     """
-    step = max(1, _CELLS_AT_ONCE // max(len(code_ids), 1))
-    starts = range(0, max(len(query_ids), 1), step)
-    blocks = [slice(start, start + step) for start in starts]
-    ranked = [rank_scores(query_ids[rows], code_ids, score(rows), depth) for rows in blocks]
-    return Rankings(
-        query_ids,
-        code_ids,
-        np.vstack([block.codes for block in ranked]),
-        np.vstack([block.scores for block in ranked]),
-    )
-
-
-def _best(scores: npt.NDArray[np.floating], depth: int) -> Positions:
-    """Return the positions of the highest scores, ties in rising order of position."""
     if depth < len(scores):
-        lowest = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        positions = np.flatnonzero(scores >= lowest)
+        lowest = _lower_bound(scores, depth)
+        positions = np.flatnonzero(scores > lowest)
+        if len(positions) < depth:  # so many are as low as the bound that it is the last score
+            level = np.flatnonzero(scores == lowest)[: depth - len(positions)]
+            positions = np.concatenate([positions, level])
     else:
         positions = np.arange(len(scores))
-    best: Positions = positions[np.argsort(-scores[positions], kind="stable")][:depth]
-    return best
+    found: Positions = positions[np.argsort(-scores[positions], kind="stable")][:depth]
+    return found
+
+
+def _lower_bound(scores: npt.NDArray[np.floating], depth: int) -> np.floating:
+    """Return a score that at least ``depth`` scores reach, and few more.
+
+    The scores are put into groups, several for each wanted score: as many scores as there are
+    groups reach the lowest of their maxima. That reads the scores once, where a partition of all
+    moves them about; and it is slow where many are equal, as the scores without a common word are.
+    """
+    groups = max(_GROUPS_A_RANK * depth, _LEAST_GROUPS)
+    size = len(scores) // groups
+    if size > 1:
+        scores = scores[: size * groups].reshape(size, groups).max(axis=0)
+    bound: np.floating = scores.min()
+    higher = scores[scores > bound]
+    if len(higher) >= depth:
+        bound = np.partition(higher, len(higher) - depth)[len(higher) - depth]
+    return bound
 
 
 def rankings_of(run: Mapping[str, Mapping[str, float]]) -> Rankings:
@@ -125,10 +127,27 @@ def rank_rows(
     Raises:
         ValueError: A query has a code twice, or a score is not a number.
     """
+    return rank_numbered(*numbered(queries), *numbered(codes), scores)
+
+
+def rank_numbered(
+    query_ids: list[str],
+    rows: Positions,
+    code_ids: list[str],
+    columns: Positions,
+    scores: npt.NDArray[np.float64],
+) -> Rankings:
+    """Return rankings from columns of a run whose names are numbered; see `rank_rows`.
+
+    Args:
+        query_ids: The distinct queries.
+        rows: (n,) positions in ``query_ids``.
+        code_ids: The distinct codes.
+        columns: (n,) positions in ``code_ids``.
+        scores: (n,) higher is better.
+    """
     if np.isnan(scores).any():
         raise ValueError("a score is not a number")
-    query_ids, rows = numbered(queries)
-    code_ids, columns = numbered(codes)
     order = _order(rows, scores, columns, code_ids)
     if order is not None:
         rows, columns, scores = rows[order], columns[order], scores[order]
@@ -142,6 +161,33 @@ def rank_rows(
     return Rankings(named, code_ids, ranked[by_id], ranked_scores[by_id])
 
 
+class Numbering:
+    """Names that come piece by piece, as positions of 32 bits among the distinct ones.
+
+    A column of a run names each query and each code again and again: its text takes ten times the
+    memory of its positions.
+    """
+
+    def __init__(self) -> None:
+        self._names = pa.array([], pa.string())
+        self._positions: list[npt.NDArray[np.int32]] = []
+
+    def add(self, names: pa.Array) -> None:
+        """Number the next names."""
+        coded = names.dictionary_encode()
+        place = pc.index_in(coded.dictionary, value_set=self._names)
+        new = place.is_null().to_numpy(zero_copy_only=False)
+        numbers = place.fill_null(NOTHING).to_numpy(zero_copy_only=False).astype(np.int32)
+        numbers[new] = len(self._names) + np.arange(np.count_nonzero(new), dtype=np.int32)
+        self._names = pa.concat_arrays([self._names, coded.dictionary.filter(place.is_null())])
+        self._positions.append(numbers[coded.indices.to_numpy(zero_copy_only=False)])
+
+    def result(self) -> tuple[list[str], npt.NDArray[np.int32]]:
+        """Return the distinct names as they came, and each name's position among them."""
+        positions = self._positions or [np.empty(0, np.int32)]
+        return self._names.to_pylist(), np.concatenate(positions)
+
+
 def _table(values: npt.NDArray[Value], sizes: Positions, filler: float) -> npt.NDArray[Value]:
     """Return values, given row after row, as a table; short rows end in ``filler``."""
     width = int(sizes.max(initial=0))
@@ -152,7 +198,7 @@ def _table(values: npt.NDArray[Value], sizes: Positions, filler: float) -> npt.N
     return table
 
 
-def numbered(names: pa.Array | pa.ChunkedArray) -> tuple[list[str], Positions]:
+def numbered(names: pa.Array | pa.ChunkedArray) -> tuple[list[str], npt.NDArray[np.int64]]:
     """Return the distinct names as they come, and each name's position among them."""
     coded = names.dictionary_encode()
     chunks = coded.chunks if isinstance(coded, pa.ChunkedArray) else [coded]

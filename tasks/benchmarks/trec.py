@@ -5,21 +5,32 @@ are ignored, as trec_eval ignores them: scores decide, and ties fall by id. Runs
 `tasks.benchmarks.write_run`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from infra.atomic import atomic_write
 from infra.errors import PublishError, SourceError
 from infra.records import Label
 from tasks.benchmarks.qrels import QrelsTable
-from tasks.benchmarks.runs import Positions, Rankings, numbered, rank_rows
-from tasks.files.columns import NAME, NUMBER, read_columns
+from tasks.benchmarks.runs import (
+    NOTHING,
+    Numbering,
+    Positions,
+    Rankings,
+    numbered,
+    rank_numbered,
+)
+from tasks.files.columns import NAME, NUMBER, read_columns, stream_columns
 
 _RUN = ("query", "Q0", "code", "rank", "score", "tag")
 _QRELS = ("query", "iteration", "code", "relevance")
+_LINES_AT_ONCE = 1 << 18
+_INFINITY, _INFINITY_AND_MORE = 0x7F800000, 0x7FFFFFFF  # bits of a float of 32
 
 
 def read_run(file: Path) -> Rankings:
@@ -29,12 +40,27 @@ def read_run(file: Path) -> Rankings:
         SourceError: The file is missing, a line is malformed, a score is not a number, or a query
             has a code twice.
     """
-    table = read_columns(file, _RUN, {"query": NAME, "code": NAME, "score": NUMBER})
-    scores = table["score"].to_numpy()
+    types = {"query": NAME, "code": NAME, "score": NUMBER}
     try:
-        return rank_rows(table["query"], table["code"], scores)
+        columns = _run_columns(stream_columns(file, _RUN, types))
+    except (OSError, pa.ArrowInvalid):
+        columns = _run_columns(read_columns(file, _RUN, types).to_batches())
+    try:
+        return rank_numbered(*columns)
     except ValueError as error:
         raise SourceError(f"{file}: {error}: list each result once, with its score") from None
+
+
+def _run_columns(
+    batches: Iterable[pa.RecordBatch],
+) -> tuple[list[str], Positions, list[str], Positions, npt.NDArray[np.float64]]:
+    """Return a run's columns as `rank_numbered` takes them."""
+    queries, codes, scores = Numbering(), Numbering(), [np.empty(0)]
+    for batch in batches:
+        queries.add(batch["query"])
+        codes.add(batch["code"])
+        scores.append(batch["score"].to_numpy(zero_copy_only=False))
+    return *queries.result(), *codes.result(), np.concatenate(scores)
 
 
 def read_qrels(file: Path) -> QrelsTable:
@@ -69,7 +95,7 @@ def write_qrels(file: Path, labels: Iterable[Label]) -> None:
 
 
 def _refuse_repeated(
-    file: Path, query_ids: list[str], code_ids: list[str], pairs: Positions
+    file: Path, query_ids: list[str], code_ids: list[str], pairs: npt.NDArray[np.int64]
 ) -> None:
     ordered = np.sort(pairs)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
@@ -99,18 +125,17 @@ def run_tag(file: Path) -> str | None:
     return fields[-1] if fields else None
 
 
-def write_run(
-    folder: Path, method: str, rankings: Iterable[tuple[str, str, float]], *, tag: str = ""
-) -> Path:
+def write_run(folder: Path, method: str, rankings: Rankings, *, tag: str = "") -> Path:
     """Write a method's rankings as a TREC run beside an export and return the file's path.
 
     ``trec_eval`` ignores the ranks, reads scores in single precision and breaks ties in its own
-    way. Equal scores are therefore parted by the smallest step, so that it sees this order.
+    way. Equal scores are therefore parted by the smallest step, so that it sees this order. The
+    lines are put together by Arrow, some at a time: memory does not grow with the depth.
 
     Args:
         folder: The export's folder; the file becomes ``runs/<method>.trec``.
         method: The method's name, free of white space and slashes.
-        rankings: Rows (query id, code id, score), grouped by query, best first.
+        rankings: The rankings, best first.
         tag: What the run's last column says; the method's name when not given.
 
     Raises:
@@ -118,25 +143,71 @@ def write_run(
     """
     if not method or method.startswith(".") or set(method) & set(" \t\n/\\"):
         raise PublishError(f"method name {method!r} cannot name a run file: use letters and dashes")
-    file = run_file(folder, method)
-    with atomic_write(file) as partial:
-        _write_lines(partial, _run_lines(tag or method, rankings))
+    file, tag = run_file(folder, method), tag or method
+    code_ids = pa.array(rankings.code_ids, pa.string())
+    step = max(1, _LINES_AT_ONCE // max(rankings.depth, 1))
+    with atomic_write(file) as partial, partial.open("wb") as stream:
+        for start in range(0, len(rankings.query_ids), step):
+            rows = slice(start, start + step)
+            _refuse_rising(rankings, rows, tag)
+            stream.write(_lines(rankings, rows, code_ids, tag))
     return file
 
 
-def _run_lines(tag: str, rankings: Iterable[tuple[str, str, float]]) -> Iterator[str]:
-    query, rank, last, written = "", 0, np.inf, np.float32(np.inf)
-    for query_id, code_id, score in rankings:
-        if query_id != query:
-            query, rank, last, written = query_id, 0, np.inf, np.float32(np.inf)
-        if not score <= last:
-            raise PublishError(
-                f"the ranking of {tag!r} for {query_id} is not in falling order: "
-                f"{code_id} has {score} after {last}"
-            )
-        lower = np.nextafter(written, np.float32(-np.inf))
-        rank, last, written = rank + 1, score, min(np.float32(score), lower)
-        yield f"{query_id} Q0 {code_id} {rank} {written:.9g} {tag}"
+def _lines(rankings: Rankings, rows: slice, code_ids: pa.Array, tag: str) -> memoryview:
+    """Return the lines of some queries as bytes."""
+    codes = rankings.codes[rows]
+    some = codes != NOTHING
+    ranks = np.cumsum(some, axis=1)
+    query_ids = pa.array(rankings.query_ids[rows], pa.string())
+    written = parted_scores(rankings.scores[rows], ranks, some)[some].tolist()
+    lines = pc.binary_join_element_wise(
+        query_ids.take(pa.array(np.nonzero(some)[0])),
+        "Q0",
+        code_ids.take(pa.array(codes[some])),
+        pa.array(ranks[some]).cast(pa.string()),
+        pa.array([f"{score:.9g}" for score in written], pa.string()),
+        f"{tag}\n",
+        " ",
+    )
+    _, ends, text = lines.buffers()
+    return memoryview(text or b"")[: np.frombuffer(ends, np.int32)[len(lines)]]
+
+
+def parted_scores(
+    scores: npt.NDArray[np.float64], ranks: npt.NDArray[np.int64], some: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float32]:
+    """Return scores in single precision, each below the one before, by a smallest step if need be.
+
+    Finite numbers of a float's bits, read as integers, are in the order of the floats. A written
+    score is the least of its own and, for each before it, that one's less a step a rank; so is the
+    running minimum of numbers that have their ranks added.
+
+    Args:
+        scores: (queries, depth) in falling order.
+        ranks: (queries, depth) from 1 on.
+        some: (queries, depth) whether there is a result.
+    """
+    with np.errstate(over="ignore"):
+        single = scores.astype(np.float32)
+    bits = single.view(np.int32).astype(np.int64)
+    number = np.where(bits < 0, -(bits & _INFINITY_AND_MORE), bits)
+    least = np.minimum.accumulate(np.where(some, number + ranks, _INFINITY), axis=1)
+    parted = np.maximum(np.minimum(least, _INFINITY) - ranks, -_INFINITY)
+    floats = np.where(parted < 0, -parted | 1 << 31, parted).astype(np.uint32).view(np.float32)
+    return np.where(parted == number, single, floats)
+
+
+def _refuse_rising(rankings: Rankings, rows: slice, tag: str) -> None:
+    scores = np.pad(rankings.scores[rows], ((0, 0), (1, 0)), constant_values=np.inf)
+    rising = ~(scores[:, 1:] <= scores[:, :-1]) & (rankings.codes[rows] != NOTHING)
+    if rising.any():
+        row, place = np.argwhere(rising)[0].tolist()
+        code = rankings.code_ids[int(rankings.codes[rows][row, place])]
+        raise PublishError(
+            f"the ranking of {tag!r} for {rankings.query_ids[rows][row]} is not in falling order: "
+            f"{code} has {float(scores[row, place + 1])} after {float(scores[row, place])}"
+        )
 
 
 def _write_lines(file: Path, lines: Iterable[str]) -> None:

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +15,7 @@ NAME = pa.string()  # made a dictionary later: the reader is slow at making one 
 NUMBER = pa.float64()
 
 _BLOCK_BYTES = 1 << 23
+_STREAMED_BYTES = 1 << 25
 _RUNS = re.compile(rb"[ \t]+")
 _EDGES = re.compile(rb"^ +| +(?=\r?$)", re.MULTILINE)
 
@@ -44,6 +45,25 @@ def read_columns(
         return _read_folded(file, names, schema, skip)
 
 
+def stream_columns(
+    file: Path, names: Sequence[str], types: Mapping[str, pa.DataType]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the columns of a file that have a type, some tens of megabytes at a time.
+
+    Args:
+        file: UTF-8 text whose fields are separated by single spaces.
+        names: Of the columns.
+        types: Column → type.
+
+    Raises:
+        OSError: The file cannot be read.
+        pyarrow.ArrowInvalid: It is not such a file; `read_columns` reads it or says what is wrong.
+    """
+    options = _options(names, pa.schema(types), 0, _STREAMED_BYTES)
+    with file.open("rb") as stream:
+        yield from pyarrow.csv.open_csv(stream, **options)
+
+
 def _read_folded(file: Path, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
     """Return a file whose fields are not separated by single spaces, or raise what is wrong."""
     content = file.read_bytes()
@@ -59,19 +79,22 @@ def _read_folded(file: Path, names: Sequence[str], schema: pa.Schema, skip: int)
 
 
 def _parsed(stream: BinaryIO, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
-    return pyarrow.csv.read_csv(
-        stream,
-        read_options=pyarrow.csv.ReadOptions(
-            column_names=names, skip_rows=skip, block_size=_BLOCK_BYTES
+    return pyarrow.csv.read_csv(stream, **_options(names, schema, skip, _BLOCK_BYTES))
+
+
+def _options(names: Sequence[str], schema: pa.Schema, skip: int, block: int) -> dict[str, object]:
+    return {
+        "read_options": pyarrow.csv.ReadOptions(
+            column_names=names, skip_rows=skip, block_size=block
         ),
-        parse_options=pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
-        convert_options=pyarrow.csv.ConvertOptions(
+        "parse_options": pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
+        "convert_options": pyarrow.csv.ConvertOptions(
             column_types=schema,
             include_columns=schema.names,
             strings_can_be_null=False,
             null_values=[],
         ),
-    )
+    }
 
 
 def _first_fault(

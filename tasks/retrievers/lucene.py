@@ -7,23 +7,33 @@ Emoji are no words here, and words of Thai, Lao and Khmer are single characters;
 by code id, where Lucene has the order of the index.
 """
 
-from collections import Counter
-from collections.abc import Sequence
-from math import log
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 import regex
-from scipy import sparse
 
 from infra.records import Code, Query
-from tasks.benchmarks.runs import Rankings, rank_in_blocks
+from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
+from tasks.retrievers._counts import (
+    Counts,
+    Vocabulary,
+    count_words,
+    documents,
+    idf,
+    ids_and_texts,
+    known_words,
+    lengths,
+)
+from tasks.retrievers._postings import rank_by_words
 
 _BOUNDARY = regex.compile(r"(?V1w)\b")
 _WORD = regex.compile(r"[\p{L}\p{N}]")
 _LONGEST = 255  # characters; longer words are cut into pieces
-_K1, _B = np.float32(1.2), np.float32(0.75)
+_MOST_PIECES = 1 << 20  # that are remembered
+_K1, _B, _ONE = np.float32(1.2), np.float32(0.75), np.float32(1)
 _EXACT = 24  # lengths below are kept as they are
 
 
@@ -37,27 +47,49 @@ class Lucene:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes with the highest score for each query."""
-        ordered = sorted(codes, key=lambda code: code.code_id)
-        texts = [standard_words(code.text) for code in ordered]
-        columns: dict[str, int] = {}
-        weights = _weights(texts, columns)
-        asked = _counts([standard_words(query.text) for query in queries], columns)
-        return rank_in_blocks(
+        code_ids, texts = ids_and_texts(codes)
+        vocabulary, find = Vocabulary(), _Pieces().words
+        counts = count_words(texts, find, vocabulary)
+        asked = count_words((query.text for query in queries), find, vocabulary)
+        sizes = lengths(counts)
+        mean = np.float32(sizes.mean() if sizes.any() else 1)
+        rarity = idf(documents(counts), len(code_ids))
+
+        def weigh(some: Counts) -> npt.NDArray[np.float32]:
+            kept = np.array([kept_length(size) for size in lengths(some).tolist()], np.float32)
+            inverse = _ONE / (_K1 * ((_ONE - _B) + _B * kept / mean))
+            scale = rarity[some.indices]
+            spread = np.repeat(inverse, np.diff(some.indptr))
+            return scale - scale / (_ONE + some.data.astype(np.float32) * spread)
+
+        return rank_by_words(
             [query.query_id for query in queries],
-            [code.code_id for code in ordered],
-            lambda rows: (asked[rows] @ weights.T).toarray(),
+            code_ids,
+            known_words(asked, counts.shape[1]).astype(np.float64),
+            counts,
+            weigh,
             depth,
         )
 
 
+class _Pieces(dict[str, Sequence[str]]):
+    """Piece of a text between two boundaries → its words; pieces come again and again."""
+
+    def __missing__(self, piece: str) -> Sequence[str]:
+        if len(self) == _MOST_PIECES:
+            self.clear()
+        lower = piece.lower() if _WORD.search(piece) else ""
+        found = self[piece] = [lower[at : at + _LONGEST] for at in range(0, len(lower), _LONGEST)]
+        return found
+
+    def words(self, text: str) -> Iterable[str]:
+        """Return the words of a text in their order."""
+        return chain.from_iterable(map(self.__getitem__, _BOUNDARY.split(text)))
+
+
 def standard_words(text: str) -> list[str]:
     """Return StandardAnalyzer's words: ``json.load(my_file)`` → json.load, my_file."""
-    words = []
-    for piece in _BOUNDARY.split(text):
-        if _WORD.search(piece):
-            lower = piece.lower()
-            words += [lower[at : at + _LONGEST] for at in range(0, len(lower), _LONGEST)]
-    return words
+    return list(_Pieces().words(text))
 
 
 def kept_length(length: int) -> int:
@@ -70,47 +102,3 @@ def kept_length(length: int) -> int:
     rest = length - _EXACT
     shift = max(rest.bit_length() - 4, 0)
     return _EXACT + (rest >> shift << shift)
-
-
-def _weights(texts: Sequence[Sequence[str]], columns: dict[str, int]) -> sparse.csr_array:
-    """Return (texts, words) what an occurrence in a query adds to a text's score.
-
-    Args:
-        texts: The words of each text.
-        columns: Word → its column; filled here.
-    """
-    counts = [Counter(words) for words in texts]
-    for count in counts:
-        for word in count:
-            columns.setdefault(word, len(columns))
-    spread = np.array([len(count) for count in counts], np.int64)
-    positions = np.array([columns[word] for count in counts for word in count], np.int64)
-    frequencies = np.array([times for count in counts for times in count.values()], np.float32)
-    total = sum(map(len, texts))
-    mean = np.float32(total / len(texts)) if total else np.float32(1)
-    lengths = np.array([kept_length(len(words)) for words in texts], np.float32)
-    one = np.float32(1)
-    inverse = np.repeat(one / (_K1 * ((one - _B) + _B * lengths / mean)), spread)
-    idf = _idf(np.bincount(positions, minlength=len(columns)), len(texts))[positions]
-    scores = idf - idf / (one + frequencies * inverse)
-    ends = np.concatenate([[0], np.cumsum(spread)])
-    shape = (len(texts), max(len(columns), 1))
-    return sparse.csr_array((scores.astype(np.float64), positions, ends), shape=shape)
-
-
-def _idf(documents: npt.NDArray[np.int64], number: int) -> npt.NDArray[np.float32]:
-    rarity = [log(1 + (number - has + 0.5) / (has + 0.5)) for has in documents.tolist()]
-    return np.array(rarity, np.float32)
-
-
-def _counts(texts: Sequence[Sequence[str]], columns: dict[str, int]) -> sparse.csr_array:
-    """Return (texts, words) how often each text has each known word."""
-    cells = [
-        (row, columns[word], times)
-        for row, words in enumerate(texts)
-        for word, times in Counter(words).items()
-        if word in columns
-    ]
-    rows, positions, times = np.array(cells, np.int64).reshape(-1, 3).T
-    shape = (len(texts), max(len(columns), 1))
-    return sparse.csr_array((times.astype(np.float64), (rows, positions)), shape=shape)

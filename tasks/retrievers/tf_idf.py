@@ -3,12 +3,22 @@
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from infra.records import Code, Query
-from tasks.benchmarks.runs import Rankings, rank_in_blocks
+from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._tokens import words
+from tasks.retrievers._counts import (
+    Counts,
+    Vocabulary,
+    count_words,
+    documents,
+    ids_and_texts,
+    known_words,
+)
+from tasks.retrievers._postings import rank_by_words
+from tasks.retrievers._tokens import spellings
 
 
 @retrievers.register("tf-idf")
@@ -21,46 +31,28 @@ class TfIdf:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose weighted counts are nearest to each query's."""
-        ordered = sorted(codes, key=lambda code: code.code_id)
-        texts = [words(code.text) for code in ordered]
-        vocabulary = {
-            word: n for n, word in enumerate(dict.fromkeys(word for text in texts for word in text))
-        }
-        counts = _counts(texts, vocabulary)
-        rarity = np.log(
-            len(ordered) / np.maximum(np.bincount(counts.indices, minlength=counts.shape[1]), 1)
-        )
-        query_counts = _counts([words(query.text) for query in queries], vocabulary)
-        documents, questions = _weighted(counts, rarity), _weighted(query_counts, rarity)
-        return rank_in_blocks(
+        code_ids, texts = ids_and_texts(codes)
+        vocabulary = Vocabulary()
+        counts = count_words(texts, spellings, vocabulary)
+        words = counts.shape[1]
+        asked = count_words((query.text for query in queries), spellings, vocabulary)
+        asked = known_words(asked, words)
+        rarity = np.log(len(code_ids) / np.maximum(documents(counts), 1))
+        weights = _weights(asked, rarity)
+        return rank_by_words(
             [query.query_id for query in queries],
-            [code.code_id for code in ordered],
-            lambda rows: (questions[rows] @ documents.T).toarray(),
+            code_ids,
+            sparse.csr_array((weights, asked.indices, asked.indptr), asked.shape),
+            counts,
+            lambda some: _weights(some, rarity),
             depth,
         )
 
 
-def _counts(texts: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> sparse.csr_array:
-    """Return (texts, words) the number of occurrences of each word of the vocabulary."""
-    cells = [
-        (row, vocabulary[word])
-        for row, text in enumerate(texts)
-        for word in text
-        if word in vocabulary
-    ]
-    rows, columns = np.array(cells, np.int64).reshape(-1, 2).T
-    shape = (len(texts), max(len(vocabulary), 1))
-    counts = sparse.csr_array((np.ones(len(cells)), (rows, columns)), shape=shape)
-    counts.sum_duplicates()
-    return counts
-
-
-def _weighted(
-    counts: sparse.csr_array, rarity: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> sparse.csr_array:
+def _weights(counts: Counts, rarity: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return rows of unit length, rare words weighing more; a row without known words stays 0."""
-    weighted = counts.copy()
-    weighted.data = (1 + np.log(weighted.data)) * rarity[weighted.indices]
-    lengths = np.sqrt(weighted.multiply(weighted).sum(axis=1))
-    weighted.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(weighted.indptr))
-    return weighted
+    values: npt.NDArray[np.float64] = (1 + np.log(counts.data)) * rarity[counts.indices]
+    squares = sparse.csr_array((values * values, counts.indices, counts.indptr), counts.shape)
+    lengths = np.sqrt(squares.sum(axis=1))
+    values /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(counts.indptr))
+    return values

@@ -225,7 +225,7 @@ def _rank(
     rankings = ranker.rank(method, settings.evaluation.depth)
     folder = _run_folder(published, settings.publish)
     with space_on(folder, "choose another folder with --output"):
-        write_run(folder, method, rankings.rows(), tag=_tag(method, key))
+        write_run(folder, method, rankings, tag=_tag(method, key))
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,
         method=method,

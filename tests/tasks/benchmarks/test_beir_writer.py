@@ -1,9 +1,11 @@
 import csv
 import json
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 import ir_measures
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,10 @@ from ir_measures import MRR
 
 from infra.errors import PublishError
 from tasks.benchmarks import write_benchmark, write_run
+from tasks.benchmarks.runs import NOTHING, Rankings
+from tasks.benchmarks.trec import parted_scores
 from tests.fakes.benchmarks import CODES, QUERIES, people_benchmark
+from tests.tasks.metrics.cases import random_case
 
 
 def _lines(file: Path) -> list[dict[str, str]]:
@@ -52,7 +57,7 @@ def test_an_independent_library_scores_a_run_of_ties_in_our_order(tmp_path: Path
     others = sorted(code.code_id for code in CODES if code.code_id != relevant)
     for place in range(4):
         order = [*others[:place], relevant, *others[place:]]
-        run = write_run(tmp_path / "b", "ties", [(query, code, 0.0) for code in order])
+        run = write_run(tmp_path / "b", "ties", lists([(query, code, 0.0) for code in order]))
         assert _reciprocal_rank(tmp_path / "b", run, query) == pytest.approx(1 / (place + 1))
 
 
@@ -64,6 +69,20 @@ def _reciprocal_rank(folder: Path, run: Path, query: str) -> float:
     return next(metric.value for metric in found if metric.query_id == query)
 
 
+def lists(rows: list[tuple[str, str, float]]) -> Rankings:
+    """Return rows (query, code, score) as they stand; a query's lines follow each other."""
+    queries = list(dict.fromkeys(query for query, _, _ in rows))
+    codes = sorted({code for _, code, _ in rows})
+    width = max((sum(query == each[0] for each in rows) for query in queries), default=0)
+    places = np.full((len(queries), width), NOTHING)
+    scores = np.zeros(places.shape)
+    for row, query in enumerate(queries):
+        own = [(code, score) for asked, code, score in rows if asked == query]
+        places[row, : len(own)] = [codes.index(code) for code, _ in own]
+        scores[row, : len(own)] = [score for _, score in own]
+    return Rankings(queries, codes, places, scores)
+
+
 _scores = st.lists(st.floats(-1e6, 1e6, width=64), min_size=1, max_size=50)
 
 
@@ -72,7 +91,7 @@ def test_written_scores_fall_strictly_and_stay_close(
     tmp_path_factory: pytest.TempPathFactory, scores: list[float]
 ) -> None:
     folder = tmp_path_factory.mktemp("run")
-    run = write_run(folder, "m", [("q", f"c{i}", score) for i, score in enumerate(scores)])
+    run = write_run(folder, "m", lists([("q", f"c{i}", score) for i, score in enumerate(scores)]))
     rows = [line.split(" ") for line in run.read_text().splitlines()]
     written = [float(row[4]) for row in rows]
     assert all(high > low for high, low in pairwise(written))
@@ -80,20 +99,50 @@ def test_written_scores_fall_strictly_and_stay_close(
     assert [row[3] for row in rows] == [str(rank) for rank in range(1, len(scores) + 1)]
 
 
+_EDGES = [inf, 3.5e38, 1.0, 1.0, 1e-45, 1e-46, 0.0, -0.0, 0.0, -1e-45, -1.0, -1.0, -3.5e38, -inf]
+
+
+@given(st.lists(st.lists(st.sampled_from(_EDGES), max_size=30), max_size=4))
+def test_written_scores_are_those_of_going_from_result_to_result(
+    of_queries: list[list[float]],
+) -> None:
+    rows = [
+        (f"q{query}", f"c{rank}", score)
+        for query, scores in enumerate(of_queries)
+        for rank, score in enumerate(sorted(scores, reverse=True))
+    ]
+    rankings = lists(rows)
+    some = rankings.codes != NOTHING
+    parted = parted_scores(rankings.scores, np.cumsum(some, axis=1), some)
+    for row, scores in enumerate(filter(None, of_queries)):
+        written = np.float32(inf)
+        for rank, score in enumerate(sorted(scores, reverse=True)):
+            with np.errstate(over="ignore"):
+                written = min(np.float32(score), np.nextafter(written, np.float32(-inf)))
+            assert str(parted[row, rank]) == str(written), "zeros have signs"
+
+
+def test_blocks_of_lines_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rankings, _ = random_case(6)
+    whole = write_run(tmp_path, "whole", rankings, tag="t").read_bytes()
+    monkeypatch.setattr("tasks.benchmarks.trec._LINES_AT_ONCE", 1)
+    assert write_run(tmp_path, "lines", rankings, tag="t").read_bytes() == whole
+
+
 def test_a_run_has_the_six_columns_of_trec(tmp_path: Path) -> None:
     rows = [("q1", "c1", 2.0), ("q1", "c2", 1.0), ("q2", "c1", 5.0)]
-    run = write_run(tmp_path, "bm25", rows)
+    run = write_run(tmp_path, "bm25", lists(rows))
     assert run == tmp_path / "runs" / "bm25.trec"
     assert run.read_text() == "q1 Q0 c1 1 2 bm25\nq1 Q0 c2 2 1 bm25\nq2 Q0 c1 1 5 bm25\n"
 
 
 def test_a_ranking_out_of_order_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(PublishError, match="not in falling order"):
-        write_run(tmp_path, "bm25", [("q1", "c1", 1.0), ("q1", "c2", 2.0)])
+        write_run(tmp_path, "bm25", lists([("q1", "c1", 1.0), ("q1", "c2", 2.0)]))
     assert list((tmp_path / "runs").iterdir()) == []
 
 
 @pytest.mark.parametrize("method", ["", "a b", "../x", ".hidden", "a\nb"])
 def test_a_method_name_that_cannot_name_a_file_is_refused(tmp_path: Path, method: str) -> None:
     with pytest.raises(PublishError, match="cannot name a run file"):
-        write_run(tmp_path, method, [])
+        write_run(tmp_path, method, lists([]))

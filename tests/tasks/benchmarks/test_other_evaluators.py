@@ -84,7 +84,7 @@ def check_beir(rankings: Rankings, of: Benchmark, folder: Path) -> None:
     )
     loader = pytest.importorskip("beir.datasets.data_loader").GenericDataLoader
     write_benchmark(of, folder / "export")
-    file = write_run(folder / "export", "method", rankings.rows())
+    file = write_run(folder / "export", "method", rankings)
     _, _, qrels = loader(data_folder=str(folder / "export" / "beir")).load(split="test")
     judged = {query: of_query for query, of_query in qrels.items() if any(of_query.values())}
     run: dict[str, dict[str, float]] = {query: {} for query in judged}

@@ -6,6 +6,7 @@ Covers `tasks.files.columns`.
 from pathlib import Path
 
 import ir_measures
+import numpy as np
 import pytest
 
 from infra.errors import SourceError
@@ -19,9 +20,22 @@ from tests.tasks.metrics.cases import random_case
 
 def test_a_run_that_was_written_is_read_in_its_order(tmp_path: Path) -> None:
     rankings, _ = random_case(4)
-    file = write_run(tmp_path, "method", rankings.rows())
+    file = write_run(tmp_path, "method", rankings)
     pairs = [(query, code) for query, code, _ in rankings.rows()]
     assert [(query, code) for query, code, _ in read_run(file).rows()] == pairs
+
+
+def test_a_run_that_comes_in_pieces_is_numbered_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rankings, _ = random_case(4)
+    file = write_run(tmp_path, "method", rankings)
+    whole = read_run(file)
+    monkeypatch.setattr("tasks.files.columns._STREAMED_BYTES", 100)
+    pieces = read_run(file)
+    assert (pieces.query_ids, pieces.code_ids) == (whole.query_ids, whole.code_ids)
+    assert np.array_equal(pieces.codes, whole.codes)
+    assert pieces.codes.dtype == np.int32
 
 
 def test_qrels_that_were_written_are_read_by_us_and_by_ir_measures(tmp_path: Path) -> None:

@@ -93,6 +93,16 @@ def test_only_the_most_frequent_words_of_the_codes_count() -> None:
     assert rankings.scores.max() == 0
 
 
+def test_of_equally_frequent_words_those_count_that_scikit_learn_keeps() -> None:
+    texts = [f"word{n:05} shared{n % 7}" for n in range(2600)]
+    kept = CountVectorizer(max_features=2000).fit(texts).vocabulary_
+    codes = [Code.of(text) for text in texts]
+    rankings = BowSklearn().rank([Query.of(f"word{n:05}") for n in range(2600)], codes, 1)
+    assert [score > 0 for _, _, score in rankings.rows()] == [
+        f"word{n:05}" in kept for n in range(2600)
+    ]
+
+
 @pytest.mark.parametrize("method", [Lucene, BowSklearn])
 def test_codes_without_a_word_tie(method: type[Lucene]) -> None:
     codes = [Code.of(text) for text in ("###", "+++", "---")]

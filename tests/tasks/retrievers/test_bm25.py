@@ -1,0 +1,68 @@
+"""BM25's scores against the library bm25s, to the last bit.
+
+Covers `tasks.retrievers._counts` and `tasks.retrievers._postings`.
+"""
+
+import logging
+import random
+from collections.abc import Iterator
+
+import bm25s
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from infra.records import Code, Query
+from tasks.retrievers._tokens import words
+from tasks.retrievers.bm25 import BM25
+
+DRAWN = random.Random(5)
+WORDS = [*"abcdefghij", "readFile", "READ", "Größe_2", "größe"]
+TEXTS = [" ".join(DRAWN.choices(WORDS, k=DRAWN.randint(1, 90))) for _ in range(300)]
+QUESTIONS = ["a a b a", "read the größe", "j readfile file 2 i", "nothing known", "2"]
+
+
+def test_scores_and_ranks_are_those_of_bm25s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.retrievers._counts._WORDS_AT_ONCE", 500)
+    monkeypatch.setattr("tasks.retrievers._postings._TEXTS_AT_ONCE", 70)
+    codes = sorted((Code.of(text) for text in {*TEXTS}), key=lambda code: code.code_id)
+    found = BM25().rank([Query.of(text) for text in QUESTIONS], codes, 40)
+    index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    index.index([words(code.text) for code in codes], show_progress=False)
+    for row, text in enumerate(QUESTIONS):
+        known = [word for word in words(text) if word in index.vocab_dict]
+        scores = index.get_scores(known) if known else np.zeros(len(codes), np.float32)
+        order = np.argsort(-scores, kind="stable")[:40]
+        assert found.codes[row].tolist() == order.tolist(), text
+        assert found.scores[row].tolist() == scores[order].tolist(), text
+
+
+def test_an_error_while_weighing_ends_the_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("tasks.retrievers._postings.best", fail)
+    with pytest.raises(MemoryError):
+        BM25().rank([Query.of("a")], [Code.of("a b")], 1)
+
+
+class Columns(list[Code]):
+    """Codes of which nothing is to be read but two columns."""
+
+    def ordered(self) -> "Columns":
+        return Columns(sorted(list.__iter__(self), key=lambda code: code.code_id))
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return pa.chunked_array([[getattr(code, name)] for code in list.__iter__(self)])
+
+    def __iter__(self) -> Iterator[Code]:
+        raise AssertionError("a record is made")
+
+
+def test_codes_in_columns_are_read_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.retrievers._counts._TEXTS_AT_ONCE", 2)
+    codes = [Code.of(text) for text in TEXTS[:7]]
+    queries = [Query.of(text) for text in QUESTIONS]
+    found = list(BM25().rank(queries, Columns(codes), 5).rows())
+    assert found == list(BM25().rank(queries, codes, 5).rows())
