@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from infra.records import Support
@@ -63,6 +63,43 @@ class SearchSettings(Section):
         "divided by the encoder's largest absolute one for the query (CoSQA+'s code).",
     )
     top_k: int = Field(20, ge=1, le=1000, description="Candidates for each query.")
+    memory_mb: int = Field(
+        2_048,
+        ge=64,
+        description="Memory of one pass over the codes' vectors, in MB, for queries and results; "
+        "more queries than fit take several passes.",
+    )
+    index: Literal["exact", "ivf", "hnsw"] = Field(
+        "exact",
+        description="exact compares each query with every code; ivf and hnsw are approximate "
+        "indexes of FAISS, built in memory (2 bytes a dimension), whose recall is measured first.",
+    )
+    ivf_lists: int = Field(
+        0, ge=0, description="Lists of ivf; 0 means twice the square root of the number of codes."
+    )
+    ivf_probes: int = Field(64, ge=1, description="Lists of ivf that are read for each query.")
+    hnsw_links: int = Field(32, ge=2, le=512, description="Links of a code in hnsw.")
+    hnsw_ef_search: int = Field(
+        256, ge=1, description="Codes that hnsw keeps in view while it searches for a query."
+    )
+    min_recall: float = Field(
+        0.95,
+        ge=0,
+        le=1,
+        description="Share of the exact candidates that an approximate index must find.",
+    )
+    recall_queries: int = Field(
+        200, ge=1, description="Queries that are searched exactly too, to measure this share."
+    )
+
+    @model_validator(mode="after")
+    def _check_fusion(self) -> Self:
+        if self.index != "exact" and self.fusion != "mean":
+            raise ValueError(
+                f"fusion {self.fusion!r} needs every cosine of a query, so index must be 'exact', "
+                f"not {self.index!r}"
+            )
+        return self
 
 
 class LanguageModelSettings(Section):

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from infra.ids import CodeId, PairKey, QueryId, SearchId
 from infra.records import Candidate
 from infra.store.database import Database
@@ -52,18 +54,33 @@ def add_candidates(
     database: Database, search_id: SearchId, new_candidates: Sequence[Candidate]
 ) -> None:
     """Store candidates, all of a query at once: a query with any counts as searched."""
-    with database.transaction() as tx:
-        tx.insert(
-            "candidates",
-            [
-                {
-                    "search_id": search_id,
-                    **candidate.model_dump(exclude={"by_encoder"}),
-                    "by_encoder": json.dumps(candidate.by_encoder),
-                }
-                for candidate in new_candidates
-            ],
-            on_conflict="ignore",
+    rows = pa.table(
+        {
+            name: [getattr(candidate, name) for candidate in new_candidates]
+            for name in ("query_id", "code_id", "rank", "similarity")
+        }
+        | {"by_encoder": [json.dumps(candidate.by_encoder) for candidate in new_candidates]}
+    )
+    add_candidate_columns(database, search_id, rows)
+
+
+def add_candidate_columns(database: Database, search_id: SearchId, rows: pa.Table) -> None:
+    """Store candidates, as `add_candidates` does.
+
+    Args:
+        database: The store.
+        search_id: The search that found them.
+        rows: Columns query_id, code_id, rank, similarity and by_encoder, the last one JSON or a
+            struct with a cosine for each encoder.
+    """
+    if not rows.num_rows:
+        return
+    with database.transaction() as tx, tx.stream("found", rows):
+        tx.execute(
+            "INSERT OR IGNORE INTO candidates "
+            "(search_id, query_id, code_id, rank, similarity, by_encoder) "
+            "SELECT ?, query_id, code_id, rank, similarity, by_encoder::JSON FROM found",
+            [search_id],
         )
 
 
@@ -107,19 +124,30 @@ def candidate_codes(
     return [CodeId(str(code)) for (code,) in rows]
 
 
+_SELECTED = (
+    "WITH selected AS (SELECT query_id, position FROM collection_queries "
+    "                  WHERE collection = ? ORDER BY position LIMIT ?) "
+    "SELECT query_id, code_id, rank, similarity, by_encoder FROM candidates "
+    "JOIN selected USING (query_id) WHERE search_id = ? ORDER BY position, rank"
+)
+
+
 def load_candidates(
     database: Database, search_id: SearchId, collection: str, limit: int | None = None
 ) -> list[Candidate]:
     """Return a search's candidates for the collection's first ``limit`` queries, best first."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "WITH selected AS (SELECT query_id, position FROM collection_queries "
-            "                  WHERE collection = ? ORDER BY position LIMIT ?) "
-            "SELECT query_id, code_id, rank, similarity, by_encoder FROM candidates "
-            "JOIN selected USING (query_id) WHERE search_id = ? ORDER BY position, rank",
-            [collection, limit if limit is not None else 2**31, search_id],
-        )
+    rows = candidate_columns(database, search_id, collection, limit).to_pylist()
     return [
-        Candidate.model_validate(row | {"by_encoder": json.loads(str(row["by_encoder"]))})
+        Candidate.model_validate(row | {"by_encoder": json.loads(row["by_encoder"])})
         for row in rows
     ]
+
+
+def candidate_columns(
+    database: Database, search_id: SearchId, collection: str, limit: int | None = None
+) -> pa.Table:
+    """Return what `load_candidates` does as columns; by_encoder is JSON, encoder → cosine."""
+    most = limit if limit is not None else 2**31
+    with database.transaction() as tx:
+        found = tx.connection.sql(_SELECTED, params=[collection, most, search_id])
+        return found.to_arrow_table()

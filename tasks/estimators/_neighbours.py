@@ -6,10 +6,11 @@ import numpy as np
 
 from infra.errors import EstimationError
 from tasks.estimators._pairs import Floats
-from tasks.estimators._scores import QUERIES, ROUNDING, Rows, Singles, blocks, cosines, unit_singles
+from tasks.search.one_pass import Method, OnePass
+from tasks.search.pairs import THREADS, PairScorer, in_memory, search_threads
+from tasks.search.products import NumpyProducts
+from tasks.search.scores import Rows, cosines, unit_singles
 from tasks.statistics import Values
-
-_MOST_HELD = 4_000_000  # candidates of a block's queries before they are thinned out
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,100 +53,10 @@ def nearest(queries: Floats, items: Floats, k: int) -> Neighbours:
             f"vectors of {queries.shape[1]} and of {items.shape[1]} dimensions have no cosine: "
             "embed both by the same model"
         )
-    k = min(k, len(items))
-    found = Neighbours(
-        np.empty((len(queries), k), np.int64), np.empty((len(queries), k), np.float64)
-    )
-    singles = unit_singles(items)
-    for start in range(0, len(queries), QUERIES):
-        here = slice(start, start + QUERIES)
-        rows, similarities = _nearest_of_some(queries[here], items, singles, k)
-        found.rows[here], found.similarities[here] = rows, similarities
-    return found
-
-
-def _nearest_of_some(
-    queries: Floats, items: Floats, singles: Singles, k: int
-) -> tuple[Rows, Values]:
-    """Return (queries, k) rows and cosines.
-
-    The k-th highest of all segments' highest scores so far is a lower bound of the k-th highest
-    score, so what is below it by more than the rounding can be no neighbour.
-    """
-    peaks = np.full((len(queries), k), -np.inf, np.float32)
-    held = _Held(len(queries), k)
-    for block in blocks(unit_singles(queries), singles):
-        peaks = -np.sort(-np.hstack([peaks, block.highest]), axis=1)[:, :k]
-        bounds = np.maximum(peaks[:, -1] - ROUNDING, held.bounds)
-        for query_rows, item_rows, scores in block.passing(bounds):
-            held.add(query_rows, item_rows, scores)
-            if held.size > _MOST_HELD:
-                held.thin_out(queries, items)
-    held.thin_out(queries, items)
-    return held.nearest
-
-
-class _Held:
-    """Candidates of some queries, the best k of which are kept when they are thinned out."""
-
-    def __init__(self, queries: int, k: int) -> None:
-        self._k = k
-        self._parts: list[tuple[Rows, Rows, Singles]] = []
-        self._best_rows = np.full((queries, k), -1, np.int64)
-        self._best = np.full((queries, k), -np.inf)
-        self.size = 0
-
-    @property
-    def bounds(self) -> Singles:
-        """(queries,) scores that a further candidate must reach."""
-        bounds: Singles = (self._best[:, -1] - ROUNDING).astype(np.float32)
-        return bounds
-
-    @property
-    def nearest(self) -> tuple[Rows, Values]:
-        """(queries, k) rows and cosines."""
-        return self._best_rows, self._best
-
-    def add(self, queries: Rows, items: Rows, scores: Singles) -> None:
-        """Hold candidates."""
-        self._parts.append((queries, items, scores))
-        self.size += len(queries)
-
-    def thin_out(self, queries: Floats, items: Floats) -> None:
-        """Keep of each query the k candidates with the highest cosine, the first rows of equals."""
-        if not self._parts:
-            return
-        query_rows, item_rows, scores = map(np.concatenate, zip(*self._parts, strict=True))
-        kept = _may_be_among(query_rows, scores, self._k)
-        query_rows, item_rows = query_rows[kept], item_rows[kept]
-        exact = cosines(queries, items, query_rows, item_rows)
-        old, places = np.nonzero(self._best_rows >= 0)
-        query_rows = np.concatenate([query_rows, old])
-        item_rows = np.concatenate([item_rows, self._best_rows[old, places]])
-        exact = np.concatenate([exact, self._best[old, places]])
-        order = np.lexsort((item_rows, -exact, query_rows))
-        query_rows = query_rows[order]
-        place = _places(query_rows)
-        first = place < self._k
-        chosen = order[first]
-        self._best_rows[query_rows[first], place[first]] = item_rows[chosen]
-        self._best[query_rows[first], place[first]] = exact[chosen]
-        self._parts, self.size = [], 0
-
-
-def _may_be_among(query_rows: Rows, scores: Singles, k: int) -> Rows:
-    """Return the candidates that are not surely below the k-th of their query."""
-    order = np.lexsort((-scores, query_rows))
-    ranked = query_rows[order]
-    last = _places(ranked) == k - 1
-    bounds = np.full(int(ranked[-1]) + 1, -np.inf, np.float32)
-    bounds[ranked[last]] = scores[order][last] - 2 * ROUNDING
-    return np.flatnonzero(scores >= bounds[query_rows])
-
-
-def _places(grouped: Rows) -> Rows:
-    """Return the place, from 0, of each element among the equal ones around it."""
-    starts = np.flatnonzero(np.diff(grouped, prepend=-1))
-    sizes = np.diff(np.append(starts, len(grouped)))
-    places: Rows = np.arange(len(grouped)) - np.repeat(starts, sizes)
-    return places
+    asked, among = unit_singles(queries), unit_singles(items)
+    with search_threads() as threads:
+        scorer = PairScorer({"": queries}, in_memory({"": items}), threads, cosines)
+        running = OnePass({"": asked}, scorer, k, method=Method(products=NumpyProducts(THREADS)))
+        running.add(np.arange(len(items), dtype=np.int32), {"": among})
+        hits = running.finish()
+    return Neighbours(hits.positions.astype(np.int64), hits.similarities)

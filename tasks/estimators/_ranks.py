@@ -3,9 +3,18 @@
 import numpy as np
 
 from tasks.estimators._pairs import PairVectors
-from tasks.estimators._scores import QUERIES, ROUNDING, Rows, blocks, cosines, unit_singles
+from tasks.search.scores import (
+    ROUNDING,
+    Rows,
+    cosines,
+    passing,
+    score_blocks,
+    scores_of_pairs,
+    unit_singles,
+)
 
 Ranks = Rows
+_PART = 256  # queries whose scores are looked through at once
 
 
 def ranks_among(pairs: PairVectors, rows: Rows | None = None) -> Ranks:
@@ -30,19 +39,20 @@ def ranks_among(pairs: PairVectors, rows: Rows | None = None) -> Ranks:
 def _ranks(pairs: PairVectors, times: Rows) -> Ranks:
     """Return the ranks of distinct pairs, each of which is in the list so many times."""
     everything = np.arange(len(pairs))
-    own = cosines(pairs.queries, pairs.codes, everything, everything)
-    codes = unit_singles(pairs.codes)
+    own = scores_of_pairs(pairs.queries, pairs.codes, everything, everything, cosines)
+    bounds = own.astype(np.float32) - ROUNDING
     ranks = np.zeros(len(pairs), np.int64)
-    for start in range(0, len(pairs), QUERIES):
-        here = slice(start, start + QUERIES)
-        bounds = own[here].astype(np.float32) - ROUNDING
-        for block in blocks(unit_singles(pairs.queries[here]), codes):
-            for some, items, scores in block.passing(bounds):
-                queries = start + some
-                at_least = scores > own[queries] + ROUNDING
-                unsure = np.flatnonzero(~at_least)
-                exact = cosines(pairs.queries, pairs.codes, queries[unsure], items[unsure])
-                at_least[unsure] = exact >= own[queries[unsure]]
-                counted = times[items] * at_least
-                ranks += np.bincount(queries, counted, len(ranks)).astype(np.int64)
+    for here, codes, scores in score_blocks(unit_singles(pairs.queries), unit_singles(pairs.codes)):
+        for first in range(here.start, here.stop, _PART):
+            part = slice(first, min(first + _PART, here.stop))
+            within = slice(part.start - here.start, part.stop - here.start)
+            rows, columns, values = passing(scores[within], bounds[part])
+            queries, items = rows + first, columns + codes.start
+            at_least = values > own[queries] + ROUNDING
+            unsure = np.flatnonzero(~at_least)
+            exact = scores_of_pairs(
+                pairs.queries, pairs.codes, queries[unsure], items[unsure], cosines
+            )
+            at_least[unsure] = exact >= own[queries[unsure]]
+            ranks += np.bincount(queries, times[items] * at_least, len(ranks)).astype(np.int64)
     return ranks

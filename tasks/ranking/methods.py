@@ -5,10 +5,8 @@
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Protocol
-
-import numpy as np
-import numpy.typing as npt
 
 from infra.errors import UnknownNameError
 from infra.identity import digest
@@ -16,8 +14,11 @@ from infra.records import Code, Query
 from infra.registry import unknown_name
 from infra.settings import EvaluationSettings, LanguageModelSettings, SearchSettings
 from tasks.encoders import SYNTAX, Vectors, encoders
+from tasks.ranking.dense import rank_vectors
 from tasks.ranking.fusion import fuse
 from tasks.retrievers import Rankings, retrievers
+from tasks.search.pairs import Block
+from tasks.search.scores import Positions
 
 RERANKED = "llm:"
 _FUSED = "+"
@@ -33,8 +34,15 @@ class VectorSource(Protocol):
         """Return (n, d) vectors of these queries, in the order of ``ids``."""
         ...
 
-    def codes(self, encoder: str) -> Iterator[tuple[npt.NDArray[np.int32], Vectors]]:
-        """Yield ((m,) positions among the ascending ids, (m, d) vectors) over all codes."""
+    def code_blocks(
+        self, encoders: Sequence[str], wanted: Positions | None = None
+    ) -> Iterator[Block]:
+        """Yield ((m,) positions among the ascending ids, encoder → (m, d) vectors) over the codes.
+
+        Args:
+            encoders: Names of encoders.
+            wanted: Ascending positions that are asked for; None: all.
+        """
         ...
 
 
@@ -83,6 +91,7 @@ class Ranker:
         codes: The codes that are ranked.
         vectors: The vectors of both.
         rerank: The re-ranker behind ``llm:``; without one such methods are refused.
+        memory_mb: Memory of a search by an encoder (`SearchSettings.memory_mb`).
     """
 
     def __init__(
@@ -91,11 +100,13 @@ class Ranker:
         codes: Sequence[Code],
         vectors: VectorSource,
         rerank: Rerank | None = None,
+        memory_mb: int = 2_048,
     ) -> None:
         self._queries = queries
         self._codes = codes
         self._vectors = vectors
         self._rerank = rerank
+        self._memory_mb = memory_mb
 
     def rank(self, method: str, depth: int) -> Rankings:
         """Return the ``depth`` best codes of each query.
@@ -115,12 +126,11 @@ class Ranker:
     def _rank_by(self, name: str, depth: int) -> Rankings:
         if not encoders.has(name):
             return retrievers.get(name)().rank(self._queries, self._codes, depth)
-        from tasks.ranking.dense import rank_vectors  # noqa: PLC0415 - brings FAISS along
-
-        ids = sorted(query.query_id for query in self._queries)
-        codes = np.asarray(sorted(code.code_id for code in self._codes))
-        blocks = ((codes[some].tolist(), rows) for some, rows in self._vectors.codes(name))
-        return rank_vectors(self._vectors.queries(name, ids), blocks, ids, depth)
+        queries = sorted(query.query_id for query in self._queries)
+        codes = sorted(code.code_id for code in self._codes)
+        vectors = {name: self._vectors.queries(name, queries)}
+        blocks = partial(self._vectors.code_blocks, [name])
+        return rank_vectors(vectors, blocks, queries, codes, depth, self._memory_mb)
 
 
 def chosen_methods(evaluation: EvaluationSettings, search: SearchSettings) -> list[str]:

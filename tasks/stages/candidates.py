@@ -1,13 +1,15 @@
 """Stage 3, candidates: for each query, the codes with the highest mean similarity over encoders.
 
 The similarity is the cosine, or with the fusion ``scaled`` the cosine divided by the encoder's
-largest absolute one for the query, as the code of CoSQA+'s authors does.
+largest absolute one for the query, as the code of CoSQA+'s authors does. All codes are compared
+unless the settings ask for an approximate index, which is measured against that first.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 from prefect.logging import get_run_logger
 
 from infra.batches import batched
@@ -16,12 +18,21 @@ from infra.ids import QueryId, SearchId
 from infra.settings import SearchSettings
 from infra.store import Database, benchmarks, candidates, corpus
 from infra.store.corpus import StoredCollection
-from tasks.encoders import encoders
+from tasks.encoders import Vectors, encoders
 from tasks.runtime.caching import stage
+from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import SearchReference
-from tasks.stages.vectors import code_blocks, stored_vectors
+from tasks.runtime.run_logger import run_logger
+from tasks.search.exact import inverse_peaks, queries_at_once
+from tasks.search.exact import search as search_exactly
+from tasks.search.one_pass import Hits
+from tasks.search.pairs import Block, Codes
+from tasks.search.scores import Positions
+from tasks.search.shape import Shape
+from tasks.stages.vectors import open_codes, stored_vectors
 
-_QUERY_BATCH = 2048
+# Encoder → (n, d) vectors of queries → the best codes of each.
+Find = Callable[[Mapping[str, Vectors]], Hits]
 
 
 def search_of(
@@ -45,7 +56,22 @@ def search_identity(database: Database, collection: str, search: SearchSettings)
     keys = [_search_key(name) for name in search.encoders]
     codes = digest_of_set(corpus.code_ids(database, collection))
     fusion = [] if search.fusion == "mean" else [search.fusion]
-    return SearchId(digest("search", codes, digest_of_set(keys), str(search.top_k), *fusion))
+    index = [] if search.index == "exact" else _shape(search).parameters
+    return SearchId(
+        digest("search", codes, digest_of_set(keys), str(search.top_k), *fusion, *index)
+    )
+
+
+def _shape(search: SearchSettings) -> Shape:
+    """Return what the approximate index is like."""
+    assert search.index != "exact"  # noqa: S101 - callers ask before
+    return Shape(
+        kind=search.index,
+        lists=search.ivf_lists,
+        probes=search.ivf_probes,
+        links=search.hnsw_links,
+        ef_search=search.hnsw_ef_search,
+    )
 
 
 def _search_key(encoder: str) -> str:
@@ -81,14 +107,19 @@ def find_candidates(
 
     Raises:
         StoreError: An encoder has not embedded the collection.
+        EncoderError: A stored vector is not finite.
+        SettingsError: An approximate index finds too few of the exact candidates.
     """
     started = time.monotonic()
     queries = _unsearched_queries(database, search)
     candidates.record_search(
         database, search.search_id, collection.name, settings.encoders, settings.top_k
     )
-    for batch in batched(queries, _QUERY_BATCH):
-        _search(database, search, batch, settings)
+    if queries and collection.codes:
+        groups = _groups(database, search, queries, settings)
+        passes = _passes(len(groups), settings)
+        with progress("candidates", "codes searched", passes * collection.codes) as bar:
+            _search(database, search, groups, settings, bar)
     get_run_logger().info(
         "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(queries):,}"
     )
@@ -105,27 +136,108 @@ def find_candidates(
     return search
 
 
-def _search(
+def _groups(
     database: Database,
     search: SearchReference,
     queries: Sequence[QueryId],
     settings: SearchSettings,
-) -> None:
-    # FAISS takes a second to import, and a run without new queries does not need it.
-    from tasks.ranking.dense import inverse_peaks, top_candidates  # noqa: PLC0415
+) -> list[Sequence[QueryId]]:
+    """Return the queries in groups, for each of which one pass over the codes fits in memory."""
+    dimensions = sum(
+        stored_vectors(database, search.collection, name, "query").load(queries[:1]).shape[1]
+        for name in settings.encoders
+    )
+    step = queries_at_once(dimensions, len(settings.encoders), settings.top_k, settings.memory_mb)
+    return batched(queries, step)
 
+
+def _passes(groups: int, settings: SearchSettings) -> int:
+    """Return how many passes over the codes a search takes."""
+    if settings.index != "exact":
+        return 2  # to build the index, and to measure it
+    return groups if settings.fusion == "mean" else 2 * groups
+
+
+def _search(
+    database: Database,
+    search: SearchReference,
+    groups: Sequence[Sequence[QueryId]],
+    settings: SearchSettings,
+    bar: Progress,
+) -> None:
+    """Store the candidates of queries, a group at a time; what is stored stays if it ends early."""
     collection, names = search.collection, settings.encoders
-    query_vectors = {
-        name: stored_vectors(database, collection, name, "query").load(queries) for name in names
-    }
-    ids = np.asarray(corpus.code_ids(database, collection))
-    weights = None
-    if settings.fusion == "scaled":
-        blocks = code_blocks(database, collection, names)
-        weights = inverse_peaks(
-            query_vectors, ((ids[some].tolist(), rows) for some, rows in blocks)
-        )
-    blocks = code_blocks(database, collection, names)
-    named = ((ids[some].tolist(), rows) for some, rows in blocks)
-    hits = top_candidates(query_vectors, named, queries, settings.top_k, weights)
-    candidates.add_candidates(database, search.search_id, hits)
+    code_ids = pa.array(corpus.code_ids(database, collection), pa.string())
+    stored = {name: stored_vectors(database, collection, name, "query") for name in names}
+    codes = _counted(open_codes(database, collection, names), bar)
+    find = _exact(codes, settings)
+    if settings.index != "exact":
+        queries = [query for group in groups for query in group]
+        sample = queries[:: -(-len(queries) // settings.recall_queries)]
+        vectors = {name: rows.load(sample) for name, rows in stored.items()}
+        find = _approximate(codes, len(code_ids), vectors, settings)
+    for group in groups:
+        hits = find({name: rows.load(group) for name, rows in stored.items()})
+        rows = _columns(pa.array(group, pa.string()), code_ids, names, hits)
+        candidates.add_candidate_columns(database, search.search_id, rows)
+
+
+def _exact(codes: Codes, settings: SearchSettings) -> Find:
+    """Return the exact search."""
+
+    def find(vectors: Mapping[str, Vectors]) -> Hits:
+        weights = inverse_peaks(vectors, codes) if settings.fusion == "scaled" else None
+        return search_exactly(vectors, codes, settings.top_k, weights)
+
+    return find
+
+
+def _approximate(
+    codes: Codes, number: int, sample: Mapping[str, Vectors], settings: SearchSettings
+) -> Find:
+    """Return the search by an index, after its recall was measured.
+
+    Raises:
+        SettingsError: The recall is below ``min_recall``.
+    """
+    # FAISS takes a second to import, and an exact search does not need it.
+    from tasks.search.approximate import ApproximateSearch, check_recall  # noqa: PLC0415
+
+    shape = _shape(settings)
+    index = ApproximateSearch(codes, number, settings.encoders, shape)
+    recall = index.recall(sample, settings.top_k)
+    run_logger(__name__).info(
+        "index %s finds %.2f %% of the exact top %s of %s queries",
+        " ".join(shape.parameters), 100 * recall, settings.top_k,
+        f"{len(next(iter(sample.values()))):,}",
+    )  # fmt: skip
+    check_recall(recall, settings.min_recall, shape, settings.top_k)
+    return lambda vectors: index.search(vectors, settings.top_k)
+
+
+def _counted(codes: Codes, bar: Progress) -> Codes:
+    """Return the same codes, which are counted as they are passed over."""
+
+    def counted(wanted: Positions | None = None) -> Iterator[Block]:
+        for block in codes(wanted):
+            yield block
+            if wanted is None and bar.total:
+                bar.advance(min(len(block[0]), bar.total - bar.done))
+
+    return counted
+
+
+def _columns(query_ids: pa.Array, code_ids: pa.Array, names: Sequence[str], hits: Hits) -> pa.Table:
+    """Return what `candidates.add_candidate_columns` takes."""
+    queries, k = hits.positions.shape
+    rows = np.repeat(np.arange(queries, dtype=np.int32), k)
+    cosines = [pa.array(hits.cosines[:, :, number].ravel()) for number in range(len(names))]
+    return pa.table(
+        {
+            "query_id": pa.DictionaryArray.from_arrays(rows, query_ids),
+            "code_id": pa.DictionaryArray.from_arrays(hits.positions.ravel(), code_ids),
+            "rank": np.tile(np.arange(1, k + 1, dtype=np.int32), queries),
+            "similarity": hits.similarities.ravel(),
+            "by_encoder": pa.StructArray.from_arrays(cosines, list(names)),
+        }
+    )

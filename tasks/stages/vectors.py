@@ -6,7 +6,7 @@ vector are embedded and stored.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tasks.benchmarks import Benchmark
 from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors, check_vectors
+from tasks.search.pairs import Codes
 from tasks.stages.embed import Embedding, embed_texts, encoder_key, find_files
 
 
@@ -131,15 +132,10 @@ class BenchmarkVectors:
         text_of: dict[str, str] = {query.query_id: query.text for query in queries}
         return self._texts.load(encoder, "query", [text_of[query] for query in ids])
 
-    def codes(self, encoder: str) -> Iterator[tuple[Positions, Vectors]]:
-        """Yield ((m,) positions, (m, d) vectors) over all codes, as `code_blocks` does."""
-        for positions, rows in self.code_blocks([encoder]):
-            yield positions, rows[encoder]
-
     def code_blocks(
         self, encoders: Sequence[str], wanted: Positions | None = None
     ) -> Iterator[Block]:
-        """Yield ((m,) positions, encoder → (m, d) vectors) over the codes, as `code_blocks` does.
+        """Yield ((m,) positions, encoder → (m, d) vectors) over the codes, as `open_codes` does.
 
         A position is that of the code's id among all ids in ascending order. Missing vectors are
         computed.
@@ -184,13 +180,8 @@ def stored_vectors(
     return StoredVectors(database, encoder_key(encoder), kind, collection)
 
 
-def code_blocks(
-    database: Database,
-    collection: str,
-    encoders: Sequence[str],
-    wanted: Positions | None = None,
-) -> Iterator[Block]:
-    """Yield ((m,) positions, encoder → (m, d) vectors) over a collection's codes.
+def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> Codes:
+    """Return the vectors of a collection's codes, which can be passed over several times.
 
     A position is that of the code's id in `corpus.code_ids`, which is in ascending order; they
     ascend within a block. Each stands in one block; blocks come in any order. The vectors are
@@ -200,11 +191,10 @@ def code_blocks(
         database: The store.
         collection: The collection.
         encoders: Names of encoders.
-        wanted: Ascending positions of the codes that are asked for, none for all.
 
     Raises:
         StoreError: An encoder has not embedded all codes, or a file is damaged.
     """
     ids = vectors.member_ids(database, [collection], "code")
     stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
-    yield from joint_blocks({name: one.open(ids) for name, one in stored.items()}, wanted)
+    return partial(joint_blocks, {name: one.open(ids) for name, one in stored.items()})

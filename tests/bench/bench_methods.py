@@ -16,6 +16,7 @@ import importlib
 import shutil
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +31,8 @@ from tasks.benchmarks import Benchmark, qrels_of
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.trec import read_run, run_file
 from tasks.metrics import evaluate, mean
-from tasks.ranking.dense import inverse_peaks, top_candidates
 from tasks.retrievers import retrievers
+from tasks.search.exact import inverse_peaks, search
 from tasks.stages.vectors import BenchmarkVectors
 from tests.bench.bench_cosqa import development_benchmark
 from tests.bench.measure import cosqa_data
@@ -115,13 +116,12 @@ def candidates(benchmark: Benchmark, settings: Settings) -> Table:
     ensembles = [(name,) for name in ENCODERS] + [ENCODERS]
     for names in ensembles:
         queries = {name: vectors.queries(name, ids) for name in names}
-        blocks = [
-            (codes[positions].tolist(), rows) for positions, rows in vectors.code_blocks(names)
-        ]
+        blocks = partial(vectors.code_blocks, names)
         for fusion in ("mean", "scaled") if len(names) > 1 else ("-",):
             weights = inverse_peaks(queries, blocks) if fusion == "scaled" else None
-            hits = top_candidates(queries, blocks, ids, TOP_K, weights)
-            found = len(pairs & {(hit.query_id, hit.code_id) for hit in hits})
+            hits = search(queries, blocks, TOP_K, weights)
+            named = zip(ids, codes[hits.positions].tolist(), strict=True)
+            found = len(pairs & {(query, code) for query, best in named for code in best})
             row = f"{found / len(pairs):.4f}", f"{found} of {len(pairs)}"
             table.add_row(" + ".join(names), fusion, *row)
     return table

@@ -1,81 +1,288 @@
-"""How fast candidates are found exactly: ours against sorting all cosines with NumPy.
+"""How long exact search takes, against nothing but the matrix product, FAISS and torch.
 
-    python -m tests.bench.bench_search [--queries 500] [--codes 100000] [--rounds 3]
+    python -m tests.bench.bench_search [--queries 2000] [--codes 650000] [--rounds 3]
+        [--dimensions 256 768 768] [--depths 20 1000] [--folder bench-search]
 
-Both find the same top 20. Ours reads the codes block by block, so that memory does
-not grow with them; the rival holds the whole matrix of cosines.
+Vectors of three made-up encoders are written to files as the store has them (4.7 GB at full size,
+removed at the end). Ours reads them by the store's reader and finds the highest mean cosines. The
+rivals are given vectors that are concatenated and in memory before the clock starts:
+
+- the product of the two matrices in blocks of the same size as ours, whose scores are thrown away,
+  from memory, and from the files as ours reads them;
+- `faiss.IndexFlatIP.search`, all threads;
+- torch's matmul and topk in blocks of 65,536 codes, merged.
+
+Each runs in a process of its own, whose greatest memory the operating system reports when it ends.
+All must find the same codes as ours, but for those whose cosines differ by less than float32 can
+tell.
 """
 
 import argparse
-import tracemalloc
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
-from infra.records import Candidate
-from tasks.encoders import Vectors
-from tasks.ranking.dense import top_candidates
-from tasks.stages.vectors import CODE_BATCH
-from tests.bench.measure import medians, print_table
+from infra.settings import StoreSettings
+from infra.store import open_database, vectors
+from infra.store.vector_blocks import StoredVectors, joint_blocks
+from tasks.search.exact import search
+from tasks.search.pairs import Codes
+from tasks.search.scores import ITEMS, QUERIES, Positions, Singles, score_blocks
 
-TOP, DIMENSION = 20, 384
-
-
-def unit_vectors(number: int, seed: int) -> Vectors:
-    """Return (number, DIMENSION) random unit vectors."""
-    vectors = np.random.default_rng(seed).standard_normal((number, DIMENSION), np.float32)
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
-
-
-def by_blocks(queries: Vectors, codes: Vectors, ids: list[str]) -> list[Candidate]:
-    """Search as the candidates stage does."""
-    blocks = (
-        (ids[start : start + CODE_BATCH], {"minilm": codes[start : start + CODE_BATCH]})
-        for start in range(0, len(ids), CODE_BATCH)
-    )
-    names = [f"q{number}" for number in range(len(queries))]
-    return top_candidates({"minilm": queries}, blocks, names, TOP)
+ROWS = 8_192  # of a file
+TORCH_CODES = 65_536
+TOLD_APART = 1e-6
+PRODUCT, FROM_FILES, OURS = "product, in memory", "product, from files", "ours, from files"
+FLAT, TORCH = "faiss.IndexFlatIP, in memory", "torch matmul + topk, in memory"
 
 
-def by_sorting(queries: Vectors, codes: Vectors, ids: list[str]) -> list[tuple[str, float]]:
-    """Compute all cosines and sort each row."""
-    cosines = queries @ codes.T
-    order = np.argsort(-cosines, axis=1, kind="stable")[:, :TOP]
-    return [
-        (ids[column], cosines[row, column]) for row, best in enumerate(order) for column in best
-    ]
+def unit_vectors(rows: int, dimension: int, seed: int) -> Singles:
+    """Return (rows, dimension) random unit vectors."""
+    drawn = np.random.default_rng(seed).standard_normal((rows, dimension), np.float32)
+    drawn /= np.sqrt(np.einsum("ij,ij->i", drawn, drawn))[:, None]
+    return drawn
 
 
-def peak_mb(work: Callable[[], object]) -> float:
-    """Return the most memory that Python and NumPy held during a call, in MB."""
-    tracemalloc.start()
-    work()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak / 1e6
+def encoder_names(dimensions: list[int]) -> dict[str, int]:
+    """Return name → dimension of the made-up encoders."""
+    return {f"made-up-{number}": size for number, size in enumerate(dimensions)}
+
+
+def write_store(options: argparse.Namespace) -> None:
+    """Write the files of vectors, unless they are there."""
+    if (options.folder / "queries-0.npy").exists():
+        return
+    database = open_database(StoreSettings(folder=options.folder))
+    for number, (name, size) in enumerate(encoder_names(options.dimensions).items()):
+        for start in range(0, options.codes, ROWS):
+            rows = min(ROWS, options.codes - start)
+            ids = [f"c{code:08}" for code in range(start, start + rows)]
+            content = unit_vectors(rows, size, 1_000_000 * number + start)
+            vectors.add_file(database, name, "code", f"{name}/{start:08}.arrow", ids, content)
+        queries = unit_vectors(options.queries, size, 10_000_000 + number)
+        np.save(options.folder / f"queries-{number}.npy", queries)
+
+
+def stored_queries(options: argparse.Namespace) -> dict[str, Singles]:
+    """Return encoder → vectors of the queries."""
+    names = encoder_names(options.dimensions)
+    return {name: np.load(options.folder / f"queries-{n}.npy") for n, name in enumerate(names)}
+
+
+def stored_codes(options: argparse.Namespace) -> Codes:
+    """Return the codes' vectors, by the store's reader, which looks for them in its files."""
+    database = open_database(StoreSettings(folder=options.folder))
+    ids = vectors.ids_of([f"c{code:08}" for code in range(options.codes)])
+    by_encoder = {
+        name: StoredVectors(database, name, "code", "made-up").open(ids)
+        for name in encoder_names(options.dimensions)
+    }
+    return partial(joint_blocks, by_encoder)
+
+
+def concatenated(options: argparse.Namespace) -> Singles:
+    """Return the codes' vectors side by side, in memory."""
+    codes = np.empty((options.codes, sum(options.dimensions)), np.float32)
+    for positions, rows in stored_codes(options)():
+        np.concatenate(list(rows.values()), axis=1, out=codes[positions[0] : positions[-1] + 1])
+    return codes
+
+
+def ours(options: argparse.Namespace) -> Callable[[], Positions]:
+    """Search by the product's reader."""
+    queries = stored_queries(options)
+    return lambda: search(queries, stored_codes(options), options.depths[0]).positions
+
+
+def product_in_memory(options: argparse.Namespace) -> Callable[[], Positions]:
+    """Multiply and keep nothing."""
+    queries, codes = np.hstack(list(stored_queries(options).values())), concatenated(options)
+
+    def run() -> Positions:
+        for _ in score_blocks(queries, codes):
+            pass
+        return np.empty((0, 0), np.int32)
+
+    return run
+
+
+def product_from_files(options: argparse.Namespace) -> Callable[[], Positions]:
+    """Read as ours does, multiply and keep nothing."""
+    queries = np.hstack(list(stored_queries(options).values()))
+    buffer = np.empty((ITEMS, queries.shape[1]), np.float32)
+
+    def run() -> Positions:
+        for _, rows in stored_codes(options)():
+            for start in range(0, len(next(iter(rows.values()))), ITEMS):
+                parts = [some[start : start + ITEMS] for some in rows.values()]
+                joined = np.concatenate(parts, axis=1, out=buffer[: len(parts[0])])
+                for _ in score_blocks(queries, joined):
+                    pass
+        return np.empty((0, 0), np.int32)
+
+    return run
+
+
+def by_faiss(options: argparse.Namespace) -> Callable[[], Positions]:
+    """Search by FAISS's exact index."""
+    import faiss  # noqa: PLC0415 - rivals do not meet in one process
+
+    queries = np.hstack(list(stored_queries(options).values()))
+    index = faiss.IndexFlatIP(queries.shape[1])
+    for _, rows in stored_codes(options)():
+        index.add(np.hstack(list(rows.values())))
+    return lambda: index.search(queries, options.depths[0])[1].astype(np.int32)
+
+
+def by_torch(options: argparse.Namespace) -> Callable[[], Positions]:
+    """Search by torch's matmul and topk."""
+    import torch  # noqa: PLC0415 - as above
+
+    queries = torch.from_numpy(np.hstack(list(stored_queries(options).values())))
+    codes = torch.from_numpy(concatenated(options))
+    k = options.depths[0]
+
+    def run() -> Positions:
+        best, found = (
+            torch.empty((len(queries), 0)),
+            torch.empty((len(queries), 0), dtype=torch.int64),
+        )
+        for start in range(0, len(codes), TORCH_CODES):
+            scores = queries @ codes[start : start + TORCH_CODES].T
+            values, columns = scores.topk(min(k, scores.shape[1]), dim=1)
+            best, found = torch.cat([best, values], 1), torch.cat([found, columns + start], 1)
+            best, order = best.topk(min(k, best.shape[1]), dim=1)
+            found = found.gather(1, order)
+        return found.numpy().astype(np.int32)
+
+    return run
+
+
+CONTENDERS: dict[str, Callable[[argparse.Namespace], Callable[[], Positions]]] = {
+    PRODUCT: product_in_memory,
+    FROM_FILES: product_from_files,
+    OURS: ours,
+    FLAT: by_faiss,
+    TORCH: by_torch,
+}
+
+
+def run_alone(name: str, depth: int, options: argparse.Namespace) -> tuple[float, float]:
+    """Return seconds and greatest memory in GB of a contender in a process of its own."""
+    command = [sys.executable, "-m", "tests.bench.bench_search", "--alone", name]
+    for key in ("queries", "codes", "folder"):
+        command += [f"--{key}", str(getattr(options, key))]
+    command += ["--dimensions", *map(str, options.dimensions), "--depths", str(depth)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{name} ended with {process.returncode}")
+    return float(json.loads(output)["seconds"]), usage.ru_maxrss / 1e6
+
+
+def alone(options: argparse.Namespace) -> None:
+    """Run one contender, save what it finds and print its seconds."""
+    work = CONTENDERS[options.alone](options)
+    started = time.perf_counter()
+    found = work()
+    seconds = time.perf_counter() - started
+    np.save(found_file(options.alone, options.depths[0], options), found)
+    sys.stdout.write(json.dumps({"seconds": seconds}))
+
+
+def found_file(name: str, depth: int, options: argparse.Namespace) -> Path:
+    """Return the file of a contender's results."""
+    folder: Path = options.folder
+    return folder / f"{name.partition(' ')[0].strip(',')}-{depth}.npy"
+
+
+def check_same(name: str, depth: int, options: argparse.Namespace) -> str:
+    """Return how a rival's codes agree with ours; end the program if a cosine tells them apart."""
+    mine = np.load(found_file(OURS, depth, options))
+    theirs = np.load(found_file(name, depth, options))
+    if not theirs.size:
+        return ""
+    queries = np.hstack(list(stored_queries(options).values()))
+    rows, missing = [], []
+    for row, (one, other) in enumerate(zip(mine, theirs, strict=True)):
+        for code in np.setdiff1d(other, one, assume_unique=True).tolist():
+            rows.append(row)
+            missing.append(code)
+    chosen = np.unique([*missing, *mine[rows, -1].tolist()]).astype(np.int32)
+    vector_of = {
+        position: np.concatenate([some[place] for some in parts.values()])
+        for positions, parts in stored_codes(options)(chosen)
+        for place, position in enumerate(positions.tolist())
+    }
+    for row, code in zip(rows, missing, strict=True):
+        last = vector_of[int(mine[row, -1])].astype(float) @ queries[row]
+        assert abs(vector_of[code].astype(float) @ queries[row] - last) < TOLD_APART, (name, row)
+    return f"{mine.size - len(rows):,} of {mine.size:,}"
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=500)
-    parser.add_argument("--codes", type=int, default=100_000)
+    parser.add_argument("--queries", type=int, default=2_000)
+    parser.add_argument("--codes", type=int, default=650_000)
+    parser.add_argument("--dimensions", type=int, nargs="+", default=[256, 768, 768])
+    parser.add_argument("--depths", type=int, nargs="+", default=[20, 1_000])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=Path("bench-search"))
+    parser.add_argument("--alone", choices=CONTENDERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    queries, codes = unit_vectors(options.queries, 0), unit_vectors(options.codes, 1)
-    ids = [f"c{number:08}" for number in range(options.codes)]
-    found = [candidate.similarity for candidate in by_blocks(queries, codes, ids)]
-    expected = [cosine for _, cosine in by_sorting(queries, codes, ids)]
-    assert np.allclose(found, expected, atol=1e-6), "both must find the same"
-    contenders: dict[str, Callable[[], object]] = {
-        "sorting all cosines": lambda: by_sorting(queries, codes, ids),
-        "FAISS by blocks": lambda: by_blocks(queries, codes, ids),
-    }
-    seconds = medians(contenders, options.rounds)
-    title = f"top {TOP} of {options.codes:,} codes for {options.queries:,} queries"
-    print_table(title, seconds, options.queries, "queries")
-    for name, work in contenders.items():
-        print(f"{name}: at most {peak_mb(work):,.0f} MB beside the vectors")
+    if options.alone:
+        alone(options)
+        return
+    try:
+        write_store(options)
+        for depth in options.depths:
+            Console(width=130).print(measured(depth, options))
+    finally:
+        shutil.rmtree(options.folder)
+
+
+def measured(depth: int, options: argparse.Namespace) -> Table:
+    """Return the medians of all contenders at one depth, which take turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in CONTENDERS}
+    memory = dict.fromkeys(CONTENDERS, 0.0)
+    for _ in range(options.rounds):
+        for name in CONTENDERS:
+            taken, most = run_alone(name, depth, options)
+            seconds[name].append(taken)
+            memory[name] = max(memory[name], most)
+    size = f"{options.queries:,} queries x {options.codes:,} x {sum(options.dimensions):,}"
+    table = Table(title=f"top {depth}: {size}, {QUERIES:,} x {ITEMS:,} at once")
+    columns = (
+        "contender",
+        "seconds",
+        "of the product",
+        "of its files",
+        "peak GB",
+        "same codes as ours",
+    )
+    for column in columns:
+        table.add_column(column, justify="left" if column == "contender" else "right")
+    median = {name: statistics.median(taken) for name, taken in seconds.items()}
+    for name, taken in median.items():
+        ratios = [f"{taken / median[base]:.2f}" for base in (PRODUCT, FROM_FILES)]
+        same = check_same(name, depth, options)
+        table.add_row(name, f"{taken:.2f}", *ratios, f"{memory[name]:.2f}", same)
+    return table
 
 
 if __name__ == "__main__":

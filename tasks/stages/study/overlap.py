@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from prefect.logging import get_run_logger
 
 from infra.batches import batched
@@ -12,12 +11,13 @@ from infra.ids import CodeId, QueryId
 from infra.records import Record
 from infra.settings import SearchSettings
 from infra.store import Database, corpus, studies
+from infra.store.vector_blocks import StoredVectors
+from tasks.encoders import Vectors
 from tasks.runtime.caching import stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
-from tasks.stages.vectors import code_blocks, stored_vectors
-
-_QUERY_BATCH = 2048
+from tasks.search.exact import queries_at_once, search_apart
+from tasks.stages.vectors import open_codes, stored_vectors
 
 
 class Overlaps(Record):
@@ -58,39 +58,47 @@ def find_overlaps(database: Database, source: CollectedSource, search: SearchSet
     """
     queries = [query.query_id for query in corpus.load_queries(database, source.main.name)]
     sums = dict.fromkeys(search.encoders, 0.0)
+    stored = {
+        name: stored_vectors(database, source.main.name, name, "query") for name in search.encoders
+    }
     with progress("overlap", "queries searched", len(queries)) as bar:
-        for batch in batched(queries, _QUERY_BATCH):
+        for batch in batched(queries, _batch_size(stored, queries, search)):
             together = studies.candidates_of(database, source.search.search_id, batch)
             if len(together) < len(batch):
                 raise StoreError("some queries have no candidates yet; run `cosqa collect` first")
-            for encoder in search.encoders:
-                sums[encoder] += _sum(database, source.main.name, encoder, batch, together)
+            vectors = {name: rows.load(batch) for name, rows in stored.items()}
+            shares = _shares(database, source.main.name, vectors, batch, together)
+            sums = {name: sums[name] + shares[name] for name in sums}
             bar.advance(len(batch))
     means = {encoder: total / max(len(queries), 1) for encoder, total in sums.items()}
     return Overlaps(by_encoder=means, queries=len(queries))
 
 
-def _sum(
+def _batch_size(
+    stored: Mapping[str, StoredVectors], queries: Sequence[QueryId], search: SearchSettings
+) -> int:
+    """Return how many queries are searched at once, by each encoder apart."""
+    if not queries:
+        return 1
+    dimensions = sum(rows.load(queries[:1]).shape[1] for rows in stored.values())
+    return queries_at_once(dimensions, 1, len(stored) * search.top_k, search.memory_mb)
+
+
+def _shares(
     database: Database,
     collection: str,
-    encoder: str,
+    vectors: Mapping[str, Vectors],
     queries: Sequence[QueryId],
     together: Mapping[QueryId, Sequence[CodeId]],
-) -> float:
-    """Return the sum over queries of the share of ``together`` that the encoder finds alone."""
-    # FAISS takes a second to import, and a run whose overlaps are cached does not need it.
-    from tasks.ranking.dense import rank_vectors  # noqa: PLC0415
-
-    vectors = stored_vectors(database, collection, encoder, "query").load(queries)
-    ids = np.asarray(corpus.code_ids(database, collection))
-    blocks = (
-        (ids[some].tolist(), by_encoder[encoder])
-        for some, by_encoder in code_blocks(database, collection, [encoder])
-    )
+) -> dict[str, float]:
+    """Return encoder → the sum over queries of the share of ``together`` that it finds alone."""
+    ids = corpus.code_ids(database, collection)
+    codes = open_codes(database, collection, list(vectors))
     depth = max(map(len, together.values()))
-    ranked = rank_vectors(vectors, blocks, queries, depth)
-    total = 0.0
-    for query, codes in zip(queries, ranked.codes.tolist(), strict=True):
-        alone = {ranked.code_ids[code] for code in codes[: len(together[query])]}
-        total += len(alone.intersection(together[query])) / len(together[query])
-    return total
+    sums = {}
+    for name, hits in search_apart(vectors, codes, depth).items():
+        sums[name] = 0.0
+        for query, positions in zip(queries, hits.positions.tolist(), strict=True):
+            alone = {ids[position] for position in positions[: len(together[query])]}
+            sums[name] += len(alone.intersection(together[query])) / len(together[query])
+    return sums

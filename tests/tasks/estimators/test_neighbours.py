@@ -1,14 +1,10 @@
-"""The nearest items against a plain computation, ties and large inputs included.
-
-Covers `tasks.estimators._scores`.
-"""
+"""The nearest items against a plain computation, ties and large inputs included."""
 
 import numpy as np
 import pytest
 
 from infra.errors import EstimationError
 from tasks.estimators import Floats, nearest
-from tasks.estimators import _neighbours as module
 from tasks.statistics import Values
 
 
@@ -44,8 +40,7 @@ def test_they_are_those_of_a_full_sort(queries: int, items: int, dimension: int,
     assert found.similarities == pytest.approx(np.take_along_axis(cosines, expected, 1), abs=1e-11)
 
 
-def test_thousands_of_equal_items_are_taken_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_HELD", 5_000)
+def test_thousands_of_equal_items_are_taken_in_their_order() -> None:
     rows = np.tile(np.array([[0.6, 0.8]], np.float32), (20_000, 1))
     rows[17_000] = (1, 0)
     found = nearest(np.array([[1, 0], [0, 1]], np.float32), rows, 3)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from infra.errors import ModelRefusedError, UnknownNameError
@@ -17,6 +16,8 @@ from infra.store.vector_files import Vectors
 from tasks.encoders import encoders
 from tasks.ranking.fusion import fuse
 from tasks.ranking.methods import Ranker, components, identity
+from tasks.search.pairs import Block
+from tasks.search.scores import Positions
 from tasks.stages.rerank import reranker
 from tests.agents.conftest import QUICK, rule
 from tests.fakes.benchmarks import people_benchmark
@@ -35,10 +36,12 @@ class Fixed:
         assert encoder == ENCODER
         return np.tile(np.array([[1, 0]], np.float32), (len(ids), 1))
 
-    def codes(self, encoder: str) -> Iterator[tuple[npt.NDArray[np.int32], Vectors]]:
+    def code_blocks(
+        self, encoders: Sequence[str], wanted: Positions | None = None
+    ) -> Iterator[Block]:
         angles = np.linspace(0, 1, len(CODES), dtype=np.float32)
         rows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        yield np.arange(len(CODES), dtype=np.int32), rows
+        yield np.arange(len(CODES), dtype=np.int32), dict.fromkeys(encoders, rows)
 
 
 def ranker() -> Ranker:

@@ -47,7 +47,8 @@ def foreign() -> Benchmark:
 
 def test_known_texts_are_not_embedded_again(database: Database) -> None:
     source = BenchmarkVectors(foreign(), database, EncoderSettings(), RaySettings())
-    ((positions, rows),) = source.codes(ENCODER)
+    ((positions, blocks),) = source.code_blocks([ENCODER])
+    rows = blocks[ENCODER]
     assert positions.tolist() == [0, 1, 2], "of d0, d1, d2"
     assert np.array_equal(rows, ROWS[[1, 0, 1]])
     assert np.array_equal(source.queries(ENCODER, ["1"]), ROWS[:1])

@@ -6,6 +6,7 @@ Covers `tasks.stages.study.evidence`, `tasks.stages.study.report` by `tests.flow
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from infra.collected import Collected
@@ -14,9 +15,11 @@ from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, candidates, corpus, open_database, studies, vectors
 from infra.store.vectors import Kind
-from tasks.ranking.dense import top_candidates
+from tasks.search.exact import search
+from tasks.search.pairs import in_memory
+from tasks.stages.candidates import _columns
 from tasks.stages.embed import encoder_key
-from tasks.stages.study.overlap import _sum
+from tasks.stages.study.overlap import _shares
 
 SEARCH = SearchId("s")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -41,9 +44,11 @@ def database(tmp_path: Path) -> Database:
     ids = [query.query_id for query in QUERIES]
     ours = {encoder: unit(queries) for encoder, (queries, _) in ANGLES.items()}
     theirs = {encoder: unit(codes) for encoder, (_, codes) in ANGLES.items()}
-    hits = top_candidates(ours, [([code.code_id for code in CODES], theirs)], ids, 2)
+    hits = search(ours, in_memory(theirs), 2)
+    code_ids = pa.array([code.code_id for code in CODES])
     candidates.record_search(database, SEARCH, "c", list(ANGLES), 2)
-    candidates.add_candidates(database, SEARCH, hits)
+    rows = _columns(pa.array(ids), code_ids, list(ANGLES), hits)
+    candidates.add_candidate_columns(database, SEARCH, rows)
     return database
 
 
@@ -70,5 +75,6 @@ def test_the_overlap_is_the_share_of_the_ensembles_candidates_that_one_finds_alo
     assert {names[code] for code in together[ids[0]]} == {1, 2}
     assert {names[code] for code in together[ids[1]]} == {0, 3}
     # Alone, minilm finds {0, 1} and {2, 3}: half of each; codebert-base {1, 2} and {0, 3}: all.
-    assert _sum(database, "c", "minilm", ids, together) == pytest.approx(1.0)
-    assert _sum(database, "c", "codebert-base", ids, together) == pytest.approx(2.0)
+    ours = {encoder: unit(queries) for encoder, (queries, _) in ANGLES.items()}
+    shares = _shares(database, "c", ours, ids, together)
+    assert shares == pytest.approx({"minilm": 1.0, "codebert-base": 2.0})

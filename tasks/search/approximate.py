@@ -1,0 +1,164 @@
+"""Approximate search by an index of FAISS, built in memory and measured before it is believed.
+
+``ivf`` puts the codes into lists by the nearest of their centres (Jégou, Douze and Schmid 2011,
+TPAMI 33, 1); ``hnsw`` links each code with near ones (Malkov and Yashunin 2020, TPAMI 42, 4). Both
+keep two bytes a dimension. What they find is scored again by the vectors themselves, so that only
+codes can be missing: ranks and cosines of those found are right.
+"""
+
+from collections.abc import Mapping
+
+import faiss
+import numpy as np
+
+from infra.errors import SettingsError
+from tasks.search.exact import search
+from tasks.search.one_pass import Hits
+from tasks.search.pairs import Codes, PairScorer, search_threads
+from tasks.search.scores import Floats, Positions, Rows, Singles, places
+from tasks.search.shape import Shape
+
+_TRAINED = 40  # vectors for each list, of which FAISS wants 39
+_SPARE = 2  # times k: found, then scored again
+_EF_CONSTRUCTION = 200
+
+
+class ApproximateSearch:
+    """An index of all codes, by the mean of the encoders' cosines.
+
+    Args:
+        codes: The vectors of the codes.
+        number: How many codes there are, at least 1.
+        encoders: The encoders, each of which has a vector of each code.
+        shape: What the index is like.
+    """
+
+    def __init__(self, codes: Codes, number: int, encoders: tuple[str, ...], shape: Shape) -> None:
+        self._codes = codes
+        self._number = number
+        self._encoders = encoders
+        self._shape = shape
+        self._index, self._positions = self._build()
+
+    def search(self, queries: Mapping[str, Floats], k: int) -> Hits:
+        """Return for each query the k best codes that the index finds.
+
+        Queries of which it finds too few are searched exactly.
+
+        Args:
+            queries: Encoder → (n, d) unit vectors.
+            k: At least 1.
+        """
+        k = min(k, self._number)
+        _, found = self._index.search(
+            _joined(queries, self._encoders), min(_SPARE * k, self._number)
+        )
+        full = np.count_nonzero(found >= 0, axis=1) >= k
+        hits = self._scored(queries, np.where(full[:, None], found, -1), k)
+        short = np.flatnonzero(~full)
+        if len(short):
+            exact = search({name: queries[name][short] for name in self._encoders}, self._codes, k)
+            hits.positions[short], hits.cosines[short] = exact.positions, exact.cosines
+            hits.similarities[short] = exact.similarities
+        return hits
+
+    def recall(self, queries: Mapping[str, Floats], k: int) -> float:
+        """Return the mean share of the exact k best that the index finds.
+
+        Args:
+            queries: Encoder → (n, d) unit vectors of a sample of queries, at least one.
+            k: At least 1.
+        """
+        exact = search(queries, self._codes, k).positions
+        found = self.search(queries, k).positions
+        shares = [len(np.intersect1d(one, other)) for one, other in zip(exact, found, strict=True)]
+        return float(np.mean(shares) / exact.shape[1])
+
+    def _build(self) -> tuple[faiss.Index, Positions]:
+        """Return the index with all codes, and the position of each in the order they came in."""
+        index = self._empty()
+        positions = []
+        for some, vectors in self._codes():
+            index.add(_joined(vectors, self._encoders))
+            positions.append(some)
+        return index, np.concatenate(positions)
+
+    def _empty(self) -> faiss.Index:
+        """Return an index without codes, trained where it has lists."""
+        shape = self._shape
+        lists = shape.lists or round(2 * self._number**0.5)
+        lists = max(1, min(lists, self._number // _TRAINED))
+        name, effort = f"IVF{lists},SQfp16", {"nprobe": shape.probes}
+        if shape.kind == "hnsw":
+            name = f"HNSW{shape.links}_SQfp16"
+            effort = {"efConstruction": _EF_CONSTRUCTION, "efSearch": shape.ef_search}
+        sample = self._sample(_TRAINED * lists)
+        index = faiss.index_factory(sample.shape[1], name, faiss.METRIC_INNER_PRODUCT)
+        for parameter, value in effort.items():
+            faiss.ParameterSpace().set_index_parameter(index, parameter, value)
+        index.train(sample)
+        return index
+
+    def _sample(self, wanted: int) -> Singles:
+        """Return vectors for the training, evenly spread over the codes."""
+        spread = np.linspace(0, self._number - 1, min(self._number, wanted))
+        chosen = np.unique(spread.astype(np.int32))
+        parts = []
+        for some, vectors in self._codes(chosen):
+            rows = np.isin(some, chosen)
+            parts.append(
+                _joined({name: vectors[name][rows] for name in self._encoders}, self._encoders)
+            )
+        return np.concatenate(parts)
+
+    def _scored(self, queries: Mapping[str, Floats], found: Rows, k: int) -> Hits:
+        """Return the k best of what was found, by exact scores; nothing where none is found."""
+        rows, columns = np.nonzero(found >= 0)
+        positions = self._positions[found[rows, columns]]
+        with search_threads() as threads:
+            cosines = PairScorer(
+                {name: queries[name] for name in self._encoders}, self._codes, threads
+            ).score(rows, positions)
+        similarities = cosines.mean(axis=1)
+        order = np.lexsort((positions, -similarities, rows))
+        place = places(rows[order])
+        chosen, slots = order[place < k], place[place < k]
+        shape = len(found), k
+        hits = Hits(
+            np.empty(shape, np.int32), np.empty((*shape, len(self._encoders))), np.empty(shape)
+        )
+        hits.positions[rows[chosen], slots] = positions[chosen]
+        hits.cosines[rows[chosen], slots] = cosines[chosen]
+        hits.similarities[rows[chosen], slots] = similarities[chosen]
+        return hits
+
+
+def check_recall(recall: float, least: float, shape: Shape, k: int) -> None:
+    """Refuse an index that finds too few of the exact best.
+
+    Args:
+        recall: Share that it finds.
+        least: Share that is asked for.
+        shape: The index.
+        k: Codes for each query.
+
+    Raises:
+        SettingsError: The share is lower; the message says what to raise.
+    """
+    if recall >= least:
+        return
+    effort = (
+        f"search.ivf_probes ({shape.probes})"
+        if shape.kind == "ivf"
+        else f"search.hnsw_ef_search ({shape.ef_search}) or search.hnsw_links ({shape.links})"
+    )
+    raise SettingsError(
+        f"search.index = {shape.kind} finds {recall:.1%} of the exact top {k}, and "
+        f"search.min_recall asks for {least:.1%}: raise {effort}, or search exactly "
+        "(search.index = exact)"
+    )
+
+
+def _joined(vectors: Mapping[str, Floats], encoders: tuple[str, ...]) -> Singles:
+    """Return the encoders' vectors side by side."""
+    return np.hstack([vectors[name] for name in encoders]).astype(np.float32, copy=False)

@@ -1,0 +1,166 @@
+"""Laws of exact search: the same as a full sort in double precision, whatever the blocks.
+
+Covers `tasks.search.one_pass`, `tasks.search.pairs`, `tasks.search.products`,
+`tasks.search.scores`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from infra.errors import EncoderError
+from tasks.search.exact import inverse_peaks, queries_at_once, search, search_apart
+from tasks.search.one_pass import Method
+from tasks.search.pairs import Block, Codes, in_memory
+from tasks.search.products import NumpyProducts, Products, TorchProducts
+from tasks.search.scores import Doubles, Positions, Singles
+
+
+class SmallProducts(NumpyProducts):
+    """Products in blocks that are as small as the data of tests."""
+
+    codes_at_once, queries_at_once, part = 30, 8, 3
+
+
+PROCESSORS: dict[str, Callable[[], Products[Any]]] = {
+    "numpy": lambda: SmallProducts(2),
+    "torch": lambda: TorchProducts("cpu"),
+}
+
+
+def unit(generator: np.random.Generator, rows: int, dimension: int) -> Singles:
+    drawn = generator.normal(size=(rows, dimension))
+    vectors: Singles = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+    return vectors
+
+
+def in_blocks(vectors: Mapping[str, Singles], size: int) -> Codes:
+    """Codes in blocks that come in falling order, and only those wanted of the second time."""
+
+    def codes(wanted: Positions | None = None) -> Iterator[Block]:
+        number = len(next(iter(vectors.values())))
+        for start in reversed(range(0, number, size)):
+            here = np.arange(start, min(start + size, number), dtype=np.int32)
+            here = here if wanted is None else np.intersect1d(here, wanted)
+            if len(here):
+                yield here, {name: rows[here] for name, rows in vectors.items()}
+
+    return codes
+
+
+def cosines(queries: Singles, codes: Singles) -> Doubles:
+    """(n, m) cosines, which are equal for equal vectors."""
+    products = queries.astype(float)[:, None] * codes.astype(float)[None]
+    return products.sum(axis=2)  # type: ignore[no-any-return]
+
+
+def sorted_by(scores: Doubles, k: int) -> list[list[int]]:
+    """The k highest of each row, equal ones by position."""
+    places = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
+    return np.lexsort((places, -scores), axis=1)[:, :k].tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize("block", [7, 50, 1000])
+@pytest.mark.parametrize("k", [1, 5, 40, 200])
+def test_hits_are_those_of_a_full_sort_of_mean_cosines(block: int, k: int, processor: str) -> None:
+    generator = np.random.default_rng(k)
+    queries = {name: unit(generator, 19, d) for name, d in (("a", 16), ("b", 5), ("c", 8))}
+    codes = {name: unit(generator, 120, rows.shape[1]) for name, rows in queries.items()}
+    for vectors in codes.values():  # equal vectors, across the borders of blocks too
+        vectors[[3, 60, 61, 119]] = vectors[2]
+    method = Method(products=PROCESSORS[processor]())
+    found = search(queries, in_blocks(codes, block), k, method=method)
+    each = np.stack([cosines(queries[name], codes[name]) for name in queries], axis=2)
+    expected = sorted_by(each.mean(axis=2), k)
+    assert found.positions.tolist() == expected
+    rows = np.arange(19)[:, None]
+    assert np.array_equal(found.cosines, each[rows, expected])  # bit for bit
+    assert np.array_equal(found.similarities, each.mean(axis=2)[rows, expected])
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_codes_in_the_worst_order_and_of_equal_vectors_need_no_more_room(processor: str) -> None:
+    """Each block is better than all before; then thousands are equal but for the last digits."""
+    generator = np.random.default_rng(3)
+    rising = np.linspace(0.1, 0.9, 3_000)
+    codes = np.stack([rising, np.sqrt(1 - rising**2)], axis=1).astype(np.float32)
+    codes[1_000:2_500] = codes[2_999]
+    queries = unit(generator, 10, 2)
+    queries[0] = (1, 0)
+    queries[1] = codes[2_999]
+    scores = cosines(queries, codes)
+    for block, k in product((64, 4_000), (1, 30)):
+        method = Method(products=PROCESSORS[processor]())
+        found = search({"": queries}, in_blocks({"": codes}, block), k, method=method)
+        assert found.positions.tolist() == sorted_by(scores, k)
+
+
+def test_each_encoder_alone_finds_what_a_search_by_it_does() -> None:
+    generator = np.random.default_rng(5)
+    queries = {name: unit(generator, 6, 8) for name in ("one", "other")}
+    codes = in_memory({name: unit(generator, 40, 8) for name in ("one", "other")})
+    apart = search_apart(queries, codes, 3)
+    for name, rows in queries.items():
+        alone = search({name: rows}, codes, 3)
+        assert np.array_equal(apart[name].positions, alone.positions)
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_weights_scale_each_encoders_cosines_before_the_mean(processor: str) -> None:
+    generator = np.random.default_rng(5)
+    queries = {name: unit(generator, 6, 8) for name in ("one", "other")}
+    codes = {name: unit(generator, 40, 8) for name in ("one", "other")}
+    codes["other"] = codes["other"] - np.float32(0.3)  # mostly negative, which peaks must see
+    blocks = in_blocks(codes, 13)
+    weights = inverse_peaks(queries, blocks)
+    method = Method(products=PROCESSORS[processor]())
+    found = search(queries, blocks, 5, weights, method)
+    each = {name: cosines(queries[name], codes[name]) for name in queries}
+    scaled = sum(rows / np.abs(rows).max(axis=1, keepdims=True) for rows in each.values()) / 2
+    assert found.positions.tolist() == sorted_by(np.asarray(scaled), 5)
+    assert found.cosines[:, 0, 0].tolist() == pytest.approx(
+        [each["one"][row, code] for row, code in enumerate(found.positions[:, 0])]
+    )
+
+
+def test_no_codes_and_no_queries_are_no_error() -> None:
+    nothing = np.empty((0, 4), np.float32)
+    some = unit(np.random.default_rng(0), 3, 4)
+    assert search({"": some}, in_memory({"": nothing}), 5).positions.shape == (3, 0)
+    assert search({"": nothing}, in_memory({"": some}), 5).positions.shape == (0, 3)
+    assert inverse_peaks({"": some}, in_memory({"": nothing}))[""].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("code", r"'b' gave no finite vector for 2 codes, the first of which is number 31 "),
+        ("query", r"'b' gave a query no finite vector"),
+        ("dimension", r"'b' gave vectors of 4 dimensions for queries and of 3 for codes"),
+    ],
+)
+def test_vectors_without_a_cosine_are_refused_by_the_encoders_name(
+    wrong: str, message: str
+) -> None:
+    generator = np.random.default_rng(0)
+    queries = {name: unit(generator, 5, 4) for name in ("a", "b")}
+    codes = {name: unit(generator, 40, 4) for name in ("a", "b")}
+    if wrong == "code":
+        codes["b"][[30, 33], 2] = np.nan, np.inf
+    elif wrong == "query":
+        queries["b"][3, 1] = np.nan
+    else:
+        codes["b"] = unit(generator, 40, 3)
+    with pytest.raises(EncoderError, match=message):
+        search(queries, in_memory(codes), 5)
+
+
+def test_memory_decides_how_many_queries_are_searched_at_once() -> None:
+    assert queries_at_once(2_304, 3, 20, 2_048) > 20_604  # the published size in one pass
+    assert queries_at_once(768, 1, 1_000, 2_048) > 10_302  # at depth 1,000 in two
+    assert queries_at_once(768, 1, 1_000, 64) < queries_at_once(768, 1, 1_000, 128)
+    assert queries_at_once(100_000, 1, 1_000, 0) == 1

@@ -1,0 +1,126 @@
+"""Laws of the search for candidates: what is stored, in groups of queries or by an index."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infra.batches import batched
+from infra.collected import Collected
+from infra.errors import SettingsError
+from infra.records import Code, Query, SourceInfo
+from infra.settings import SearchSettings, StoreSettings
+from infra.store import Database, candidates, corpus, open_database, vectors
+from tasks.runtime.progress import Progress
+from tasks.runtime.references import SearchReference
+from tasks.stages.candidates import (
+    _groups,
+    _passes,
+    _search,
+    _unsearched_queries,
+    search_identity,
+)
+from tasks.stages.embed import encoder_key
+from tests.tasks.search.test_exact import cosines, sorted_by, unit
+
+ENCODERS = ("minilm", "codebert-base")
+INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+QUERIES = sorted(Query.of(f"query {number}").query_id for number in range(30))
+CODES = sorted(Code.of(f"def f{number}(x):\n    return x").code_id for number in range(90))
+SEARCH = SearchSettings(encoders=ENCODERS, top_k=5)
+GENERATOR = np.random.default_rng(0)
+OF_QUERIES = {name: unit(GENERATOR, 30, size) for name, size in zip(ENCODERS, (6, 4), strict=True)}
+OF_CODES = {name: unit(GENERATOR, 90, size) for name, size in zip(ENCODERS, (6, 4), strict=True)}
+MEAN = sum(cosines(OF_QUERIES[name], OF_CODES[name]) for name in ENCODERS) / 2
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    database = open_database(StoreSettings(folder=tmp_path))
+    queries = tuple(Query.of(f"query {number}") for number in range(30))
+    codes = tuple(Code.of(f"def f{number}(x):\n    return x") for number in range(90))
+    content = Collected(info=INFO, queries=queries, codes=codes)
+    corpus.replace_collections(database, "print", {"c": content}, annotated="c")
+    for name in ENCODERS:
+        key = encoder_key(name)
+        vectors.add_file(database, key, "query", f"{name}/q.arrow", QUERIES, OF_QUERIES[name])
+        for start in range(0, 90, 40):  # in another order than the ids', as after new functions
+            ids, rows = CODES[start : start + 40], OF_CODES[name][start : start + 40]
+            vectors.add_file(database, key, "code", f"{name}/{90 - start}.arrow", ids, rows)
+    return database
+
+
+def reference(database: Database, settings: SearchSettings) -> SearchReference:
+    search_id = search_identity(database, "c", settings)
+    candidates.record_search(database, search_id, "c", ENCODERS, settings.top_k)
+    return SearchReference(search_id=search_id, collection="c", queries=30, candidates=150)
+
+
+def test_an_interrupted_search_goes_on_behind_the_last_group(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = reference(database, SEARCH)
+    add = candidates.add_candidate_columns
+
+    def until_the_third(*arguments: object) -> None:
+        if len(_unsearched_queries(database, search)) <= 16:
+            raise KeyboardInterrupt
+        add(*arguments)  # type: ignore[arg-type]
+
+    bar = Progress("codes searched", 4 * 90, None)
+    monkeypatch.setattr(candidates, "add_candidate_columns", until_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        _search(database, search, batched(QUERIES, 7), SEARCH, bar)
+    monkeypatch.undo()
+    left = _unsearched_queries(database, search)
+    assert left == QUERIES[14:]
+    (group,) = _groups(database, search, left, SEARCH)
+    _search(database, search, [group], SEARCH, bar)
+    assert bar.done == bar.total
+    stored = candidates.load_candidates(database, search.search_id, "c")
+    assert not _unsearched_queries(database, search)
+    expected = dict(zip(QUERIES, sorted_by(np.asarray(MEAN), 5), strict=True))
+    for query, best in expected.items():
+        mine = [item for item in stored if item.query_id == query]
+        assert [item.code_id for item in mine] == [CODES[code] for code in best]
+        assert [item.rank for item in mine] == [1, 2, 3, 4, 5]
+        row = QUERIES.index(query)
+        assert [item.similarity for item in mine] == np.asarray(MEAN)[row, best].tolist()
+        each = {name: cosines(OF_QUERIES[name], OF_CODES[name])[row, best] for name in ENCODERS}
+        for name in ENCODERS:
+            assert [item.by_encoder[name] for item in mine] == each[name].tolist()
+
+
+def test_an_index_is_measured_first_and_stores_nothing_below_the_least_recall(
+    database: Database,
+) -> None:
+    bar = Progress("codes searched", 2 * 90, None)
+    poor = SEARCH.model_copy(update={"index": "ivf", "ivf_lists": 2, "ivf_probes": 1})
+    search = reference(database, poor)
+    groups = _groups(database, search, QUERIES, poor)
+    with pytest.raises(SettingsError, match=r"search.ivf_probes \(1\)"):
+        _search(database, search, groups, poor, bar)
+    assert _unsearched_queries(database, search) == QUERIES
+    enough = poor.model_copy(update={"min_recall": 0.2})
+    _search(database, search, groups, enough, bar)
+    assert not _unsearched_queries(database, search)
+    assert _passes(9, enough) == 2
+
+
+def test_a_searchs_identity_holds_what_decides_its_candidates_and_nothing_else(
+    database: Database,
+) -> None:
+    exact = search_identity(database, "c", SEARCH)
+    same = {"memory_mb": 64, "ivf_probes": 3, "hnsw_links": 5, "min_recall": 0.1}
+    assert search_identity(database, "c", SEARCH.model_copy(update=same)) == exact
+    others = [
+        {"index": "ivf"}, {"index": "ivf", "ivf_probes": 3}, {"index": "hnsw"},
+        {"fusion": "scaled"}, {"top_k": 6},
+    ]  # fmt: skip
+    ids = [search_identity(database, "c", SEARCH.model_copy(update=some)) for some in others]
+    assert len({exact, *ids}) == 6
+
+
+def test_an_index_and_scaled_fusion_exclude_each_other() -> None:
+    with pytest.raises(ValueError, match="index must be 'exact', not 'hnsw'"):
+        SearchSettings(index="hnsw", fusion="scaled")
