@@ -221,7 +221,13 @@ def _rank(
     started = time.monotonic()
     published, content, key = benchmark.published, benchmark.content, method_key(method, settings)
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
-    ranker = Ranker(content.queries, content.codes, vectors, reranker(content, settings))
+    ranker = Ranker(
+        content.queries,
+        content.codes,
+        vectors,
+        reranker(content, settings),
+        memory_mb=settings.search.memory_mb,
+    )
     rankings = ranker.rank(method, settings.evaluation.depth)
     folder = _run_folder(published, settings.publish)
     with space_on(folder, "choose another folder with --output"):
