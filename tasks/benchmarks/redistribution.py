@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from infra.records import Label
 from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.licences import permits_redistribution
-from tasks.benchmarks.rows import Rows, Undecided
+from tasks.benchmarks.rows import Row, Rows, Undecided
 
 UNLICENSED = "code whose licence is unknown or does not permit redistribution"
 PAIR_OF_UNLICENSED = "judged pair of such code"
@@ -30,10 +30,8 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
         pc.is_in(columns.codes.column("licence"), value_set=pa.array(permitted, pa.string()))
     )
     kept = codes.column("code_id").combine_chunks()
-    labels, undecided = (
-        rows.where(pc.is_in(rows.column("code_id"), value_set=kept))
-        for rows in (columns.labels, columns.undecided)
-    )
+    labels = _of_codes(columns.labels, kept)
+    undecided = _of_codes(columns.undecided, kept)
     lost = _queries_of(columns.labels, columns.undecided) - _queries_of(labels, undecided)
     is_lost = pc.is_in(
         columns.queries.column("query_id"), value_set=pa.array(sorted(lost), pa.string())
@@ -55,6 +53,10 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
             "dropped": dict(+dropped),
         }
     )
+
+
+def _of_codes(pairs: Rows[Row], codes: pa.Array) -> Rows[Row]:
+    return pairs.where(pc.is_in(pairs.column("code_id"), value_set=codes))
 
 
 def _queries_of(labels: Rows[Label], undecided: Rows[Undecided]) -> set[str]:

@@ -40,35 +40,37 @@ def publish_benchmark(
         PublishError: The labels contradict one another or the folder has other content.
         DiskFullError: The disk is full; an older export is still whole.
     """
-    logger, started = get_run_logger(), time.monotonic()
     stamp = _stamp(database, labels, settings)
     if published := _stamped(database, labels, settings, stamp):
         manifest = read_manifest(Path(published.folder))
         _warn_of_unlicensed(manifest.name, manifest.dropped)
-        logger.info("%s: unchanged (%s)", published.folder, manifest.counts | manifest.splits)
+        _log(published, manifest, "unchanged")
         return published
+    published = _export(database, labels, settings)
+    if published:
+        _record_stamp(database, published, stamp)
+    return published
+
+
+def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> Published | None:
+    """Write the export of a label set and store its reference; an equal one is left as it is."""
+    started = time.monotonic()
     benchmark = labelled_benchmark(database, labels, settings)
     if not settings.include_unlicensed:
         benchmark = without_unlicensed(benchmark)
         _warn_of_unlicensed(benchmark.name, benchmark.dropped)
     if not benchmark.labels:
-        logger.warning("%s has no labels: nothing to export", benchmark.name)
+        get_run_logger().warning("%s has no labels: nothing to export", benchmark.name)
         return None
-    folder = _folder(labels, settings)
     manifest = write_benchmark(
         benchmark,
-        folder,
+        _folder(labels, settings),
         allow_demo=settings.allow_demo,
         include_undecided=settings.include_undecided,
     )
     published = _reference(labels, manifest, settings)
     unchanged = benchmarks.find_benchmark(database, published.benchmark_id) == published
-    logger.info(
-        "%s: %s (%s)",
-        published.folder,
-        "unchanged" if unchanged else "written",
-        manifest.counts | manifest.splits,
-    )
+    _log(published, manifest, "unchanged" if unchanged else "written")
     if not unchanged:
         benchmarks.record_benchmark(database, published)
         run = benchmarks.StageRun(
@@ -79,8 +81,12 @@ def publish_benchmark(
             codes=len(benchmark.codes),
         )
         benchmarks.record_stage_run(database, run)
-    _record_stamp(database, published, folder, stamp)
     return published
+
+
+def _log(published: Published, manifest: Manifest, state: str) -> None:
+    counts = manifest.counts | manifest.splits
+    get_run_logger().info("%s: %s (%s)", published.folder, state, counts)
 
 
 def _stamp(database: Database, labels: LabelSet, settings: PublishSettings) -> str:
@@ -111,11 +117,11 @@ def _stamped(
     return published if stored == published else None
 
 
-def _record_stamp(database: Database, published: Published, folder: Path, stamp: str) -> None:
-    files = state_of_export(folder)
+def _record_stamp(database: Database, published: Published, stamp: str) -> None:
+    files = state_of_export(Path(published.folder))
     if files is not None:
         export = Export(
-            folder=str(folder), benchmark_id=published.benchmark_id, stamp=stamp, files=files
+            folder=published.folder, benchmark_id=published.benchmark_id, stamp=stamp, files=files
         )
         exports.record_export(database, export)
 
