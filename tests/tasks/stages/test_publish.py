@@ -12,13 +12,14 @@ import pytest
 from prefect.logging import disable_run_logger
 
 from infra.errors import DiskFullError
-from infra.settings import PublishSettings, StoreSettings
-from infra.store import Database, open_database
+from infra.settings import PublishSettings, Settings, StoreSettings
+from infra.store import Database, benchmarks, open_database
 from infra.store.benchmarks import Published
 from tasks.benchmarks import read_benchmark, verify_export, write_benchmark
 from tasks.stages import publish
 from tasks.stages.labels import LabelSet, judging_recipe, labels_of_agents
 from tasks.stages.publish import publish_benchmark
+from tasks.stages.scoring import OpenBenchmark, method_key, score_method
 from tests.fakes.benchmarks import people_benchmark
 from tests.tasks.stages.generate.world import ROUNDS, judged_store, label
 
@@ -145,3 +146,19 @@ def test_a_store_on_a_full_disk_is_refused_and_unchanged(
     fill(small_disk, 0)
     with pytest.raises(DiskFullError, match="--store"):
         open_database(StoreSettings(folder=small_disk / "store"))
+
+
+def test_a_run_that_finds_no_room_leaves_neither_file_nor_score(
+    small_disk: Path, labels: tuple[Database, LabelSet]
+) -> None:
+    export = published(labels, small_disk)
+    assert export is not None
+    settings = Settings(publish=PublishSettings(folder=small_disk))
+    fill(small_disk, 0)
+    with pytest.raises(DiskFullError, match="--output"):
+        score_method.fn(labels[0], OpenBenchmark(export), "bm25", settings)
+    assert [path for path in small_disk.glob("*/runs/*") if path.is_file()] == []
+    key = method_key("bm25", settings)
+    assert benchmarks.find_evaluation(labels[0], export.benchmark_id, key) is None
+    (small_disk / "filler").unlink()
+    assert score_method.fn(labels[0], OpenBenchmark(export), "bm25", settings).file.is_file()
