@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import RecipeId
+from infra.ids import PairKey, RecipeId
 from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
 from infra.store import Database, annotations, candidates, generated
 from infra.store.decided import decide_labels
@@ -69,16 +69,15 @@ def test_evidence_is_read_whole_whatever_the_size_of_the_batches(
 
 def test_evidence_may_be_left_half_read(tmp_path: Path) -> None:
     database, _ = judged_store(tmp_path)
-    batches = read_evidence(database, SELECTION)
-    next(batches)
-    batches.close()
+    for _ in read_evidence(database, SELECTION):
+        break
     assert count_evidence(database, SELECTION)[0] == 6
 
 
 def test_labels_are_those_of_the_majority(tmp_path: Path) -> None:
     """Against `tasks.statistics.rounds.majority`, over labels drawn by lot."""
     draw, database = random.Random(0), judged_store(tmp_path, 3)[0]
-    said: dict[tuple[str, str], list[Annotation]] = {}
+    said: dict[PairKey, list[Annotation]] = {}
     for pair in candidates.pairs_of(database, [SEARCH], "c"):
         for recipe in ROUNDS[: draw.randint(1, 3)]:
             label = draw.choice([0, 1, None])
@@ -91,10 +90,14 @@ def test_labels_are_those_of_the_majority(tmp_path: Path) -> None:
         tx.execute("DELETE FROM annotations")
     annotations.add_annotations(database, [item for items in said.values() for item in items])
     found = decide_labels(database, [SEARCH], "c", ROUNDS, ["screened"])
-    labels, undecided, unfinished = {}, set(), 0
+    labels: dict[tuple[str, str], float] = {}
+    undecided: set[tuple[str, str]] = set()
+    unfinished = 0
     for pair, items in said.items():
         missing = [None] * (3 - len(items))
-        counted = [item.label if item.support == "screened" else None for item in items]
+        counted: list[int | None] = [
+            item.label if item.support == "screened" else None for item in items
+        ]
         label = majority([*counted, *missing])
         if label is not None:
             labels[pair] = float(label)
