@@ -119,6 +119,7 @@ def fill(disk: Path, left: int) -> None:
     (disk / "filler").write_bytes(b"\0" * max(0, free - left))
 
 
+@pytest.mark.exhaustive
 def test_a_disk_that_fills_up_at_any_write_leaves_the_older_export_whole(
     small_disk: Path, labels: tuple[Database, LabelSet]
 ) -> None:
