@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+import pyarrow as pa
+
 from infra.ids import BenchmarkId
+from infra.machine import used_resources
 from infra.records import Record
 from infra.store.database import Database
 
@@ -19,12 +22,28 @@ class Published(Record):
 
 
 class StageRun(Record):
-    """A stage's run that did new work: number of items, and seconds of wall time."""
+    """A stage's run that did new work.
+
+    Attributes:
+        collection: What it worked on.
+        stage: Name of the stage, with that of its encoder, method or benchmark.
+        items: Number of items newly processed.
+        seconds: Wall time.
+        codes: Number of codes that each item was compared with; None: with none.
+        cores: Cores of the machine, or of the Ray cluster that the flow had joined. Like the next
+            two it is filled in when the run is stored, and None by older versions.
+        gpus: Its GPUs, as Ray counts them.
+        peak_memory_mb: Most resident memory of the flow's process from its start until then.
+    """
 
     collection: str
     stage: str
     items: int
     seconds: float
+    codes: int | None = None
+    cores: int | None = None
+    gpus: int | None = None
+    peak_memory_mb: float | None = None
 
 
 def record_benchmark(database: Database, published: Published) -> None:
@@ -81,18 +100,19 @@ def add_scores(
     database: Database, evaluation: Evaluation, scores: Mapping[str, Mapping[str, float]]
 ) -> None:
     """Store an evaluation with its scores, metric → query → value, in one transaction."""
-    key = {"benchmark_id": evaluation.benchmark_id, "method_key": evaluation.method_key}
     with database.transaction() as tx:
         tx.insert("evaluations", [evaluation.model_dump()], on_conflict="ignore")
-        tx.insert(
-            "scores",
-            [
-                key | {"metric": metric, "query_id": query, "value": float(value)}
-                for metric, by_query in scores.items()
-                for query, value in by_query.items()
-            ],
-            on_conflict="ignore",
-        )
+        for metric, by_query in scores.items():
+            columns = {
+                "query_id": pa.array(list(by_query), pa.string()),
+                "value": pa.array(list(by_query.values()), pa.float64()),
+            }
+            with tx.stream("incoming", pa.table(columns)):
+                tx.execute(
+                    "INSERT OR IGNORE INTO scores BY NAME SELECT ? AS benchmark_id, "
+                    "? AS method_key, ? AS metric, query_id, value FROM incoming",
+                    [evaluation.benchmark_id, evaluation.method_key, metric],
+                )
 
 
 def mean_scores(
@@ -126,10 +146,10 @@ def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
 
 
 def record_stage_run(database: Database, run: StageRun) -> None:
-    """Store a stage's run, unless it did no work."""
+    """Store a stage's run, unless it did no work, with the resources that it had."""
     if run.items:
         with database.transaction() as tx:
-            tx.insert("stage_runs", [run.model_dump()])
+            tx.insert("stage_runs", [run.model_dump() | used_resources()])
 
 
 def count_stage_runs(database: Database) -> int:
@@ -142,7 +162,7 @@ def last_stage_runs(database: Database, collection: str) -> list[StageRun]:
     """Return the newest run of each stage that did work for a collection, oldest first."""
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT collection, stage, items, seconds FROM stage_runs WHERE collection = ? "
+            "SELECT * EXCLUDE (ended_at) FROM stage_runs WHERE collection = ? "
             "QUALIFY row_number() OVER (PARTITION BY stage ORDER BY ended_at DESC) = 1 "
             "ORDER BY ended_at",
             [collection],

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 
+import pyarrow as pa
+
 from infra.collected import Content
 from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
@@ -15,6 +17,7 @@ _OWN_TABLES = (
 # DuckDB's own memory for an insertion: without a limit it takes what the machine has; the indexes
 # of the ids must fit in (a million rows fail at 150 MB and pass at 200 MB).
 _LEAST_MB, _MB_PER_MILLION = 128, 128
+_READING_MB = 1_024  # DuckDB's own while it joins and sorts texts
 _INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
 
 
@@ -70,8 +73,7 @@ def replace_collections(
         with database.transaction() as tx:
             rows = sum(spool.rows for content in files.values() for spool in content)
             rows += sum(tx.count(f"SELECT count(*) FROM {table}") for table in _INDEXED)  # noqa: S608
-            tx.execute("SET enable_progress_bar = false")  # it writes to the terminal
-            tx.execute(f"SET memory_limit = '{_LEAST_MB + rows * _MB_PER_MILLION // 10**6}MB'")
+            tx.limit_memory(_LEAST_MB + rows * _MB_PER_MILLION // 10**6)
             for name, content in contents.items():
                 for table in _OWN_TABLES:
                     tx.execute(f"DELETE FROM {table} WHERE collection = ?", [name])  # noqa: S608
@@ -173,6 +175,45 @@ def load_codes(
             [collection, wanted, wanted],
         )
     return [Code.model_validate(row) for row in rows]
+
+
+def query_columns(database: Database, collection: str) -> pa.Table:
+    """Return the fields of a collection's queries as columns, ascending by id."""
+    with database.transaction() as tx:
+        tx.limit_memory(_READING_MB)
+        return tx.arrow(
+            "SELECT query_id, text, origin, split "
+            "FROM collection_queries JOIN queries USING (query_id) "
+            "WHERE collection = ? ORDER BY query_id",
+            [collection],
+        )
+
+
+def code_columns(database: Database, collection: str) -> pa.Table:
+    """Return the fields of a collection's codes as columns, ascending by id."""
+    with database.transaction() as tx:
+        tx.limit_memory(_READING_MB)
+        return tx.arrow(
+            "SELECT * EXCLUDE (collection, position) FROM collection_codes "
+            "JOIN codes USING (code_id) WHERE collection = ? ORDER BY code_id",
+            [collection],
+        )
+
+
+def label_columns(database: Database, collection: str, origin: str) -> pa.Table:
+    """Return the labels of one origin that came with a source, as columns, ascending by ids."""
+    with database.transaction() as tx:
+        return tx.arrow(
+            "SELECT query_id, code_id, origin, relevance, demo FROM source_labels "
+            "WHERE collection = ? AND origin = ? ORDER BY query_id, code_id",
+            [collection, origin],
+        )
+
+
+def count_source_labels(database: Database, collection: str) -> int:
+    """Return the number of labels that came with a collection's source."""
+    with database.transaction() as tx:
+        return tx.count("SELECT count(*) FROM source_labels WHERE collection = ?", [collection])
 
 
 def load_source_labels(database: Database, collection: str) -> list[Label]:

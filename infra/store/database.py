@@ -37,7 +37,9 @@ class Transaction:
         """Run one statement."""
         self.connection.execute(sql, parameters)
 
-    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[object, ...]]:
+    def rows(
+        self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
+    ) -> list[tuple[object, ...]]:
         """Return all rows of a SQL query."""
         return self.connection.execute(sql, parameters).fetchall()
 
@@ -49,13 +51,27 @@ class Transaction:
 
     def value(self, sql: str, parameters: Sequence[object] = ()) -> object:
         """Return the first column of the first row, None when there is no row."""
-        row = self.connection.execute(sql, parameters).fetchone()
-        return None if row is None else row[0]
+        rows = self.connection.execute(
+            sql, parameters
+        ).fetchall()  # a result must be read to its end
+        return rows[0][0] if rows else None
 
     def count(self, sql: str, parameters: Sequence[object] = ()) -> int:
         """Return the first column of the first row as an integer."""
         number = self.value(sql, parameters)
         return number if isinstance(number, int) else 0
+
+    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
+        """Return all rows of a SQL query as Arrow columns."""
+        return self.connection.sql(sql, params=list(parameters)).to_arrow_table()
+
+    def limit_memory(self, megabytes: int) -> None:
+        """Let DuckDB hold at most so much; what is more goes to files beside the database.
+
+        Without a limit it takes most of what the machine has.
+        """
+        self.execute("SET enable_progress_bar = false")  # it writes to the terminal
+        self.execute(f"SET memory_limit = '{megabytes}MB'")
 
     @contextmanager
     def table(self, name: str, columns: Mapping[str, Sequence[object]]) -> Iterator[None]:

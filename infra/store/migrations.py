@@ -66,8 +66,16 @@ UPGRADES = {  # version → statements that upgrade it to the next
         );
     """,
     7: """
-        SELECT 1;
-
+        ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS codes BIGINT;
+        ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS cores INTEGER;
+        ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS gpus INTEGER;
+        ALTER TABLE stage_runs ADD COLUMN IF NOT EXISTS peak_memory_mb DOUBLE;
+        CREATE TABLE IF NOT EXISTS exports (
+            folder       VARCHAR PRIMARY KEY,
+            benchmark_id VARCHAR NOT NULL,
+            stamp        VARCHAR NOT NULL,
+            files        VARCHAR NOT NULL
+        );
         CREATE TABLE vector_files (
             encoder_key VARCHAR NOT NULL,
             kind        VARCHAR NOT NULL CHECK (kind IN ('query', 'code')),

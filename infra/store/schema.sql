@@ -233,6 +233,13 @@ CREATE TABLE benchmarks (
     published_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
+CREATE TABLE exports (                   -- what the files of an exported folder were made from
+    folder       VARCHAR PRIMARY KEY,
+    benchmark_id VARCHAR NOT NULL,
+    stamp        VARCHAR NOT NULL,       -- digest of all that the export depends on
+    files        VARCHAR NOT NULL        -- digest of the files' sizes and times
+);
+
 CREATE TABLE evaluations (
     benchmark_id VARCHAR NOT NULL,
     method       VARCHAR NOT NULL,
@@ -272,5 +279,9 @@ CREATE TABLE stage_runs (
     stage      VARCHAR NOT NULL,
     items      BIGINT NOT NULL,          -- items newly processed; runs without any are not stored
     seconds    DOUBLE NOT NULL,
-    ended_at   TIMESTAMPTZ NOT NULL DEFAULT now()
+    ended_at   TIMESTAMPTZ NOT NULL DEFAULT now(),
+    codes      BIGINT,                   -- that each item was compared with; NULL: none, or unknown
+    cores      INTEGER,                  -- of the machine or cluster; NULL: by an older version
+    gpus       INTEGER,
+    peak_memory_mb DOUBLE                -- of the flow's process until then
 );

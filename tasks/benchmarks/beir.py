@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
-from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.splits import SPLITS
 from tasks.benchmarks.trec import _write_lines, qrels_table
@@ -124,19 +124,19 @@ def write_beir(benchmark: Benchmark, folder: Path) -> None:
     Where the queries are split, ``qrels/`` has a file for each part.
     """
     (folder / "qrels").mkdir(parents=True)
-    codes = sorted(benchmark.codes, key=lambda code: code.code_id)
+    columns = columns_of(benchmark)
     corpus = (
-        {"_id": code.code_id, "title": "", "text": code.text, **_metadata(code)} for code in codes
+        {"_id": code.code_id, "title": "", "text": code.text, **_metadata(code)}
+        for code in columns.codes.ordered()
     )
     _write_lines(folder / "corpus.jsonl", map(_json_line, corpus))
-    queries = sorted(benchmark.queries, key=lambda query: query.query_id)
     questions = (
-        {"_id": query.query_id, "text": query.text, **_metadata(query)} for query in queries
+        {"_id": query.query_id, "text": query.text, **_metadata(query)}
+        for query in columns.queries.ordered()
     )
     _write_lines(folder / "queries.jsonl", map(_json_line, questions))
-    labels = sorted(benchmark.labels, key=lambda label: (label.query_id, label.code_id))
     parts: dict[str, list[str]] = {part: [] for part in (SPLITS if benchmark.splits else ["test"])}
-    for label in labels:
+    for label in columns.labels.ordered():
         parts[benchmark.splits.get(label.query_id, "test")].append(_qrels_line(label))
     for part, lines in parts.items():
         header = "query-id\tcorpus-id\tscore"

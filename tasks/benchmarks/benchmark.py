@@ -1,29 +1,32 @@
 """Benchmarks as data: a labelled collection, and the checks before it is exported."""
 
-from collections import Counter
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
-from pydantic import Field
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import ConfigDict, Field, InstanceOf, SkipValidation, field_validator
 
 from infra.errors import PublishError
 from infra.identity import digest, digest_of
-from infra.records import Annotation, Code, Label, Query, Record, SourceInfo
+from infra.records import Code, Label, Query, Record, SourceInfo
+from tasks.benchmarks.evidence import NO_ANNOTATIONS, AnnotationStream, RecordedAnnotations
+from tasks.benchmarks.rows import Rows, Undecided
 
 FORMAT_VERSION = 1
+GENERATED = "generated:"  # begins the origin of written answers and of their labels
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"  # is part of paths, also when it comes from others
 
 
-class Undecided(Record):
-    """A pair that the agents finished without a judgement, and why."""
-
-    query_id: str
-    code_id: str
-    reason: str
+Item = TypeVar("Item", bound=Record)
+Items = Annotated[Sequence[Item], SkipValidation]
 
 
 class Benchmark(Record):
     """Queries, codes, and the labels that one origin gives to pairs of them.
+
+    Of the store and of exports, queries, codes and labels are `Rows`: whoever goes through them has
+    one record at a time, and `columns_of` gives all of them without any record.
 
     Attributes:
         name: A name that is fit for a folder.
@@ -34,36 +37,63 @@ class Benchmark(Record):
         failed: Pairs that could not be judged; counted, never exported.
         dropped: Reason → items of the sources that were dropped.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
-        evidence: The agents' annotations with every call and execution, when they are to be
-            published too.
+        evidence: The agents' annotations with every call and execution, as a stream, when they
+            are to be published too.
         code_base: Whether ``codes`` is the whole collection or the union of all candidates.
         splits: Query → train, dev or test (`split_queries`); empty where nothing is split.
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     name: str = Field(pattern=NAME)
     label_origin: str = Field(min_length=1)
-    queries: tuple[Query, ...]
-    codes: tuple[Code, ...]
-    labels: tuple[Label, ...]
+    queries: Items[Query]
+    codes: Items[Code]
+    labels: Items[Label]
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None = None
-    undecided: tuple[Undecided, ...] = ()
+    undecided: Items[Undecided] = ()
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
     rounds: tuple[str, ...] = ()
-    evidence: tuple[Annotation, ...] = ()
+    evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("evidence", mode="before")
+    @classmethod
+    def _as_a_stream(cls, value: object) -> object:
+        return RecordedAnnotations(value) if isinstance(value, tuple) else value
 
     @property
     def demo(self) -> bool:
         """Whether labels or evidence come from the embedded demo model."""
-        return any(label.demo for label in self.labels) or any(item.demo for item in self.evidence)
+        marks = Rows.of(Label, self.labels).column("demo")
+        return bool(pc.any(marks).as_py()) or self.evidence.demo
+
+
+class Columns(NamedTuple):
+    """A benchmark's records in columns."""
+
+    queries: Rows[Query]
+    codes: Rows[Code]
+    labels: Rows[Label]
+    undecided: Rows[Undecided]
+
+
+def columns_of(benchmark: Benchmark) -> Columns:
+    """Return a benchmark's queries, codes, labels and undecided pairs in columns."""
+    return Columns(
+        Rows.of(Query, benchmark.queries),
+        Rows.of(Code, benchmark.codes),
+        Rows.of(Label, benchmark.labels),
+        Rows.of(Undecided, benchmark.undecided),
+    )
 
 
 def is_generated(label: Label) -> bool:
     """Return whether the label's code was written for its query, which had no match."""
-    return label.origin.startswith("generated:")
+    return label.origin.startswith(GENERATED)
 
 
 def qrels_of(labels: Iterable[Label]) -> dict[str, dict[str, float]]:
@@ -106,38 +136,52 @@ def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
             "code: set COSQA_LLM__MODEL to a real model, or export them as a demo with "
             "--allow-demo"
         )
-    _refuse_repeated("query", name, (query.query_id for query in benchmark.queries))
-    _refuse_repeated("code", name, (code.code_id for code in benchmark.codes))
-    pairs: list[tuple[str, str]] = [label.key for label in benchmark.labels]
-    pairs += [(item.query_id, item.code_id) for item in benchmark.undecided]
-    _refuse_repeated("pair", name, (f"{query} {code}" for query, code in pairs))
-    _refuse_unknown(benchmark, pairs)
+    columns = columns_of(benchmark)
+    pairs = pa.concat_tables(
+        rows.table.select(["query_id", "code_id"]) for rows in (columns.labels, columns.undecided)
+    )
+    _refuse_repeated("query", name, columns.queries.column("query_id"))
+    _refuse_repeated("code", name, columns.codes.column("code_id"))
+    _refuse_repeated(
+        "pair", name, pc.binary_join_element_wise(pairs["query_id"], pairs["code_id"], " ")
+    )
+    _refuse_unknown(columns, pairs, name)
+    _refuse_other_origins(columns.labels.column("origin"), benchmark)
 
 
-def _refuse_repeated(kind: str, name: str, identities: Iterable[str]) -> None:
-    repeated = sorted(identity for identity, times in Counter(identities).items() if times > 1)
-    if repeated:
+def _refuse_repeated(kind: str, name: str, identities: pa.ChunkedArray) -> None:
+    if pc.count_distinct(identities).as_py() == len(identities):
+        return
+    counted = pc.value_counts(identities)
+    repeated = counted.field("values").filter(pc.greater(counted.field("counts"), 1))
+    raise PublishError(
+        f"benchmark {name!r} holds {len(repeated)} {kind} ids more than once, "
+        f"{pc.min(repeated).as_py()!r} among them: collect its sources again"
+    )
+
+
+def _refuse_unknown(columns: Columns, pairs: pa.Table, name: str) -> None:
+    queries, codes = columns.queries.column("query_id"), columns.codes.column("code_id")
+    known = pc.and_(
+        pc.is_in(pairs["query_id"], value_set=queries), pc.is_in(pairs["code_id"], value_set=codes)
+    )
+    for pair in pairs.filter(pc.invert(known)).slice(0, 1).to_pylist():
         raise PublishError(
-            f"benchmark {name!r} holds {len(repeated)} {kind} ids more than once, {repeated[0]!r} "
-            "among them: collect its sources again"
+            f"benchmark {name!r} judges the pair {pair['query_id']} {pair['code_id']}, but does "
+            "not hold both records: collect its sources again"
         )
 
 
-def _refuse_unknown(benchmark: Benchmark, pairs: Iterable[tuple[str, str]]) -> None:
-    queries = {query.query_id for query in benchmark.queries}
-    codes = {code.code_id for code in benchmark.codes}
-    for query, code in pairs:
-        if query not in queries or code not in codes:
-            raise PublishError(
-                f"benchmark {benchmark.name!r} judges the pair {query} {code}, but does not hold "
-                "both records: collect its sources again"
-            )
-    origins = {label.origin for label in benchmark.labels if not is_generated(label)}
-    origins -= {benchmark.label_origin}
-    if origins:
+def _refuse_other_origins(origins: pa.ChunkedArray, benchmark: Benchmark) -> None:
+    others = [
+        origin
+        for origin in pc.unique(origins).to_pylist()
+        if origin != benchmark.label_origin and not origin.startswith(GENERATED)
+    ]
+    if others:
         raise PublishError(
             f"benchmark {benchmark.name!r} is labelled by {benchmark.label_origin!r} and also "
-            f"holds labels by {min(origins)!r}: export one benchmark for each origin"
+            f"holds labels by {min(others)!r}: export one benchmark for each origin"
         )
 
 

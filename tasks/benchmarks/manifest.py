@@ -2,19 +2,23 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+import pyarrow.compute as pc
 from pydantic import Field, ValidationError
 
 from infra.errors import PublishError
+from infra.identity import digest_of
 from infra.records import Record, SourceInfo
 from tasks.benchmarks.benchmark import (
     FORMAT_VERSION,
+    GENERATED,
     NAME,
     Benchmark,
     benchmark_fingerprint,
-    is_generated,
+    columns_of,
 )
 from tasks.benchmarks.splits import SPLITS
 
@@ -64,9 +68,12 @@ class Manifest(Record):
 
 def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
     """Return the manifest of a benchmark whose files are not written yet."""
-    relevant = [label for label in benchmark.labels if label.relevance > 0]
+    columns = columns_of(benchmark)
+    labels = columns.labels
+    relevant = pc.greater(labels.column("relevance"), 0)
+    answered = pc.count_distinct(labels.column("query_id").filter(relevant)).as_py()
+    generated = pc.sum(pc.starts_with(labels.column("origin"), GENERATED)).as_py()
     parts = Counter(benchmark.splits.values())
-    generated = sum(is_generated(label) for label in benchmark.labels)
     return Manifest(
         format_version=FORMAT_VERSION,
         name=benchmark.name,
@@ -77,8 +84,8 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
             "queries": len(benchmark.queries),
             "codes": len(benchmark.codes),
             "labels": len(benchmark.labels),
-            "relevant": len(relevant),
-            "queries_with_relevant": len({label.query_id for label in relevant}),
+            "relevant": pc.sum(relevant).as_py() or 0,
+            "queries_with_relevant": answered,
             "undecided": len(benchmark.undecided),
             "failed": benchmark.failed,
             **({"generated": generated} if generated else {}),
@@ -125,20 +132,40 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def verify_export(folder: Path) -> Manifest:
-    """Return an export's manifest after comparing every file with its checksum.
+def verify_export(folder: Path, is_wanted: Callable[[str], bool] = lambda _path: True) -> Manifest:
+    """Return an export's manifest after comparing its files with their checksums.
+
+    Args:
+        folder: The export.
+        is_wanted: Which files, by their paths inside the folder; all if not given.
 
     Raises:
         PublishError: As `read_manifest`, or a file is missing or changed.
     """
     manifest = read_manifest(folder)
-    for expected in manifest.files:
+    for expected in filter(lambda file: is_wanted(file.path), manifest.files):
         path = folder / expected.path
         if not path.is_file():
             raise PublishError(f"{folder} has lost {expected.path}: publish again")
         if _entry(path, folder) != expected:
             raise PublishError(f"{path} was changed since it was exported: publish again")
     return manifest
+
+
+def state_of_export(folder: Path) -> str | None:
+    """Return a digest of the sizes and times of an export's files, None where one is missing.
+
+    It tells whether a file was written since, without reading any; `verify_export` reads them.
+
+    Raises:
+        PublishError: The folder is no export, or one of another format version.
+    """
+    paths = [MANIFEST, *(file.path for file in read_manifest(folder).files)]
+    try:
+        states = [(folder / path).stat() for path in paths]
+    except FileNotFoundError:
+        return None
+    return digest_of([(state.st_size, state.st_mtime_ns) for state in states])
 
 
 def _entry(path: Path, folder: Path) -> ExportedFile:

@@ -1,12 +1,14 @@
 """Qrels: the relevance judgements of a benchmark, as a mapping or as columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
+from infra.records import Label
+from tasks.benchmarks.rows import Rows
 from tasks.benchmarks.runs import Positions, numbered
 from tasks.statistics import Values
 
@@ -41,3 +43,11 @@ class QrelsTable:
         code_ids, columns = numbered(codes)
         relevance = [value for query in query_ids for value in qrels[query].values()]
         return cls(query_ids, code_ids, rows, columns, np.array(relevance, np.float64))
+
+    @classmethod
+    def of_labels(cls, labels: Iterable[Label]) -> Self:
+        """Return labels as columns; those that are `Rows` are read without a record."""
+        rows = Rows.of(Label, labels).ordered()
+        query_ids, queries = numbered(rows.column("query_id"))
+        code_ids, codes = numbered(rows.column("code_id"))
+        return cls(query_ids, code_ids, queries, codes, rows.column("relevance").to_numpy())

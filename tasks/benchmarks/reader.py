@@ -1,15 +1,16 @@
 """Reading of an exported benchmark, its checksums verified first."""
 
-import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from infra.records import Annotation, Code, Execution, ExecutionResult, Label, Query
-from tasks.benchmarks.benchmark import Benchmark, Undecided
+from infra.records import Code, Label, Query
+from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.evidence import EVIDENCE_FILE, ExportedAnnotations
 from tasks.benchmarks.manifest import MANIFEST, verify_export
-
-_NESTED = ("oracle", "tests", "repairs")  # JSON texts; older exports have the first alone
+from tasks.benchmarks.rows import Row, Rows, Undecided
+from tasks.benchmarks.schemas import CODES, LABELS, QUERIES, SPLITS, UNDECIDED
 
 
 def is_export(folder: Path) -> bool:
@@ -20,52 +21,41 @@ def is_export(folder: Path) -> bool:
 def read_benchmark(folder: Path) -> Benchmark:
     """Return an export as the benchmark that it was written from.
 
-    Pairs left undecided and evidence are there if the export lists them.
+    Pairs left undecided and evidence are there if the export lists them. The evidence stays in its
+    file until somebody goes through it; whoever does so for results should call `verify_export`
+    with that file first. BEIR's copies are not read, and so not verified.
 
     Raises:
-        PublishError: The folder is no export, or a file of it is missing or changed.
+        PublishError: The folder is no export, or a table of it is missing or changed.
     """
-    manifest = verify_export(folder)
+    manifest = verify_export(folder, _is_read)
+    splits = _table(folder, "splits", SPLITS)
     return Benchmark(
         name=manifest.name,
         label_origin=manifest.label_origin,
-        queries=tuple(Query.model_validate(row) for row in _rows(folder, "queries")),
-        codes=tuple(Code.model_validate(row) for row in _rows(folder, "codes")),
-        labels=tuple(Label.model_validate(row) for row in _rows(folder, "labels")),
+        queries=_rows(Query, folder, "queries", QUERIES),
+        codes=_rows(Code, folder, "codes", CODES),
+        labels=_rows(Label, folder, "labels", LABELS),
         sources=manifest.sources,
         recipe=manifest.recipe,
         rounds=manifest.rounds,
-        undecided=tuple(_undecided(row) for row in _rows(folder, "undecided")),
+        undecided=_rows(Undecided, folder, "undecided", UNDECIDED),
         failed=manifest.counts.get("failed", 0),
         dropped=manifest.dropped,
-        evidence=tuple(_annotation(row) for row in _rows(folder, "evidence")),
+        evidence=ExportedAnnotations(folder),
         code_base=manifest.code_base,
-        splits={str(row["query_id"]): str(row["split"]) for row in _rows(folder, "splits")},
+        splits=dict(zip(splits["query_id"].to_pylist(), splits["split"].to_pylist(), strict=True)),
     )
 
 
-def _rows(folder: Path, table: str) -> list[dict[str, object]]:
-    file = folder / f"{table}.parquet"
-    rows: list[dict[str, object]] = pq.read_table(file).to_pylist() if file.exists() else []
-    return rows
+def _is_read(path: str) -> bool:
+    return path.endswith(".parquet") and path != EVIDENCE_FILE
 
 
-def _undecided(row: dict[str, object]) -> Undecided:
-    return Undecided.model_validate({key: row[key] for key in Undecided.model_fields})
+def _rows(kind: type[Row], folder: Path, name: str, schema: pa.Schema) -> Rows[Row]:
+    return Rows(kind, _table(folder, name, schema))
 
 
-def _annotation(row: dict[str, object]) -> Annotation:
-    runs = row["executions"]
-    executions = [_execution(run) for run in runs] if isinstance(runs, list) else []
-    return Annotation.model_validate(row | {"executions": executions})
-
-
-def _execution(row: dict[str, object]) -> dict[str, object]:
-    nested = {name: json.loads(str(row.get(name) or "null")) for name in _NESTED}
-    outer = Execution.model_fields.keys() - {"result", "oracle", "repairs"}
-    result = {key: row[key] for key in ExecutionResult.model_fields.keys() - {"tests"}}
-    return {key: row[key] for key in outer} | {
-        "result": result | {"tests": nested["tests"] or ()},
-        "oracle": nested["oracle"],
-        "repairs": nested["repairs"] or (),
-    }
+def _table(folder: Path, name: str, schema: pa.Schema) -> pa.Table:
+    file = folder / f"{name}.parquet"
+    return pq.read_table(file) if file.exists() else schema.empty_table()

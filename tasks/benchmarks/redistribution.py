@@ -1,11 +1,14 @@
 """Which of a benchmark's codes may be published."""
 
 from collections import Counter
-from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from infra.records import Label
-from tasks.benchmarks.benchmark import Benchmark, Undecided
+from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.licences import permits_redistribution
+from tasks.benchmarks.rows import Row, Rows, Undecided
 
 UNLICENSED = "code whose licence is unknown or does not permit redistribution"
 PAIR_OF_UNLICENSED = "judged pair of such code"
@@ -18,31 +21,43 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
     What is left out is counted in ``dropped``. Code without a licence of its own is under that of
     its source, and stays.
     """
-    codes = tuple(code for code in benchmark.codes if permits_redistribution(code.licence))
-    if len(codes) == len(benchmark.codes):
+    columns = columns_of(benchmark)
+    licences = pc.unique(columns.codes.column("licence"))
+    permitted = [name for name in licences.to_pylist() if permits_redistribution(name)]
+    if len(permitted) == len(licences):
         return benchmark
-    kept = {code.code_id for code in codes}
-    labels = tuple(item for item in benchmark.labels if item.code_id in kept)
-    undecided = tuple(item for item in benchmark.undecided if item.code_id in kept)
-    lost = _queries_of(benchmark.labels, benchmark.undecided) - _queries_of(labels, undecided)
-    queries = tuple(query for query in benchmark.queries if query.query_id not in lost)
-    dropped = Counter(benchmark.dropped)
-    dropped[UNLICENSED] += len(benchmark.codes) - len(codes)
-    dropped[PAIR_OF_UNLICENSED] += (
-        len(benchmark.labels) + len(benchmark.undecided) - len(labels) - len(undecided)
+    codes = columns.codes.where(
+        pc.is_in(columns.codes.column("licence"), value_set=pa.array(permitted, pa.string()))
     )
-    dropped[ONLY_UNLICENSED] += len(benchmark.queries) - len(queries)
+    kept = codes.column("code_id").combine_chunks()
+    labels = _of_codes(columns.labels, kept)
+    undecided = _of_codes(columns.undecided, kept)
+    lost = _queries_of(columns.labels, columns.undecided) - _queries_of(labels, undecided)
+    is_lost = pc.is_in(
+        columns.queries.column("query_id"), value_set=pa.array(sorted(lost), pa.string())
+    )
+    queries = columns.queries.where(pc.invert(is_lost))
+    dropped = Counter(benchmark.dropped)
+    dropped[UNLICENSED] += len(columns.codes) - len(codes)
+    dropped[PAIR_OF_UNLICENSED] += (
+        len(columns.labels) + len(columns.undecided) - len(labels) - len(undecided)
+    )
+    dropped[ONLY_UNLICENSED] += len(columns.queries) - len(queries)
     return benchmark.model_copy(
         update={
             "codes": codes,
             "labels": labels,
             "undecided": undecided,
             "queries": queries,
-            "evidence": tuple(item for item in benchmark.evidence if item.code_id in kept),
+            "evidence": benchmark.evidence.of_codes(kept),
             "dropped": dict(+dropped),
         }
     )
 
 
-def _queries_of(labels: Iterable[Label], undecided: Iterable[Undecided]) -> set[str]:
-    return {label.query_id for label in labels} | {pair.query_id for pair in undecided}
+def _of_codes(pairs: Rows[Row], codes: pa.Array) -> Rows[Row]:
+    return pairs.where(pc.is_in(pairs.column("code_id"), value_set=codes))
+
+
+def _queries_of(labels: Rows[Label], undecided: Rows[Undecided]) -> set[str]:
+    return {*labels.column("query_id").to_pylist(), *undecided.column("query_id").to_pylist()}

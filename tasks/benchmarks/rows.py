@@ -12,7 +12,16 @@ import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from infra.records import Code, Label, Query, Record
-from tasks.benchmarks.schemas import CODES, LABELS, QUERIES, UNDECIDED, Undecided
+from tasks.benchmarks.schemas import CODES, LABELS, QUERIES, UNDECIDED
+
+
+class Undecided(Record):
+    """A pair that the agents finished without a judgement, and why."""
+
+    query_id: str
+    code_id: str
+    reason: str
+
 
 Row = TypeVar("Row", bound=Record)
 _BATCH = 4_096  # records that exist at once while all are read
@@ -30,14 +39,17 @@ class Rows(Sequence[Row], Generic[Row]):
 
     Args:
         kind: The records' class: `Query`, `Code`, `Label` or `Undecided`.
-        table: Their columns, one for each field, in any order.
+        table: Their columns in any order; fields without one, as in older exports, have their
+            default.
     """
 
     def __init__(self, kind: type[Row], table: pa.Table) -> None:
         self.kind = kind
-        self.table = table.select(list(kind.model_fields)).cast(
-            pa.schema([_SCHEMAS[kind].field(name) for name in kind.model_fields])
-        )
+        for name in kind.model_fields.keys() - set(table.column_names):
+            default = kind.model_fields[name].default
+            table = table.append_column(name, pa.array([default] * table.num_rows, pa.string()))
+        schema = pa.schema([_SCHEMAS[kind].field(name) for name in kind.model_fields])
+        self.table = table.select(schema.names).cast(schema)
         self._made = TypeAdapter(list[kind])  # type: ignore[valid-type]
 
     @classmethod
@@ -55,6 +67,10 @@ class Rows(Sequence[Row], Generic[Row]):
     def where(self, mask: pa.Array | pa.ChunkedArray) -> "Rows[Row]":
         """Return the records for which a column of booleans is true."""
         return Rows(self.kind, self.table.filter(mask))
+
+    def joined(self, others: Iterable[Row]) -> "Rows[Row]":
+        """Return the records, and others after them."""
+        return Rows(self.kind, pa.concat_tables([self.table, Rows.of(self.kind, others).table]))
 
     def ordered(self) -> "Rows[Row]":
         """Return the records in ascending order of their ids (`keys`)."""
@@ -112,16 +128,11 @@ def without(names: pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> pa.Ar
 
 
 def _ascends(table: pa.Table, keys: Sequence[str]) -> bool:
-    """Return whether a table's rows ascend by their keys, of which equal ones may follow."""
-    rising = pa.chunked_array([pa.array([False] * max(table.num_rows - 1, 0))])
+    """Return whether no row of a table has smaller keys than the one before it."""
+    count = max(table.num_rows - 1, 0)
+    falls: pa.ChunkedArray | None = None
     for key in reversed(keys):
-        column = table[key]
-        before, after = column.slice(0, max(len(column) - 1, 0)), column.slice(1)
-        same = pc.equal(before, after)
-        rising = pc.or_(pc.less(before, after), pc.and_(same, _last(rising, keys, key)))
-    return bool(pc.all(rising).as_py() is not False)
-
-
-def _last(rising: pa.ChunkedArray, keys: Sequence[str], key: str) -> pa.ChunkedArray:
-    """Return whether rows with an equal key ascend: by the keys after it, and at the last always."""
-    return rising if key != keys[-1] else pc.invert(rising)
+        before, after = table[key].slice(0, count), table[key].slice(1)
+        rises, falls_here = pc.less(before, after), pc.greater(before, after)
+        falls = falls_here if falls is None else pc.and_not(pc.or_(falls_here, falls), rises)
+    return not pc.any(falls).as_py()

@@ -1,19 +1,21 @@
 """Splits of a benchmark's queries into train, dev and test, alike in their numbers of matches."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from infra.identity import digest
-from infra.records import Label
 
 SPLITS = ("train", "dev", "test")
 
 
-def count_matches(queries: Iterable[str], labels: Iterable[Label]) -> dict[str, int]:
-    """Return query → number of its relevant codes."""
-    matches = dict.fromkeys(queries, 0)
-    for label in labels:
-        matches[label.query_id] += label.relevance > 0
-    return matches
+def count_matches(queries: Iterable[str], answered: Iterable[str]) -> dict[str, int]:
+    """Return query → number of its relevant codes.
+
+    Args:
+        queries: All queries.
+        answered: The query of each label that says relevant.
+    """
+    return dict.fromkeys(queries, 0) | Counter(answered)
 
 
 def split_queries(matches: Mapping[str, int], ratio: str, seed: int) -> dict[str, str]:

@@ -1,15 +1,25 @@
 """Writing of a benchmark as a folder: tables, BEIR's layout, the card, and the manifest last."""
 
+import os
 import shutil
 from pathlib import Path
 
+from infra.disk import is_disk_full, space_on
 from infra.errors import PublishError
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import Benchmark, check_benchmark
 from tasks.benchmarks.card import write_card
 from tasks.benchmarks.folder import atomic_folder
-from tasks.benchmarks.manifest import MANIFEST, Manifest, describe, verify_export, write_manifest
+from tasks.benchmarks.manifest import (
+    MANIFEST,
+    Manifest,
+    describe,
+    read_manifest,
+    verify_export,
+    write_manifest,
+)
 from tasks.benchmarks.tables import write_tables
+from tasks.benchmarks.trec import RUNS
 
 
 def write_benchmark(
@@ -23,7 +33,8 @@ def write_benchmark(
 
     The same benchmark gives the same bytes. The folder appears, or takes an older export's place,
     only when it is whole. An export that is already there, equal and intact, is left as it is with
-    the runs that evaluation put beside it.
+    the runs that evaluation put beside it; one that is replaced by files of the same benchmark
+    hands them over.
 
     Args:
         benchmark: What is exported.
@@ -33,10 +44,14 @@ def write_benchmark(
 
     Raises:
         PublishError: See `check_benchmark`; or ``folder`` holds something that is no export.
+        DiskFullError: The disk is full; an older export is still whole.
     """
     check_benchmark(benchmark, allow_demo=allow_demo)
     _refuse_foreign(folder)
-    with atomic_folder(folder) as partial:
+    with (
+        space_on(folder.parent, "choose another folder with --output"),
+        atomic_folder(folder) as partial,
+    ):
         manifest = describe(benchmark, undecided_listed=include_undecided)
         write_tables(benchmark, partial, include_undecided=include_undecided)
         write_beir(benchmark, partial / "beir")
@@ -44,6 +59,8 @@ def write_benchmark(
         manifest = write_manifest(manifest, partial)
         if _is_there(manifest, folder):
             shutil.rmtree(partial)
+        else:
+            _keep_runs(manifest, folder, partial)
     return manifest
 
 
@@ -54,6 +71,27 @@ def _refuse_foreign(folder: Path) -> None:
             f"{folder} is there and is no exported benchmark: move it away or choose another "
             "folder with --output"
         )
+
+
+def _keep_runs(manifest: Manifest, folder: Path, partial: Path) -> None:
+    """Give a folder the runs of an older export of the same benchmark, whose files differ."""
+    runs = folder / RUNS
+    try:
+        is_same = read_manifest(folder).fingerprint == manifest.fingerprint
+    except PublishError:
+        return
+    if is_same and runs.is_dir():
+        shutil.copytree(runs, partial / RUNS, copy_function=_link)
+
+
+def _link(source: str, target: str) -> None:
+    """Make a file appear under a second name, or copy it where the disk knows no links."""
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if is_disk_full(error):
+            raise
+        shutil.copy2(source, target)
 
 
 def _is_there(manifest: Manifest, folder: Path) -> bool:

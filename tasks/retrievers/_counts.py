@@ -2,6 +2,7 @@
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import log
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -138,3 +139,23 @@ def documents(counts: Counts) -> npt.NDArray[np.int64]:
     """Return (words,) how many of the texts have each word."""
     found: npt.NDArray[np.int64] = np.bincount(counts.indices, minlength=counts.shape[1])
     return found
+
+
+def idf(having: npt.NDArray[np.int64], number: int) -> npt.NDArray[np.float32]:
+    """Return (words,) Lucene's inverse document frequency, in single precision.
+
+    Args:
+        having: (words,) how many documents have each word.
+        number: How many documents there are.
+    """
+    distinct, word = np.unique(having, return_inverse=True)
+    rarity = [log(1 + (number - has + 0.5) / (has + 0.5)) for has in distinct.tolist()]
+    return np.array(rarity, np.float32)[word]
+
+
+def unit_rows(counts: Counts) -> npt.NDArray[np.float64]:
+    """Return the stored counts, those of each row divided by the row's Euclidean length."""
+    squares = np.append(0, np.cumsum(np.square(counts.data, dtype=np.int64)))
+    roots = np.sqrt(squares[counts.indptr[1:]] - squares[counts.indptr[:-1]])
+    unit: npt.NDArray[np.float64] = counts.data / np.repeat(roots, np.diff(counts.indptr))
+    return unit

@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._counts import Counts, Vocabulary, count_words, ids_and_texts, known_words
+from tasks.retrievers._counts import Vocabulary, count_words, ids_and_texts, known_words, unit_rows
 from tasks.retrievers._postings import rank_by_words
 from tasks.retrievers._tokens import spellings
 
@@ -34,11 +32,3 @@ class BagOfWords:
             unit_rows,
             depth,
         )
-
-
-def unit_rows(counts: Counts) -> npt.NDArray[np.float64]:
-    """Return the stored counts, those of each row divided by the row's Euclidean length."""
-    squares = np.append(0, np.cumsum(np.square(counts.data, dtype=np.int64)))
-    roots = np.sqrt(squares[counts.indptr[1:]] - squares[counts.indptr[:-1]])
-    unit: npt.NDArray[np.float64] = counts.data / np.repeat(roots, np.diff(counts.indptr))
-    return unit

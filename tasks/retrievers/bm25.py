@@ -1,7 +1,6 @@
 """The retrieval method bm25."""
 
 from collections.abc import Sequence
-from math import log
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from tasks.retrievers._counts import (
     Vocabulary,
     count_words,
     documents,
+    idf,
     ids_and_texts,
     lengths,
 )
@@ -59,18 +59,6 @@ class BM25:
             weigh,
             depth,
         )
-
-
-def idf(having: npt.NDArray[np.int64], number: int) -> npt.NDArray[np.float32]:
-    """Return (words,) Lucene's inverse document frequency, in single precision.
-
-    Args:
-        having: (words,) how many documents have each word.
-        number: How many documents there are.
-    """
-    distinct, word = np.unique(having, return_inverse=True)
-    rarity = [log(1 + (number - has + 0.5) / (has + 0.5)) for has in distinct.tolist()]
-    return np.array(rarity, np.float32)[word]
 
 
 def _asked(texts: Sequence[str], vocabulary: Vocabulary, words: int) -> sparse.csr_array:

@@ -10,9 +10,8 @@ from scipy import sparse
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._counts import Counts, Vocabulary, count_words, ids_and_texts
+from tasks.retrievers._counts import Counts, Vocabulary, count_words, ids_and_texts, unit_rows
 from tasks.retrievers._postings import rank_by_words
-from tasks.retrievers.bag_of_words import unit_rows
 
 _FEATURES = 2000
 _WORD = re.compile(r"\b\w\w+\b")

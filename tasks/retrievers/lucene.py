@@ -22,12 +22,12 @@ from tasks.retrievers._counts import (
     Vocabulary,
     count_words,
     documents,
+    idf,
     ids_and_texts,
     known_words,
     lengths,
 )
 from tasks.retrievers._postings import rank_by_words
-from tasks.retrievers.bm25 import idf
 
 _BOUNDARY = regex.compile(r"(?V1w)\b")
 _WORD = regex.compile(r"[\p{L}\p{N}]")

@@ -3,22 +3,36 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from infra.ids import CodeId, PairKey, QueryId, RecipeId
+import pyarrow.compute as pc
+
+from infra.ids import PairKey
 from infra.records import Code, Label
-from infra.store import Database, annotations, generated
+from infra.store import Database, generated
+from infra.store.evidence import EvidenceSelection
 from infra.store.generated import GeneratedCode
-from tasks.benchmarks import Benchmark
-from tasks.benchmarks.benchmark import is_generated
+from tasks.benchmarks import Benchmark, columns_of
+from tasks.benchmarks.benchmark import GENERATED
+from tasks.stages.stored_evidence import StoredAnnotations
 
 Which = Literal["none", "confirmed", "verified"]
 
 
 def with_stored_answers(
-    database: Database, benchmark: Benchmark, collection: str, which: Which
+    database: Database, benchmark: Benchmark, selection: EvidenceSelection, which: Which
 ) -> Benchmark:
-    """Return a benchmark with a collection's written answers, and the evidence for them."""
-    answers = generated.load_answers(database, collection)
-    return _with_evidence(database, with_answers(benchmark, answers, which), answers)
+    """Return a benchmark with its collection's written answers, and with all evidence.
+
+    Args:
+        database: The store.
+        benchmark: The labels of the agents.
+        selection: The annotations behind them.
+        which: Which answers; see `with_answers`.
+    """
+    answers = generated.load_answers(database, selection.collection)
+    if answers:
+        benchmark = with_answers(benchmark, answers, which)
+    evidence = _evidence(database, benchmark, answers, selection)
+    return benchmark.model_copy(update={"evidence": evidence})
 
 
 def with_answers(
@@ -36,9 +50,15 @@ def with_answers(
         answers: The answers to the collection's queries.
         which: None, those that people confirmed, or all that the agents verified.
     """
-    queries = {query.query_id for query in benchmark.queries}
-    judged = {label.key for label in benchmark.labels}
-    judged |= {PairKey(QueryId(u.query_id), CodeId(u.code_id)) for u in benchmark.undecided}
+    columns = columns_of(benchmark)
+    queries = set(columns.queries.column("query_id").to_pylist())
+    judged = {
+        PairKey(*pair)
+        for rows in (columns.labels, columns.undecided)
+        for pair in zip(
+            rows.column("query_id").to_pylist(), rows.column("code_id").to_pylist(), strict=True
+        )
+    }
     added = {
         PairKey(item.query_id, item.code_id): item
         for item in answers
@@ -47,7 +67,7 @@ def with_answers(
         and (which == "verified" or (which == "confirmed" and item.confirmed))
     }
     new = [item for pair, item in added.items() if pair not in judged]
-    held = {code.code_id for code in benchmark.codes}
+    held = set(columns.codes.column("code_id").to_pylist())
     codes = {
         item.code_id: Code(code_id=item.code_id, text=item.code, origin=item.origin)
         for item in new
@@ -59,25 +79,25 @@ def with_answers(
     ]
     return benchmark.model_copy(
         update={
-            "codes": (*benchmark.codes, *codes.values()),
-            "labels": (*benchmark.labels, *pairs),
+            "codes": columns.codes.joined(codes.values()),
+            "labels": columns.labels.joined(pairs),
         }
     )
 
 
-def _with_evidence(
-    database: Database, benchmark: Benchmark, answers: Sequence[GeneratedCode]
-) -> Benchmark:
-    """Return a benchmark with the evidence of the agents that verified its written answers."""
-    exported = {label.key for label in benchmark.labels if is_generated(label)}
-    verified: dict[RecipeId, list[PairKey]] = {}
-    for item in answers:
-        pair = PairKey(item.query_id, item.code_id)
-        if pair in exported:
-            verified.setdefault(RecipeId(item.recipe_id), []).append(pair)
-    evidence = [
-        item
-        for recipe_id, pairs in verified.items()
-        for item in annotations.load_annotations(database, recipe_id, pairs)
-    ]
-    return benchmark.model_copy(update={"evidence": (*benchmark.evidence, *evidence)})
+def _evidence(
+    database: Database,
+    benchmark: Benchmark,
+    answers: Sequence[GeneratedCode],
+    selection: EvidenceSelection,
+) -> StoredAnnotations:
+    """Return the evidence of a selection, and of the agents that verified the written answers."""
+    labels = columns_of(benchmark).labels
+    written = labels.where(pc.starts_with(labels.column("origin"), GENERATED))
+    exported = {label.key for label in written}
+    verified = tuple(
+        (item.query_id, item.code_id, item.recipe_id)
+        for item in answers
+        if (item.query_id, item.code_id) in exported
+    )
+    return StoredAnnotations(database, selection.model_copy(update={"others": verified}))

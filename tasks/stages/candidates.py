@@ -130,6 +130,7 @@ def find_candidates(
             stage="find candidates",
             items=len(queries),
             seconds=time.monotonic() - started,
+            codes=collection.codes,
         ),
     )
     return search

@@ -1,20 +1,24 @@
 """Label sets: the stored labels of one origin, and the benchmark made of them."""
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
-from infra.ids import PairKey, RecipeId, SearchId
-from infra.records import Annotation, Label, Record, Support
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from infra.ids import RecipeId, SearchId
+from infra.records import Code, Label, Query, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
+from infra.store.decided import decide_labels
+from infra.store.evidence import EvidenceSelection
 from infra.store.recipes import StoredRecipe
-from tasks.benchmarks import Benchmark, Undecided
+from tasks.benchmarks import Benchmark, Rows, Undecided, columns_of
 from tasks.benchmarks.splits import count_matches, split_queries
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
-from tasks.statistics.rounds import RoundsAgreement, majority, rounds_agreement
+from tasks.statistics.rounds import RoundsAgreement, rounds_agreement
 
 
 class LabelSet(Record):
@@ -130,42 +134,39 @@ def labelled_benchmark(
         benchmark = _with_candidates_only(database, labels, benchmark)
     if settings.split is None:
         return benchmark
-    matches = count_matches((query.query_id for query in benchmark.queries), benchmark.labels)
+    columns = columns_of(benchmark)
+    queries, labels = columns.queries.column("query_id").to_pylist(), columns.labels
+    relevant = labels.column("query_id").filter(pc.greater(labels.column("relevance"), 0))
+    matches = count_matches(queries, relevant.to_pylist())
     parts = split_queries(matches, settings.split, settings.split_seed)
     return benchmark.model_copy(update={"splits": parts})
 
 
 def _labelled(database: Database, labels: LabelSet, settings: PublishSettings) -> Benchmark:
     if labels.recipe_id:
-        judged = _labelled_by_agents(database, labels, settings.support)
-        return with_stored_answers(database, judged, labels.collection.name, settings.generated)
-    selected = [
-        label
-        for label in corpus.load_source_labels(database, labels.collection.name)
-        if label.origin == labels.origin
-    ]
-    return _benchmark(database, labels, selected, {label.query_id for label in selected})
+        return _labelled_by_agents(database, labels, settings)
+    selected = Rows(Label, corpus.label_columns(database, labels.collection.name, labels.origin))
+    return _benchmark(database, labels, selected, pc.unique(selected.column("query_id")))
 
 
 def _labelled_by_agents(
-    database: Database, labels: LabelSet, support: Sequence[Support]
+    database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Benchmark:
-    pairs = candidates.pairs_of(database, labels.searches, labels.collection.name)
-    judged = [
-        annotations.load_annotations(database, recipe_id, pairs) for recipe_id in labels.rounds
-    ]
-    exported, undecided, failed = _decided(labels, judged, support)
-    everything = [item for of_round in judged for item in of_round]
-    benchmark = _benchmark(database, labels, exported, {item.query_id for item in everything})
-    return benchmark.model_copy(
+    """Return the labels of the agents: a pair's is that of more than half of all rounds."""
+    name, rounds = labels.collection.name, labels.rounds
+    judged = decide_labels(database, labels.searches, name, rounds, settings.support)
+    origins = pa.array([labels.origin] * judged.labels.num_rows, pa.string())
+    selected = Rows(Label, judged.labels.append_column("origin", origins))
+    benchmark = _benchmark(database, labels, selected, judged.queries).model_copy(
         update={
             "recipe": recipes.load_recipe(database, labels.recipe_id),
-            "rounds": labels.rounds if len(labels.rounds) > 1 else (),
-            "undecided": tuple(undecided),
-            "failed": failed,
-            "evidence": tuple(item for item in everything if item.status != "failed"),
+            "rounds": rounds if len(rounds) > 1 else (),
+            "undecided": Rows(Undecided, judged.undecided),
+            "failed": judged.unfinished,
         }
     )
+    selection = EvidenceSelection(collection=name, search_ids=labels.searches, rounds=rounds)
+    return with_stored_answers(database, benchmark, selection, settings.generated)
 
 
 def _with_candidates_only(database: Database, labels: LabelSet, benchmark: Benchmark) -> Benchmark:
@@ -177,79 +178,29 @@ def _with_candidates_only(database: Database, labels: LabelSet, benchmark: Bench
     found = candidates.candidate_codes(database, labels.searches, labels.collection.name)
     if not found:
         return benchmark
-    kept: set[str] = {*found, *(label.code_id for label in benchmark.labels)}
-    kept.update(item.code_id for item in benchmark.undecided)
-    codes = tuple(code for code in benchmark.codes if code.code_id in kept)
+    columns = columns_of(benchmark)
+    judged = (rows.column("code_id") for rows in (columns.labels, columns.undecided))
+    kept = {*found, *(code for ids in judged for code in pc.unique(ids).to_pylist())}
+    chosen = pc.is_in(
+        columns.codes.column("code_id"), value_set=pa.array(sorted(kept), pa.string())
+    )
+    codes = columns.codes.where(chosen)
     return benchmark.model_copy(update={"codes": codes, "code_base": "candidates"})
 
 
-def _decided(
-    labels: LabelSet, judged: Sequence[Sequence[Annotation]], support: Sequence[Support]
-) -> tuple[list[Label], list[Undecided], int]:
-    """Return the labels to export, the undecided pairs, and the number of unfinished ones.
-
-    A pair's label is that of more than half of all rounds (`majority`); of one round, its own. A
-    label whose support is not to be exported is no vote. A pair without a majority is undecided
-    once every round has finished it; until then a later run may decide it.
-    """
-    by_pair: dict[PairKey, list[Annotation]] = {}
-    for item in (item for of_round in judged for item in of_round):
-        by_pair.setdefault(item.key, []).append(item)
-    exported, undecided, unfinished = [], [], 0
-    for items in by_pair.values():
-        missing = [None] * (len(judged) - len(items))
-        said = [*(item.label for item in items), *missing]
-        counted = [item.label if item.support in support else None for item in items]
-        label = majority([*counted, *missing])
-        if label is not None:
-            exported.append(_label(labels, items, label))
-        elif missing or any(item.status == "failed" for item in items):
-            unfinished += 1
-        elif majority(said) is None:
-            undecided.append(_undecided(items))
-    return exported, undecided, unfinished
-
-
-def _label(labels: LabelSet, items: Sequence[Annotation], label: int) -> Label:
-    return Label(
-        query_id=items[0].query_id,
-        code_id=items[0].code_id,
-        origin=labels.origin,
-        relevance=float(label),
-        demo=any(item.demo for item in items),
-    )
-
-
-def _undecided(items: Sequence[Annotation]) -> Undecided:
-    said = [item.label for item in items]
-    ones, zeros, none = said.count(1), said.count(0), said.count(None)
-    reason = (
-        f"no label has more than half of {len(said)} rounds: "
-        f"{ones} say 1, {zeros} say 0, {none} say neither"
-    )
-    first = items[0]
-    return Undecided(
-        query_id=first.query_id,
-        code_id=first.code_id,
-        reason=reason if len(items) > 1 else first.reason,
-    )
-
-
 def _benchmark(
-    database: Database, labels: LabelSet, selected: Sequence[Label], queries: AbstractSet[str]
+    database: Database, labels: LabelSet, selected: Rows[Label], judged: pa.Array
 ) -> Benchmark:
+    """Return the benchmark of a collection's codes and judged queries."""
     collection = labels.collection.name
     _, dropped = corpus.load_source(database, collection)
+    queries = Rows(Query, corpus.query_columns(database, collection))
     return Benchmark(
         name=labels.name,
         label_origin=labels.origin,
-        queries=tuple(
-            query
-            for query in corpus.load_queries(database, collection)
-            if query.query_id in queries
-        ),
-        codes=tuple(corpus.load_codes(database, collection)),
-        labels=tuple(selected),
+        queries=queries.where(pc.is_in(queries.column("query_id"), value_set=judged)),
+        codes=Rows(Code, corpus.code_columns(database, collection)),
+        labels=selected,
         sources=tuple(corpus.load_parts(database, collection)),
         dropped=dropped,
     )

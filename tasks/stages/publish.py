@@ -1,18 +1,23 @@
 """Stage 5, publish: exports of benchmarks, one for each origin of labels."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from prefect import task
 from prefect.logging import get_run_logger
 
+from infra.identity import digest, digest_of
 from infra.settings import PublishSettings
-from infra.store import Database, benchmarks
+from infra.store import Database, benchmarks, exports
 from infra.store.benchmarks import Published
+from infra.store.exports import Export
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
+from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.stages.labels import LabelSet, labelled_benchmark
+
+_LAYOUT = "1"  # to be raised when the same labels are to give other files
 
 
 @task(
@@ -23,26 +28,39 @@ from tasks.stages.labels import LabelSet, labelled_benchmark
 def publish_benchmark(
     database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Published | None:
-    """Export the benchmark of a label set.
+    """Export the benchmark of a label set, unless its folder is as it would be written.
+
+    That it is, is seen without reading labels: nothing that the export depends on has changed in
+    the store or the settings since, and no file of it has another size or time.
 
     Returns:
         The export, or None without labels.
 
     Raises:
         PublishError: The labels contradict one another or the folder has other content.
+        DiskFullError: The disk is full; an older export is still whole.
     """
-    logger, started = get_run_logger(), time.monotonic()
+    stamp = _stamp(database, labels, settings)
+    if published := _stamped(database, labels, settings, stamp):
+        manifest = read_manifest(Path(published.folder))
+        _warn_of_unlicensed(manifest.name, manifest.dropped)
+        _log(published, manifest, "unchanged")
+        return published
+    published = _export(database, labels, settings)
+    if published:
+        _record_stamp(database, published, stamp)
+    return published
+
+
+def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> Published | None:
+    """Write the export of a label set and store its reference; an equal one is left as it is."""
+    started = time.monotonic()
     benchmark = labelled_benchmark(database, labels, settings)
     if not settings.include_unlicensed:
         benchmark = without_unlicensed(benchmark)
-        if left_out := benchmark.dropped.get(UNLICENSED):
-            logger.warning(
-                "%s is published without %s codes whose licence is unknown or does not permit "
-                "redistribution, and without their labels; --include-unlicensed exports them too",
-                benchmark.name, f"{left_out:,}",
-            )  # fmt: skip
+        _warn_of_unlicensed(benchmark.name, benchmark.dropped)
     if not benchmark.labels:
-        logger.warning("%s has no labels: nothing to export", benchmark.name)
+        get_run_logger().warning("%s has no labels: nothing to export", benchmark.name)
         return None
     manifest = write_benchmark(
         benchmark,
@@ -52,12 +70,7 @@ def publish_benchmark(
     )
     published = _reference(labels, manifest, settings)
     unchanged = benchmarks.find_benchmark(database, published.benchmark_id) == published
-    logger.info(
-        "%s: %s (%s)",
-        published.folder,
-        "unchanged" if unchanged else "written",
-        manifest.counts | manifest.splits,
-    )
+    _log(published, manifest, "unchanged" if unchanged else "written")
     if not unchanged:
         benchmarks.record_benchmark(database, published)
         run = benchmarks.StageRun(
@@ -65,9 +78,61 @@ def publish_benchmark(
             stage=f"publish {benchmark.name}",
             items=len(benchmark.labels),
             seconds=time.monotonic() - started,
+            codes=len(benchmark.codes),
         )
         benchmarks.record_stage_run(database, run)
     return published
+
+
+def _log(published: Published, manifest: Manifest, state: str) -> None:
+    counts = manifest.counts | manifest.splits
+    get_run_logger().info("%s: %s (%s)", published.folder, state, counts)
+
+
+def _stamp(database: Database, labels: LabelSet, settings: PublishSettings) -> str:
+    """Return the digest of all that an export depends on, in the store and in the settings.
+
+    It is taken before the labels are read: what is stored meanwhile makes the next run read them.
+    """
+    state = exports.state_of_labels(
+        database, labels.collection.name, labels.rounds, labels.searches
+    )
+    chosen = settings.model_dump(mode="json", exclude={"folder"})
+    parts = (labels.model_dump_json(), digest_of(chosen), state)
+    return digest("export", _LAYOUT, database.store_id, *parts)
+
+
+def _stamped(
+    database: Database, labels: LabelSet, settings: PublishSettings, stamp: str
+) -> Published | None:
+    """Return the export in the folder if it has this stamp and its files are as written."""
+    folder = _folder(labels, settings)
+    export = exports.find_export(database, folder)
+    if export is None or export.stamp != stamp or not is_export(folder):
+        return None
+    if state_of_export(folder) != export.files:
+        return None
+    published = _reference(labels, read_manifest(folder), settings)
+    stored = benchmarks.find_benchmark(database, export.benchmark_id)
+    return published if stored == published else None
+
+
+def _record_stamp(database: Database, published: Published, stamp: str) -> None:
+    files = state_of_export(Path(published.folder))
+    if files is not None:
+        export = Export(
+            folder=published.folder, benchmark_id=published.benchmark_id, stamp=stamp, files=files
+        )
+        exports.record_export(database, export)
+
+
+def _warn_of_unlicensed(name: str, dropped: Mapping[str, int]) -> None:
+    if left_out := dropped.get(UNLICENSED):
+        get_run_logger().warning(
+            "%s is published without %s codes whose licence is unknown or does not permit "
+            "redistribution, and without their labels; --include-unlicensed exports them too",
+            name, f"{left_out:,}",
+        )  # fmt: skip
 
 
 def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:

@@ -1,6 +1,6 @@
 """The report of a run: one page of figures and examples from the store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,20 +10,22 @@ from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.atomic import atomic_write
+from infra.disk import space_on
 from infra.ids import SearchId
-from infra.records import Candidate, Record
+from infra.records import Record
 from infra.settings import Settings, StoreSettings
 from infra.store import (
     Database,
     annotations,
     benchmarks,
-    candidates,
     corpus,
+    figures,
     open_database,
     vectors,
 )
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
+from infra.store.figures import Values
 from infra.store.recipes import StoredRecipe
 from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
@@ -40,7 +42,7 @@ from tasks.reports.run import (
     render_html,
     render_markdown,
 )
-from tasks.runtime.references import CollectedSource
+from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.annotate.canaries import canary_totals, load_canary_counts
 from tasks.stages.candidates import judged_searches
 from tasks.stages.embed import KINDS, encoder_key
@@ -75,7 +77,8 @@ def write_report(
     with database.kept_open():
         data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
-    with atomic_write(file) as partial:
+    way_out = "choose another folder with --output"
+    with space_on(file.parent, way_out), atomic_write(file) as partial:
         partial.write_text(render_html(data), encoding="utf-8")
     create_markdown_artifact(render_markdown(data), key="report", description=data.title)
     get_run_logger().info("report: %s", file)
@@ -88,18 +91,20 @@ def gather_report(
     """Return the data of the report on a source's collections and their exports."""
     main, search = source.main, source.search
     recipe = judging_recipe(database, search)
-    hits = candidates.load_candidates(database, search.search_id, main.name)
+    similarities = figures.similarities(
+        database, search.search_id, main.name, settings.search.encoders
+    )
     return ReportData(
         title=f"{main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         benchmarks=tuple(_scores(database, item, source, settings) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
         vectors=_vectors(database, source.collections, settings),
-        candidates=len(hits),
-        similarities=_histograms(hits, settings.search.encoders),
+        candidates=len(similarities[0]),
+        similarities=_histograms(*similarities),
         agents=_agents(database, judged_searches(database, search), recipe) if recipe else None,
         stages=_stages(database, source.collections),
-        pairs=_pairs(database, main, hits, recipe) if recipe else (),
+        pairs=_pairs(database, search, recipe) if recipe else (),
         links={item.name: item.folder for item in published},
     )
 
@@ -129,7 +134,7 @@ def _counts(database: Database, collection: StoredCollection) -> CollectionCount
         source=info,
         queries=collection.queries,
         codes=collection.codes,
-        labels=len(corpus.load_source_labels(database, collection.name)),
+        labels=corpus.count_source_labels(database, collection.name),
         dropped=dropped,
     )
 
@@ -147,20 +152,16 @@ def _vectors(
     }
 
 
-def _histograms(hits: Sequence[Candidate], encoders: Sequence[str]) -> tuple[Histogram, ...]:
-    if not hits:
+def _histograms(average: Values, by_encoder: Mapping[str, Values]) -> tuple[Histogram, ...]:
+    if not len(average):
         return ()
-    average = [item.similarity for item in hits]
-    if len(encoders) == 1:
-        return (Histogram.of(encoders[0], average),)
-    low = min(min(item.by_encoder.values()) for item in hits)
-    high = max(max(item.by_encoder.values()) for item in hits)
-    return (
-        Histogram.of("average", average, low=low, high=high),
-        *(
-            Histogram.of(name, [item.by_encoder[name] for item in hits], low=low, high=high)
-            for name in encoders
-        ),
+    if len(by_encoder) == 1:
+        return (Histogram.of(next(iter(by_encoder)), average),)
+    low = min(float(values.min()) for values in by_encoder.values())
+    high = max(float(values.max()) for values in by_encoder.values())
+    return tuple(
+        Histogram.of(name, values, low=low, high=high)
+        for name, values in {"average": average, **by_encoder}.items()
     )
 
 
@@ -194,28 +195,27 @@ def _stages(database: Database, collections: Sequence[StoredCollection]) -> tupl
 
 
 def _pairs(
-    database: Database,
-    collection: StoredCollection,
-    hits: Sequence[Candidate],
-    recipe: StoredRecipe,
+    database: Database, search: SearchReference, recipe: StoredRecipe
 ) -> tuple[PairEvidence, ...]:
     """Return the pairs that the report shows, with their evidence; tested pairs come first."""
-    judged = annotations.load_annotations(database, recipe.recipe_id, [item.key for item in hits])
-    judged = sorted(judged, key=lambda item: (not item.executions, item.status, item.path))
-    judged = judged[:PAIRS_SHOWN]
-    text_of = {item.query_id: item.text for item in corpus.load_queries(database, collection.name)}
-    codes = corpus.load_codes(database, collection.name, [item.code_id for item in judged])
-    code_of = {item.code_id: item for item in codes}
-    candidate_of = {(item.query_id, item.code_id): item for item in hits}
+    collection = search.collection
+    shown = figures.example_pairs(
+        database, search.search_id, collection, recipe.recipe_id, PAIRS_SHOWN
+    )
+    keys = [item.key for item in shown]
+    judged = annotations.load_annotations(database, recipe.recipe_id, keys)
+    pair_of = {pair.key: pair for pair in annotations.load_pairs(database, keys)}
+    codes = corpus.load_codes(database, collection, [item.code_id for item in shown])
+    name_of = {item.code_id: item.name for item in codes}
     return tuple(
         PairEvidence(
-            query=text_of[item.query_id],
-            code=code_of[item.code_id].text,
-            code_name=code_of[item.code_id].name,
-            annotation=item,
-            rank=candidate_of[item.query_id, item.code_id].rank,
-            similarity=candidate_of[item.query_id, item.code_id].similarity,
-            by_encoder=candidate_of[item.query_id, item.code_id].by_encoder,
+            query=pair_of[item.key].query.text,
+            code=pair_of[item.key].code.text,
+            code_name=name_of.get(item.code_id, ""),
+            annotation=annotation,
+            rank=item.rank,
+            similarity=item.similarity,
+            by_encoder=item.by_encoder,
         )
-        for item in judged
+        for item, annotation in zip(shown, judged, strict=True)
     )

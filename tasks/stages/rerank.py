@@ -11,13 +11,15 @@ from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 from prefect.logging import get_logger
 
 from agents import Endpoint, Reranker, build_model
 from infra.errors import LanguageModelError, PromptDeclinedError, UnreadableReplyError
 from infra.records import Code, Query
 from infra.settings import Settings
-from tasks.benchmarks import Benchmark
+from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank
 from tasks.stages.annotate.model_server import served_model
@@ -27,8 +29,6 @@ WINDOW = 10  # results in one prompt
 
 def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
     """Return a function that re-orders the first results of a benchmark's rankings by the model."""
-    queries: dict[str, Query] = {query.query_id: query for query in benchmark.queries}
-    codes = {code.code_id: code for code in benchmark.codes}
 
     def rerank(rankings: Rankings) -> Rankings:
         if settings.llm.is_demo:
@@ -36,12 +36,7 @@ def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
                 "%s is the demo model: its re-ranking is not meaningful",
                 settings.llm.model,
             )
-        lists = [
-            (queries[query], [codes[rankings.code_ids[code]] for code in row if code != NOTHING])
-            for query, row in zip(
-                rankings.query_ids, rankings.codes[:, :WINDOW].tolist(), strict=True
-            )
-        ]
+        lists = _lists(benchmark, rankings)
         with served_model(settings.llm) as endpoint, asyncio.Runner() as runner:
             orders = runner.run(_orders(lists, settings, endpoint))
         unchanged = sum(order is None for order in orders)
@@ -54,6 +49,20 @@ def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
         )  # fmt: skip
 
     return rerank
+
+
+def _lists(benchmark: Benchmark, rankings: Rankings) -> list[tuple[Query, list[Code]]]:
+    """Return each query with its first results; records are made of these codes alone."""
+    first = rankings.codes[:, :WINDOW]
+    shown = [rankings.code_ids[code] for code in np.unique(first).tolist() if code != NOTHING]
+    columns = columns_of(benchmark)
+    is_shown = pc.is_in(columns.codes.column("code_id"), value_set=pa.array(shown, pa.string()))
+    codes: dict[str, Code] = {code.code_id: code for code in columns.codes.where(is_shown)}
+    queries: dict[str, Query] = {query.query_id: query for query in columns.queries}
+    return [
+        (queries[query], [codes[rankings.code_ids[code]] for code in row if code != NOTHING])
+        for query, row in zip(rankings.query_ids, first.tolist(), strict=True)
+    ]
 
 
 async def _orders(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from prefect.logging import get_run_logger
 
+from infra.disk import space_on
 from infra.identity import digest, digest_of_set
 from infra.ids import BenchmarkId
 from infra.records import Record
@@ -21,12 +22,13 @@ from tasks.benchmarks import (
     Benchmark,
     benchmark_fingerprint,
     is_export,
-    qrels_of,
     read_benchmark,
     read_manifest,
     write_run,
 )
 from tasks.benchmarks.beir import read_beir
+from tasks.benchmarks.qrels import QrelsTable
+from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run, run_file, run_tag
 from tasks.metrics import STANDARD, evaluate
 from tasks.ranking.methods import Ranker, identity
@@ -197,31 +199,39 @@ def score_method(
         EncoderError: An encoder cannot be loaded.
         LanguageModelError: The model that re-ranks is unavailable or refuses requests.
     """
-    published = benchmark.published
+    published, rankings = benchmark.published, None
     file = run_file(_run_folder(published, settings.publish), method)
     evaluation = _stored_evaluation(database, published, method, settings)
     if evaluation:
         missing = _missing_metrics(database, evaluation, settings)
     else:
-        evaluation = _rank(database, benchmark, method, settings)
+        evaluation, rankings = _rank(database, benchmark, method, settings)
         missing = _computed_metrics(settings)
     if missing:
-        scores = evaluate(read_run(file), qrels_of(benchmark.content.labels), missing)
+        qrels = QrelsTable.of_labels(benchmark.content.labels)
+        scores = evaluate(rankings or read_run(file), qrels, missing)
         benchmarks.add_scores(database, evaluation, scores)
     return Run(method=method, file=file)
 
 
 def _rank(
     database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
-) -> Evaluation:
-    """Write a method's run; return its evaluation, which is to be stored with the scores."""
+) -> tuple[Evaluation, Rankings]:
+    """Write a method's run; return its evaluation, to be stored with the scores, and the run."""
     started = time.monotonic()
     published, content, key = benchmark.published, benchmark.content, method_key(method, settings)
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
-    ranker = Ranker(content.queries, content.codes, vectors, reranker(content, settings))
+    ranker = Ranker(
+        content.queries,
+        content.codes,
+        vectors,
+        reranker(content, settings),
+        memory_mb=settings.search.memory_mb,
+    )
     rankings = ranker.rank(method, settings.evaluation.depth)
     folder = _run_folder(published, settings.publish)
-    write_run(folder, method, rankings, tag=_tag(method, key))
+    with space_on(folder, "choose another folder with --output"):
+        write_run(folder, method, rankings, tag=_tag(method, key))
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,
         method=method,
@@ -234,7 +244,8 @@ def _rank(
         stage=f"evaluate {method}",
         items=len(content.queries),
         seconds=evaluation.seconds,
+        codes=len(content.codes),
     )
     benchmarks.record_stage_run(database, run)
     get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)
-    return evaluation
+    return evaluation, rankings

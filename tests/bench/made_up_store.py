@@ -15,7 +15,7 @@ import argparse
 import json
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +40,6 @@ from infra.settings import (
 )
 from infra.store import Database, candidates, corpus, open_database, recipes, vectors
 from infra.store.database import Transaction
-from infra.store.vector_files import write_vectors
 from tasks.runtime.input_checks import with_named_encoders
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
@@ -49,17 +48,18 @@ from tests.fakes.checkpoints import make_checkpoint
 
 QUERIES, CODES, TOP, CALLS, EXECUTIONS = 20_604, 653_994, 20, 740_000, 330_000
 DIMENSION, ENCODER, COLLECTION = 64, "made-up", "jsonl"
-_BLOCK = 20_000
-_FILE_ROWS = 16_384
+_BLOCK = 50_000
+_FILE_ROWS = 8_192
 
 _PAIRS = """
     CREATE TEMP TABLE pairs AS
-    SELECT query_id, code_id, q.position * $top + r AS number, r AS rank,
-        hash(q.position, r) % 10000 AS chance
-    FROM (SELECT * FROM collection_queries WHERE collection = $collection) q,
-        range(1, $top + 1) ranks(r)
-    JOIN (SELECT * FROM collection_codes WHERE collection = $collection) k
-        ON k.position = (q.position * 7919 + r * 104729) % $codes
+    SELECT query_id, code_id, number, rank, hash(number) % 10000 AS chance FROM (
+        SELECT query_id, position * $top + r AS number, r AS rank,
+            (position * 7919 + r * 104729) % $codes AS place
+        FROM collection_queries CROSS JOIN range(1, $top + 1) ranks(r)
+        WHERE collection = $collection
+    ) JOIN (SELECT code_id, position AS place FROM collection_codes
+            WHERE collection = $collection) USING (place)
 """
 _CANDIDATES = """
     INSERT INTO candidates BY NAME SELECT $search AS search_id, query_id, code_id, rank,
@@ -125,7 +125,7 @@ class Texts:
         self._random = random.Random(seed)
         letters = "abcdefghijklmnopqrstuvwxyz"
         words = ["".join(self._random.choices(letters, k=2 + n % 9)) for n in range(20_000)]
-        self._words = words
+        self._phrases = [" ".join(self._random.choices(words, k=10)) for _ in range(20_000)]
         self._lines = [
             f"    {a}_{b} = {c}({d}[{n % 97}], {e}={n})"
             for n in range(30_000)
@@ -134,18 +134,22 @@ class Texts:
 
     def query(self, number: int) -> str:
         """Return a query of some 40 characters."""
-        return f"python {' '.join(self._random.choices(self._words, k=5))} {number}"
+        return f"python {self._random.choice(self._phrases)[:40]} {number}"
 
     def code(self, number: int, lines: int = 14) -> str:
         """Return a function of about 40 characters a line."""
-        first, second = self._random.choices(self._words, k=2)
+        first, second, *_ = self._random.choice(self._phrases).split()
         body = "\n".join(self._random.choices(self._lines, k=lines))
         return f"def {first}_{number}(items, {second}_x):\n{body}\n    return items"
 
     def reply(self, number: int) -> str:
         """Return a model's reply of some 500 characters."""
-        reason = " ".join(self._random.choices(self._words, k=65))
-        return json.dumps({"reason": f"{number} {reason}", "verdict": "answers"})
+        reason = " ".join(self._random.choices(self._phrases, k=6))
+        return f'{{"reason": "{number} {reason}", "verdict": "answers"}}'
+
+    def program(self, number: int) -> str:
+        """Return a test program of some 1,000 characters."""
+        return self.code(number, 23)
 
 
 def settings_of(folder: Path) -> Settings:
@@ -182,25 +186,35 @@ def make_store(folder: Path, scale: float = 1.0) -> Settings:
         "top": TOP, "collection": COLLECTION, "codes": sizes.codes, "search": search,
         "encoder": ENCODER, "recipe": recipe, "oracle": _ORACLE, "details": _DETAILS,
     }  # fmt: skip
-    with database.transaction() as tx:
-        tx.execute("SET enable_progress_bar = false")
-        tx.execute("SET memory_limit = '3GB'")
+    with database.kept_open():  # the temporary table is gone with the connection
         for statement in (_PAIRS, _CANDIDATES, _ANNOTATIONS):
-            _execute(tx, statement, known)
-        for statement, column, number, make in (
-            (_CALLS, "reply", sizes.calls, texts.reply),
-            (_EXECUTIONS, "program", sizes.executions, lambda n: texts.code(n, 23)),
-        ):
-            pairs = sizes.queries * TOP
-            for block in batched(range(number), _BLOCK):
-                rows = {
-                    "number": [place % pairs + 1 for place in block],
-                    "ordinal": [place // pairs for place in block],
-                    column: [make(place) for place in block],
-                }
-                with tx.stream("block", pa.table(rows)):
-                    _execute(tx, statement, known)
+            with database.transaction() as tx:
+                tx.limit_memory(3_000)
+                _execute(tx, statement, known)
+        _fill(database, _CALLS, known, "reply", sizes.calls, texts.reply)
+        _fill(database, _EXECUTIONS, known, "program", sizes.executions, texts.program)
     return settings
+
+
+def _fill(
+    database: Database,
+    statement: str,
+    known: dict[str, object],
+    column: str,
+    number: int,
+    make: Callable[[int], str],
+) -> None:
+    """Insert so many rows, each with a text of its own, for the pairs in turn."""
+    with database.transaction() as tx:
+        pairs = tx.count("SELECT count(*) FROM pairs")
+    for block in batched(range(number), _BLOCK):
+        rows = {
+            "number": [place % pairs + 1 for place in block],
+            "ordinal": [place // pairs for place in block],
+            column: [make(place) for place in block],
+        }
+        with database.transaction() as tx, tx.stream("block", pa.table(rows)):
+            _execute(tx, statement, known)
 
 
 def _execute(tx: Transaction, statement: str, known: dict[str, object]) -> None:
@@ -250,10 +264,9 @@ def _embed(database: Database) -> None:
         for number, ids in enumerate(batched(items, _FILE_ROWS)):
             rows = draw.standard_normal((len(ids), DIMENSION), np.float32)
             rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-            file = f"{ENCODER}-{key}/{kind}-{number}.parquet"
-            (database.settings.vectors / file).parent.mkdir(parents=True, exist_ok=True)
-            write_vectors(database.settings.vectors / file, ids, rows)
-            vectors.record_file(database, key, kind, file, ids)
+            vectors.add_file(
+                database, key, kind, f"{ENCODER}-{key}/{kind}-{number}.arrow", ids, rows
+            )
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Queries, codes and pairs that were added or removed, and labels that turned, with evidence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from infra.records import Annotation, Execution, Record
 from tasks.benchmarks import Benchmark
@@ -122,9 +123,19 @@ def _missing(some: set[str], others: set[str]) -> tuple[str, ...]:
 def _flips(
     before: Benchmark, after: Benchmark, old: Mapping[Pair, float], new: Mapping[Pair, float]
 ) -> tuple[Flip, ...]:
-    texts: dict[str, str] = {item.query_id: item.text for item in (*before.queries, *after.queries)}
-    codes: dict[str, str] = {code.code_id: code.text for code in (*before.codes, *after.codes)}
-    first, second = _evidence(before), _evidence(after)
+    turned = sorted(pair for pair in old.keys() & new.keys() if old[pair] != new[pair])
+    asked, answers = ({pair[place] for pair in turned} for place in (0, 1))
+    texts: dict[str, str] = {
+        item.query_id: item.text
+        for item in chain(before.queries, after.queries)
+        if item.query_id in asked
+    }
+    codes: dict[str, str] = {
+        code.code_id: code.text
+        for code in chain(before.codes, after.codes)
+        if code.code_id in answers
+    }
+    first, second = _evidence(before, turned), _evidence(after, turned)
     return tuple(
         Flip(
             query_id=pair[0],
@@ -136,13 +147,12 @@ def _flips(
             evidence_before=first.get(pair, LabelEvidence()),
             evidence_after=second.get(pair, LabelEvidence()),
         )
-        for pair in sorted(old.keys() & new.keys())
-        if old[pair] != new[pair]
+        for pair in turned
     )
 
 
-def _evidence(benchmark: Benchmark) -> dict[Pair, LabelEvidence]:
-    return {(item.query_id, item.code_id): _evidence_of(item) for item in benchmark.evidence}
+def _evidence(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, LabelEvidence]:
+    return {item.key: _evidence_of(item) for item in benchmark.evidence.of_pairs(pairs)}
 
 
 def _evidence_of(annotation: Annotation) -> LabelEvidence:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from infra.records import Annotation, Record, SourceInfo
@@ -83,7 +84,7 @@ class Histogram(Record):
     def of(
         cls,
         name: str,
-        values: Iterable[float],
+        values: Iterable[float] | npt.NDArray[np.float64],
         *,
         bins: int = 20,
         low: float | None = None,
@@ -98,7 +99,7 @@ class Histogram(Record):
             low: The first edge; the smallest value rounded down to 0.05 when not given.
             high: The last edge; the largest value rounded up to 0.05 when not given.
         """
-        array = np.fromiter(values, dtype=float)
+        array = np.array(values if isinstance(values, np.ndarray) else list(values), dtype=float)
         first = math.floor(array.min(initial=1.0) / _EDGE_STEP) * _EDGE_STEP if low is None else low
         last = (
             math.ceil(array.max(initial=first) / _EDGE_STEP) * _EDGE_STEP if high is None else high

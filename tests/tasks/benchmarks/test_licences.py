@@ -3,6 +3,7 @@
 Covers `tasks.benchmarks.redistribution`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def test_what_is_not_known_to_permit_redistribution_does_not(licence: str, permi
     assert permits_redistribution(licence) is permitted
 
 
-def licensed(codes: tuple[Code, ...], *licences: str) -> tuple[Code, ...]:
+def licensed(codes: Sequence[Code], *licences: str) -> tuple[Code, ...]:
     changed = zip(codes, licences, strict=True)
     return tuple(code.model_copy(update={"licence": licence}) for code, licence in changed)
 

@@ -12,6 +12,7 @@ from infra.errors import PublishError
 from infra.records import Code, Label, Query
 from tasks.benchmarks import (
     Benchmark,
+    RecordedAnnotations,
     Undecided,
     benchmark_fingerprint,
     read_manifest,
@@ -62,7 +63,7 @@ def test_the_same_benchmark_gives_the_same_bytes_in_whatever_order(tmp_path: Pat
 
 def test_the_fingerprint_ignores_order_and_evidence_but_no_label() -> None:
     benchmark = agents_benchmark(demo=False)
-    same = _shuffled(benchmark).model_copy(update={"evidence": ()})
+    same = _shuffled(benchmark).model_copy(update={"evidence": RecordedAnnotations(())})
     assert benchmark_fingerprint(same) == benchmark_fingerprint(benchmark)
     fewer = benchmark.model_copy(update={"labels": benchmark.labels[:1]})
     assert benchmark_fingerprint(fewer) != benchmark_fingerprint(benchmark)

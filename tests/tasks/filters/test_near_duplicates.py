@@ -1,18 +1,28 @@
-"""Laws of near duplicates, which exact similarities decide."""
+"""Laws of near duplicates, which exact similarities decide.
 
+Covers `tasks.filters._kept_bags`.
+"""
+
+import random
 from collections import Counter
-from itertools import combinations
+from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infra.records import Code
+from tasks.corpus.functions import find_functions
+from tasks.corpus.python_files import standard_library
 from tasks.filters import CorpusFunction
-from tasks.filters.near_duplicates import NEAR, NearDuplicates, are_near, identifiers, similarity
+from tasks.filters.near_duplicates import (
+    FEWEST_IDENTIFIERS,
+    NEAR,
+    NearDuplicates,
+    identifiers,
+)
 
 NAMES = [f"name{number}" for number in range(20)]
-bags = st.lists(st.sampled_from("abcdef"), max_size=20).map(Counter)
 
 
 def code(names: list[str]) -> str:
@@ -45,16 +55,6 @@ def test_identifiers_are_names_outside_strings_and_comments(
     assert identifiers(text) == counts
 
 
-@given(bags, bags)
-def test_similarity_is_symmetric_and_one_for_equal_bags_only(
-    one: Counter[str], other: Counter[str]
-) -> None:
-    value = similarity(one, other)
-    assert value == similarity(other, one)
-    assert 0 <= value <= 1
-    assert (value == 1) == (one == other)
-
-
 @pytest.mark.parametrize(
     ("other", "near"),
     [
@@ -66,7 +66,7 @@ def test_similarity_is_symmetric_and_one_for_equal_bags_only(
     ],
 )
 def test_both_similarities_must_reach_their_thresholds(other: list[str], near: bool) -> None:
-    assert are_near(Counter(NAMES), Counter(other)) is near
+    assert are_near(Counter(NAMES), Counter(other)) is near, "the oracle below"
     assert near_duplicates([code(NAMES), code(other)]) == ({1} if near else set())
 
 
@@ -81,14 +81,55 @@ def test_of_a_chain_only_what_is_near_to_one_that_stays_is_dropped() -> None:
     assert near_duplicates([code(names) for names in [*chain, apart]]) == {1, 2}
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)  # MinHash may miss one in 5,000
-@given(st.lists(st.lists(st.sampled_from(NAMES), min_size=10, max_size=24), max_size=12))
-def test_no_two_that_stay_are_near_and_each_that_goes_is_near_to_one(
-    functions: list[list[str]],
+def are_near(one: Counter[str], other: Counter[str]) -> bool:
+    shared, either = len(one.keys() & other.keys()), len(one.keys() | other.keys())
+    shares, total = (one & other).total(), (one | other).total()
+    return 10 * shared >= 8 * either and 10 * shares >= 7 * total
+
+
+def dropped_by_comparing_all(bags: list[Counter[str]]) -> set[int]:
+    kept: list[Counter[str]] = []
+    dropped = set()
+    for row, bag in enumerate(bags):
+        if bag.total() < FEWEST_IDENTIFIERS:
+            continue
+        if any(are_near(bag, earlier) for earlier in kept):
+            dropped.add(row)
+        else:
+            kept.append(bag)
+    return dropped
+
+
+@pytest.mark.parametrize("first_order", [1, 256])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=24), max_size=30))
+def test_what_is_dropped_is_what_comparing_all_pairs_drops(
+    monkeypatch: pytest.MonkeyPatch, first_order: int, functions: list[list[str]]
 ) -> None:
-    texts = [code(names) for names in functions]
-    dropped = near_duplicates(texts)
-    kept = [identifiers(text) for row, text in enumerate(texts) if row not in dropped]
-    assert not any(are_near(one, other) for one, other in combinations(kept, 2))
-    for row in dropped:
-        assert any(are_near(identifiers(texts[row]), bag) for bag in kept)
+    monkeypatch.setattr("tasks.filters._kept_bags._FIRST_ORDER", first_order)
+    monkeypatch.setattr("tasks.filters._kept_bags._BAGS_AT_ONCE", 4)
+    assert near_duplicates([code(names) for names in functions]) == dropped_by_comparing_all(
+        [Counter(names) for names in functions]
+    )
+
+
+def test_mutated_copies_among_many_functions_are_found_as_by_comparing_all() -> None:
+    drawn = random.Random(7)
+    names = [f"name{number}" for number in range(400)]
+    functions = [
+        drawn.choices(names, [1 / (n + 1) for n in range(400)], k=drawn.randint(8, 40))
+        for _ in range(250)
+    ]
+    copies = [[drawn.choice(names) if drawn.random() < 0.08 else n for n in f] for f in functions]
+    mixed = drawn.sample(functions + copies, 500)
+    dropped = near_duplicates([code(function) for function in mixed])
+    assert dropped == dropped_by_comparing_all([Counter(function) for function in mixed])
+    assert len(dropped) > 50
+
+
+@pytest.mark.exhaustive
+def test_of_the_standard_library_as_many_are_dropped_as_by_comparing_all() -> None:
+    found = islice(find_functions(standard_library(), Counter()), 0, None, 12)
+    texts = list(dict.fromkeys(function.code.text for function in found))
+    expected = dropped_by_comparing_all([identifiers(text) for text in texts])
+    assert near_duplicates(texts) == expected

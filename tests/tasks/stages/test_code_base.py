@@ -15,6 +15,7 @@ from tasks.stages.labels import LabelSet, labelled_benchmark
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
 QUERIES = tuple(Query.of(text) for text in ("sort a list", "parse a date"))
 CODES = tuple(Code.of(f"def f{number}(x):\n    return x") for number in range(5))
+BY_ID = sorted(CODES, key=lambda code: code.code_id)
 
 
 @pytest.fixture
@@ -49,17 +50,18 @@ def test_the_code_base_is_the_collection_or_the_candidates_with_the_labelled_cod
     database: Database,
 ) -> None:
     whole = labelled_benchmark(database, labels_of("c", "s"), PublishSettings())
-    assert (whole.codes, whole.code_base) == (CODES, "collection")
+    assert (whole.codes, whole.code_base) == (BY_ID, "collection")
     settings = PublishSettings(code_base="candidates")
     union = labelled_benchmark(database, labels_of("c", "s"), settings)
-    assert (union.codes, union.code_base) == ((*CODES[:3], CODES[4]), "candidates")
+    found = [code for code in BY_ID if code != CODES[3]]
+    assert (union.codes, union.code_base) == (found, "candidates")
     assert union.labels == whole.labels
 
 
 def test_a_collection_without_candidates_keeps_all_its_codes(database: Database) -> None:
     settings = PublishSettings(code_base="candidates")
     whole = labelled_benchmark(database, labels_of("d"), settings)
-    assert (whole.codes, whole.code_base) == (CODES, "collection")
+    assert (whole.codes, whole.code_base) == (BY_ID, "collection")
 
 
 def test_the_queries_are_split_when_asked_for(database: Database) -> None:

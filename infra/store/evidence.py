@@ -1,0 +1,143 @@
+"""The agents' annotations with all evidence, read as Arrow batches of bounded size.
+
+The rows of three tables are sorted together, on disk where memory is short, and put side by side
+batch by batch: an annotation, its model calls, its executions. No row becomes a Python object.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+
+from infra.ids import RecipeId, SearchId
+from infra.records import Record
+from infra.store.database import Database, Transaction
+
+_MEMORY_MB = 1_024  # DuckDB's own while it sorts; what is more goes to files beside the database
+_BATCH = 16_384  # rows of the three tables together
+
+_KEY = "query_id, code_id, recipe_id"
+_ANNOTATION = (
+    *("query_id", "code_id", "recipe_id", "status", "label", "decided_by", "path", "reason"),
+    *("demo", "grade", "judgements", "agreeing", "seconds"),
+)
+_CALL = (
+    *("role", "attempt", "model", "prompt_digest", "status", "reply", "error"),
+    *("prompt_tokens", "completion_tokens", "cost_usd", "seconds", "cached"),
+)
+_EXECUTION = (
+    *("round", "program", "requirements", "outcome", "error_type", "message", "missing_module"),
+    *("seconds", "peak_memory_mb", "stdout", "stderr", "tests_run", "asserts_executed"),
+    "target_calls",
+)
+_NESTED = {  # JSON texts; NULL details are those of older versions
+    "oracle": "oracle::VARCHAR",
+    "tests": "coalesce(details->'$.tests', '[]')::VARCHAR",
+    "repairs": "coalesce(details->'$.repairs', '[]')::VARCHAR",
+}
+
+
+class EvidenceSelection(Record):
+    """Annotations that have not failed: those of a collection's candidates, and single ones.
+
+    Attributes:
+        collection: Whose queries and codes the candidates are.
+        search_ids: The searches that found the candidates.
+        rounds: The recipes of all labelling rounds; a pair's annotations are in their order.
+        others: Further (query, code, recipe), after those of the rounds.
+    """
+
+    collection: str
+    search_ids: tuple[SearchId, ...] = ()
+    rounds: tuple[RecipeId, ...] = ()
+    others: tuple[tuple[str, str, str], ...] = ()
+
+
+def count_evidence(database: Database, selection: EvidenceSelection) -> tuple[int, bool]:
+    """Return how many annotations are selected, and whether one is by the demo model."""
+    with database.transaction() as tx, _chosen(tx, selection):
+        [(number, demo)] = tx.rows(
+            "SELECT count(*), coalesce(bool_or(demo), false) "  # noqa: S608 - literals only
+            f"FROM annotations JOIN chosen USING ({_KEY})"
+        )
+    return int(str(number)), bool(demo)
+
+
+def read_evidence(database: Database, selection: EvidenceSelection) -> Iterator[pa.RecordBatch]:
+    """Yield the selected annotations, ascending by query and code.
+
+    The columns are those of an annotation, with the lists ``calls`` and ``executions``. The
+    database stays open until the last batch has been read.
+    """
+    with database.transaction() as tx, _chosen(tx, selection):
+        tx.limit_memory(_MEMORY_MB)
+        rows = tx.connection.sql(
+            f"SELECT place, 0 AS kind, 0 AS ordinal, {_struct(_ANNOTATION)} AS annotation, "  # noqa: S608 - literals only
+            f"NULL AS call, NULL AS execution FROM annotations JOIN chosen USING ({_KEY}) "
+            f"UNION ALL SELECT place, 1, ordinal, NULL, {_struct(_CALL)}, NULL "
+            f"FROM llm_calls JOIN chosen USING ({_KEY}) "
+            f"UNION ALL SELECT place, 2, ordinal, NULL, NULL, {_struct(_EXECUTION, **_NESTED)} "
+            f"FROM executions JOIN chosen USING ({_KEY}) ORDER BY place, kind, ordinal"
+        )
+        yield from _side_by_side(rows.to_arrow_reader(_BATCH))
+
+
+@contextmanager
+def _chosen(tx: Transaction, selection: EvidenceSelection) -> Iterator[None]:
+    """Make the keys of the annotations, each with its place in the order, a table ``chosen``."""
+    names = ("query_id", "code_id", "recipe_id")
+    keys = [dict(zip(names, key, strict=True)) for key in selection.others]
+    schema, rounds = pa.schema(dict.fromkeys(names, pa.string())), list(selection.rounds)
+    with tx.stream("others", pa.Table.from_pylist(keys, schema=schema)):
+        tx.execute(
+            "CREATE TEMP TABLE chosen AS WITH pairs AS (SELECT query_id, code_id FROM candidates "  # noqa: S608 - literals only
+            "SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = ?) "
+            "USING (query_id) "
+            "SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = ?) USING (code_id) "
+            "WHERE list_contains(?, search_id)), "
+            f"keys AS (SELECT {_KEY} FROM annotations SEMI JOIN pairs USING (query_id, code_id) "
+            "WHERE list_contains(?, recipe_id) AND status <> 'failed' UNION "
+            f"SELECT {_KEY} FROM annotations SEMI JOIN others USING ({_KEY}) "
+            "WHERE status <> 'failed') "
+            f"SELECT {_KEY}, row_number() OVER (ORDER BY query_id, code_id, "
+            "coalesce(list_position(?, recipe_id), 2147483647), recipe_id) AS place FROM keys",
+            [
+                *(selection.collection, selection.collection, list(selection.search_ids)),
+                *(rounds, rounds),
+            ],
+        )
+    yield
+    tx.execute("DROP TABLE chosen")  # after an error, the rollback drops it
+
+
+def _struct(names: tuple[str, ...], **expressions: str) -> str:
+    """Return the SQL of a struct of columns, and of further fields by their expressions."""
+    fields = dict(zip(names, names, strict=True)) | expressions
+    return "{" + ", ".join(f"'{name}': {sql}" for name, sql in fields.items()) + "}"
+
+
+def _side_by_side(rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """Yield annotations with their lists, from rows that begin with an annotation each."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in rows:
+        several = pa.concat_batches([*waiting, batch])
+        places = several["place"].to_numpy()
+        last = int(np.searchsorted(places, places[-1])) if len(places) else 0
+        if last:
+            yield _assembled(several.slice(0, last))
+        waiting = [several.slice(last)]  # the rest of the last annotation may come next
+    if waiting and waiting[0].num_rows:
+        yield _assembled(waiting[0])
+
+
+def _assembled(rows: pa.RecordBatch) -> pa.RecordBatch:
+    places, kinds = rows["place"].to_numpy(), rows["kind"].to_numpy()
+    annotations = rows["annotation"].filter(pa.array(kinds == 0))
+    columns = dict(zip(annotations.type.names, annotations.flatten(), strict=True))
+    for kind, name, values in ((1, "calls", rows["call"]), (2, "executions", rows["execution"])):
+        of_kind = kinds == kind
+        starts = np.searchsorted(places[of_kind], places[kinds == 0])
+        offsets = pa.array(np.append(starts, of_kind.sum()), pa.int32())
+        columns[name] = pa.ListArray.from_arrays(offsets, values.filter(pa.array(of_kind)))
+    return pa.RecordBatch.from_pydict(columns)

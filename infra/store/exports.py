@@ -1,0 +1,72 @@
+"""Table of exports: what the files of each exported folder were made from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from infra.identity import digest
+from infra.ids import BenchmarkId, RecipeId, SearchId
+from infra.records import Record
+from infra.store.database import Database
+
+
+class Export(Record):
+    """An exported folder.
+
+    Attributes:
+        folder: Its path.
+        benchmark_id: The fingerprint of its benchmark.
+        stamp: Digest of all that the export depends on.
+        files: Digest of the sizes and times of its files.
+    """
+
+    folder: str
+    benchmark_id: BenchmarkId
+    stamp: str
+    files: str
+
+
+def record_export(database: Database, export: Export) -> None:
+    """Store what a folder was made from, in place of what it was made from before."""
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM exports WHERE folder = ?", [export.folder])
+        tx.insert("exports", [export.model_dump()])
+
+
+def find_export(database: Database, folder: Path) -> Export | None:
+    """Return what a folder was made from, None where it is not known."""
+    with database.transaction() as tx:
+        rows = tx.dicts("SELECT * FROM exports WHERE folder = ?", [str(folder)])
+    return Export.model_validate(rows[0]) if rows else None
+
+
+def state_of_labels(
+    database: Database,
+    collection: str,
+    recipes: Sequence[RecipeId],
+    search_ids: Sequence[SearchId],
+) -> str:
+    """Return a digest that changes with all from which a collection's labels are made.
+
+    It counts rows and looks at the newest time of each table, since no row is changed in place:
+    the collection's own, the annotations by the recipes and by those that verified its written
+    answers, the searches' candidates, the answers, and what people said of them.
+    """
+    with database.transaction() as tx:
+        [row] = tx.rows(
+            "SELECT (SELECT epoch_us(collected_at) FROM collections "
+            " WHERE collection = $collection), "
+            "(SELECT count(*) FROM candidates WHERE list_contains($searches, search_id)), "
+            "(SELECT (count(*), max(epoch_us(annotated_at)))::VARCHAR FROM annotations "
+            " WHERE list_contains($recipes, recipe_id) OR recipe_id IN "
+            " (SELECT recipe_id FROM generated_codes WHERE collection = $collection)), "
+            "(SELECT (count(*), max(epoch_us(written_at)))::VARCHAR FROM generated_codes "
+            " WHERE collection = $collection), "
+            "(SELECT (count(*), max(epoch_us(confirmed_at)))::VARCHAR FROM confirmations "
+            " WHERE collection = $collection)",
+            {
+                "collection": collection,
+                "searches": list(search_ids),
+                "recipes": list(recipes),
+            },
+        )
+    return digest(*map(str, row))

@@ -1,0 +1,60 @@
+"""Figures and examples of a report, counted and chosen by the database."""
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from infra.ids import RecipeId, SearchId
+from infra.records import Candidate
+from infra.store.database import Database
+
+Values = npt.NDArray[np.float64]
+
+_HITS = (
+    "candidates JOIN (SELECT query_id, position FROM collection_queries WHERE collection = ?) "
+    "USING (query_id)"
+)
+
+
+def similarities(
+    database: Database, search_id: SearchId, collection: str, encoders: Sequence[str]
+) -> tuple[Values, dict[str, Values]]:
+    """Return the similarities of a search's candidates, and encoder → its own cosines.
+
+    Args:
+        database: The store.
+        search_id: The search.
+        collection: Whose queries the candidates are of.
+        encoders: The encoders of the search.
+    """
+    own = "".join(f", json_extract(by_encoder, ?)::DOUBLE AS e{n}" for n in range(len(encoders)))
+    paths = [f"$.{json.dumps(name, ensure_ascii=False)}" for name in encoders]
+    with database.transaction() as tx:
+        table = tx.arrow(
+            f"SELECT similarity{own} FROM {_HITS} WHERE search_id = ?",  # noqa: S608 - literals only
+            [*paths, collection, search_id],
+        )
+    columns = [column.to_numpy() for column in table.columns]
+    return columns[0], dict(zip(encoders, columns[1:], strict=True))
+
+
+def example_pairs(
+    database: Database, search_id: SearchId, collection: str, recipe_id: RecipeId, number: int
+) -> list[Candidate]:
+    """Return annotated candidates to show: tested ones first, then by status, path and rank."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT query_id, code_id, rank, similarity, by_encoder "  # noqa: S608 - literals only
+            f"FROM {_HITS} JOIN annotations USING (query_id, code_id) LEFT JOIN "
+            "(SELECT DISTINCT query_id, code_id, true AS tested FROM executions "
+            " WHERE recipe_id = ?) USING (query_id, code_id) "
+            "WHERE search_id = ? AND recipe_id = ? "
+            "ORDER BY tested IS NULL, status, path, position, rank LIMIT ?",
+            [collection, recipe_id, search_id, recipe_id, number],
+        )
+    return [
+        Candidate.model_validate(row | {"by_encoder": json.loads(str(row["by_encoder"]))})
+        for row in rows
+    ]

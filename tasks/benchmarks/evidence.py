@@ -1,0 +1,167 @@
+"""Evidence of the agents' labels, read as a stream: it does not fit in memory for long.
+
+412,080 annotations with their calls and executions are 10 GB as records. They stay Arrow batches in
+the columns of `EVIDENCE`, ascending by query and code, from the store into a file and from a file;
+records are made for those that somebody looks at.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from infra.records import Annotation, Execution, ExecutionResult, Record
+from tasks.benchmarks.schemas import EVIDENCE, NESTED
+
+EVIDENCE_FILE = "evidence.parquet"
+_BATCH = 1_024  # annotations
+
+
+class AnnotationStream(ABC):
+    """The agents' annotations with every call and execution, ascending by query and code."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the annotations in the columns of `EVIDENCE`."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of annotations."""
+
+    @property
+    @abstractmethod
+    def demo(self) -> bool:
+        """Whether one comes from the embedded demo model."""
+
+    def __iter__(self) -> Iterator[Annotation]:
+        for batch in self.batches():
+            yield from map(_annotation, batch.to_pylist())
+
+    def of_pairs(self, pairs: Iterable[tuple[str, str]]) -> list[Annotation]:
+        """Return the annotations of some pairs (query, code); others are not made records."""
+        wanted = set(pairs)
+        queries = pa.array(sorted({query for query, _ in wanted}), pa.string())
+        found = []
+        for batch in self.batches() if wanted else ():
+            some = batch.filter(pc.is_in(batch["query_id"], value_set=queries))
+            keys = zip(some["query_id"].to_pylist(), some["code_id"].to_pylist(), strict=True)
+            mask = pa.array([key in wanted for key in keys], pa.bool_())
+            found += [_annotation(row) for row in some.filter(mask).to_pylist()]
+        return found
+
+    def of_codes(self, codes: pa.Array) -> "AnnotationStream":
+        """Return the annotations of some codes alone."""
+        return _OfCodes(self, codes)
+
+
+@dataclass(frozen=True)
+class RecordedAnnotations(AnnotationStream):
+    """Annotations that are in memory."""
+
+    annotations: tuple[Annotation, ...]
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the annotations; those of one pair keep their order."""
+        ordered = sorted(self.annotations, key=lambda item: (item.query_id, item.code_id))
+        for start in range(0, len(ordered), _BATCH):
+            yield _batch(ordered[start : start + _BATCH])
+
+    def __len__(self) -> int:
+        return len(self.annotations)
+
+    @property
+    def demo(self) -> bool:
+        """Whether one comes from the embedded demo model."""
+        return any(item.demo for item in self.annotations)
+
+
+NO_ANNOTATIONS = RecordedAnnotations(())
+
+
+@dataclass(frozen=True)
+class ExportedAnnotations(AnnotationStream):
+    """The evidence in an export's folder, none where it holds none."""
+
+    folder: Path
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / EVIDENCE_FILE
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the annotations of the file; fields that an older export lacks are empty."""
+        if self._file.exists():
+            with pq.ParquetFile(self._file) as file:
+                for batch in file.iter_batches(_BATCH):
+                    is_present = batch.schema.equals(EVIDENCE)
+                    yield batch if is_present else _batch(map(_annotation, batch.to_pylist()))
+
+    def __len__(self) -> int:
+        return int(pq.read_metadata(self._file).num_rows) if self._file.exists() else 0
+
+    @property
+    def demo(self) -> bool:
+        """Whether one comes from the embedded demo model."""
+        if not self._file.exists():
+            return False
+        return bool(pc.any(pq.read_table(self._file, columns=["demo"])["demo"]).as_py())
+
+
+@dataclass(frozen=True)
+class _OfCodes(AnnotationStream):
+    """Evidence of some codes."""
+
+    whole: AnnotationStream
+    codes: pa.Array
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        for batch in self.whole.batches():
+            yield batch.filter(pc.is_in(batch["code_id"], value_set=self.codes))
+
+    def __len__(self) -> int:
+        return sum(batch.num_rows for batch in self.batches())
+
+    @property
+    def demo(self) -> bool:
+        return any(pc.any(batch["demo"]).as_py() for batch in self.batches())
+
+
+def _batch(annotations: Iterable[Annotation]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([_row(item) for item in annotations], schema=EVIDENCE)
+
+
+def _row(annotation: Annotation) -> dict[str, object]:
+    executions = [
+        run.model_dump(exclude={"result", "oracle", "repairs"})
+        | run.result.model_dump(exclude={"tests"})
+        | {"oracle": run.oracle and run.oracle.model_dump_json()}
+        | {"tests": _json(run.result.tests), "repairs": _json(run.repairs)}
+        for run in annotation.executions
+    ]
+    return annotation.model_dump(by_alias=True) | {"executions": executions}
+
+
+def _json(records: Iterable[Record]) -> str:
+    return json.dumps([record.model_dump() for record in records])
+
+
+def _annotation(row: Mapping[str, object]) -> Annotation:
+    runs = row["executions"]
+    executions = [_execution(run) for run in runs] if isinstance(runs, list) else []
+    return Annotation.model_validate({**row, "executions": executions})
+
+
+def _execution(row: Mapping[str, object]) -> dict[str, object]:
+    nested = {name: json.loads(str(row.get(name) or "null")) for name in NESTED}
+    outer = Execution.model_fields.keys() - {"result", "oracle", "repairs"}
+    result = {key: row[key] for key in ExecutionResult.model_fields.keys() - {"tests"}}
+    return {key: row[key] for key in outer} | {
+        "result": result | {"tests": nested["tests"] or ()},
+        "oracle": nested["oracle"],
+        "repairs": nested["repairs"] or (),
+    }

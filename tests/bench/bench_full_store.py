@@ -1,0 +1,137 @@
+"""Seconds and memory of publishing, evaluating and reporting at the published benchmark's size.
+
+    python -m tests.bench.bench_full_store [--scale 1] [--folder FOLDER] [--methods bm25 made-up]
+
+Runs the real commands over a made-up store (`tests.bench.made_up_store`), each in a process of its
+own: `cosqa publish`, `cosqa evaluate` (with the report) for each method; then `publish`,
+`evaluate`, `annotate` and all of them in one, `benchmark`, which find nothing to do. Memory is the
+most that a command's processes held at once, Prefect's server and Ray's included, looked at from
+outside every 0.2 s; shared pages count once. Limits: 4 GB each, 90 s to publish, 20 s for
+`benchmark` with nothing to do. ``--folder`` keeps the store, and takes one that is there.
+"""
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from infra.settings import Settings
+from tests.bench.made_up_store import Sizes, make_store, settings_of
+
+COSQA = str(Path(sys.executable).with_name("cosqa"))
+LIMIT_GB, PUBLISH_S, NOTHING_S = 4, 90, 20
+_SECONDS_BETWEEN_SAMPLES = 0.2
+
+
+class Cost(NamedTuple):
+    """What a command took, and what it printed."""
+
+    seconds: float
+    peak_gb: float
+    printed: str
+
+
+def measured(command: Sequence[str], settings: Settings, methods: Sequence[str] = ()) -> Cost:
+    """Run a command of the product over a store to its end."""
+    options = [
+        *("--source", "jsonl", "--path", str(settings.source.options["path"])),
+        *("--encoder", settings.search.encoders[0], "--top-k", str(settings.search.top_k)),
+        *("--store", str(settings.store.folder), "--output", str(settings.publish.folder)),
+        *(word for method in methods for word in ("--method", method)),
+    ]
+    started, peak = time.monotonic(), 0
+    with tempfile.TemporaryFile("w+") as log:
+        process = psutil.Popen(
+            [COSQA, *command, *options], env=_environment(settings), stdout=log,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        while process.poll() is None:
+            peak = max(peak, _memory_of(process))
+            time.sleep(_SECONDS_BETWEEN_SAMPLES)
+        seconds = time.monotonic() - started
+        log.seek(0)
+        printed = log.read()
+    if process.returncode:
+        raise SystemExit(f"cosqa {' '.join(command)} ended with {process.returncode}:\n{printed}")
+    return Cost(seconds, peak / 1e9, printed)
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("COSQA_")}
+    key = settings.llm.api_key
+    return clean | {
+        "COSQA_LLM__MODEL": settings.llm.model,
+        "COSQA_LLM__API_KEY": key.get_secret_value() if key else "",
+        "COSQA_ANNOTATION__CONFIGURATION": settings.annotation.configuration,
+        "COSQA_ANNOTATION__CANARIES": str(settings.annotation.canaries),
+        "COSQA_STORE__LOCK_TIMEOUT_S": "120",
+        "PREFECT_API_TLS_INSECURE_SKIP_VERIFY": "true",
+    }
+
+
+def _memory_of(process: psutil.Process) -> int:
+    """Return the proportional set sizes of a process and of all below it, in bytes."""
+    total = 0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for each in (process, *process.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                total += each.memory_full_info().pss
+    return total
+
+
+def main() -> None:
+    """Make the store, run the commands and print a row for each."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the full size")
+    parser.add_argument("--folder", type=Path, help="where the store is, or is to stay")
+    parser.add_argument("--methods", nargs="*", default=["bm25", "made-up"])
+    parser.add_argument("--printed", action="store_true", help="show what the commands print")
+    options = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if (folder / "store").exists():
+            settings = settings_of(folder)
+        else:
+            settings = make_store(folder, options.scale)
+        _measure(settings, options.methods, options.scale, show=options.printed)
+
+
+def _measure(settings: Settings, methods: Sequence[str], scale: float, *, show: bool) -> None:
+    encoder = settings.search.encoders[0]
+    chosen = [encoder if method == "made-up" else method for method in methods]
+    runs = [("publish", ("publish",), ())]
+    runs += [(f"evaluate {name}", ("evaluate",), (name,)) for name in chosen]
+    runs += [
+        ("publish, nothing to do", ("publish",), ()),
+        ("evaluate, nothing to do", ("evaluate",), tuple(chosen)),
+        ("annotate, nothing to do", ("annotate",), ()),
+        ("benchmark, nothing to do", ("benchmark",), tuple(chosen)),
+    ]
+    limits = {"publish": PUBLISH_S, "benchmark, nothing to do": NOTHING_S}
+    table = Table(title=f"{Sizes.of(scale)}, of a made-up store", title_justify="left")
+    for column in ("command", "seconds", "peak GB", "limits"):
+        table.add_column(column, justify="left" if column in ("command", "limits") else "right")
+    for name, command, ranked in runs:
+        cost = measured(command, settings, ranked)
+        is_idle = "nothing" in name
+        did = is_idle and "Nothing was left to do" not in cost.printed
+        limit = f"{LIMIT_GB} GB" + (f", {limits[name]} s" if name in limits else "")
+        shown = name.partition("=")[0] + (" (but did something)" if did else "")
+        table.add_row(shown, f"{cost.seconds:.1f}", f"{cost.peak_gb:.2f}", limit)
+        if show:
+            print(cost.printed)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Laws of what publishing and reporting read from the store by columns.
+
+Covers `decided`, `exports`, `figures`.
+"""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from infra.ids import PairKey, RecipeId
+from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
+from infra.store import Database, annotations, candidates, generated
+from infra.store.decided import decide_labels
+from infra.store.evidence import EvidenceSelection, count_evidence, read_evidence
+from infra.store.exports import state_of_labels
+from infra.store.figures import example_pairs, similarities
+from infra.store.generated import Confirmation
+from tasks.stages.stored_evidence import StoredAnnotations
+from tasks.statistics.rounds import majority
+from tests.tasks.stages.generate.world import (
+    CODES,
+    QUERIES,
+    ROUNDS,
+    SEARCH,
+    answer,
+    judged_store,
+    judgement,
+)
+
+SELECTION = EvidenceSelection(collection="c", search_ids=(SEARCH,), rounds=ROUNDS)
+
+
+def with_evidence(database: Database) -> list[Annotation]:
+    """Judge all pairs in three rounds with 0 to 2 calls and executions; return what is stored."""
+    call = LanguageModelCall(
+        role="arbiter", attempt=1, model="m", prompt_digest="d", status="ok", reply="ja, größer"
+    )
+    run = Execution(round=0, program="assert f()", result=ExecutionResult(outcome="passed"))
+    stored = []
+    for place, (query, code) in enumerate((q, c) for q in QUERIES for c in CODES):
+        for number, recipe in enumerate(ROUNDS):
+            item = judgement(
+                query.query_id, code.code_id, recipe_id=recipe, demo=place == number == 0,
+                calls=tuple(call.model_copy(update={"attempt": n + 1}) for n in range(place % 3)),
+                executions=tuple(run.model_copy(update={"round": n}) for n in range(number)),
+            )  # fmt: skip
+            stored.append(item)
+    failed = stored[4].model_copy(update={"status": "failed", "label": None})
+    annotations.add_annotations(database, [failed, *stored[:4], *stored[5:]])
+    return [*stored[:4], *stored[5:]]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 1_000])
+def test_evidence_is_read_whole_whatever_the_size_of_the_batches(
+    tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infra.store.evidence._BATCH", rows)
+    database, _ = judged_store(tmp_path, 3)
+    stored = with_evidence(database)
+    by_pair = sorted(stored, key=lambda item: item.key)  # rounds stay in their order
+    assert list(StoredAnnotations(database, SELECTION)) == by_pair
+    assert count_evidence(database, SELECTION) == (len(stored), True)
+    one = stored[7]
+    key = (one.query_id, one.code_id, one.recipe_id)
+    alone = EvidenceSelection(collection="c", others=(key, ("q", "c", "r")))
+    assert list(StoredAnnotations(database, alone)) == [one]
+
+
+def test_evidence_may_be_left_half_read(tmp_path: Path) -> None:
+    database, _ = judged_store(tmp_path)
+    for _ in read_evidence(database, SELECTION):
+        break
+    assert count_evidence(database, SELECTION)[0] == 6
+
+
+def test_labels_are_those_of_the_majority(tmp_path: Path) -> None:
+    """Against `tasks.statistics.rounds.majority`, over labels drawn by lot."""
+    draw, database = random.Random(0), judged_store(tmp_path, 3)[0]
+    said: dict[PairKey, list[Annotation]] = {}
+    for pair in candidates.pairs_of(database, [SEARCH], "c"):
+        for recipe in ROUNDS[: draw.randint(1, 3)]:
+            label = draw.choice([0, 1, None])
+            support = draw.choice(["screened", "void_oracle"]) if label is not None else "undecided"
+            status = "undecided" if label is None else "labelled"
+            said.setdefault(pair, []).append(
+                judgement(*pair, recipe_id=recipe, label=label, support=support, status=status)
+            )
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM annotations")
+    annotations.add_annotations(database, [item for items in said.values() for item in items])
+    found = decide_labels(database, [SEARCH], "c", ROUNDS, ["screened"])
+    labels: dict[tuple[str, str], float] = {}
+    undecided: set[tuple[str, str]] = set()
+    unfinished = 0
+    for pair, items in said.items():
+        missing = [None] * (3 - len(items))
+        counted: list[int | None] = [
+            item.label if item.support == "screened" else None for item in items
+        ]
+        label = majority([*counted, *missing])
+        if label is not None:
+            labels[pair] = float(label)
+        elif missing:
+            unfinished += 1
+        elif majority([item.label for item in items]) is None:
+            undecided.add(pair)
+    rows = found.labels.to_pylist()
+    assert {(row["query_id"], row["code_id"]): row["relevance"] for row in rows} == labels
+    pairs = {(row["query_id"], row["code_id"]) for row in found.undecided.to_pylist()}
+    assert (pairs, found.unfinished) == (undecided, unfinished)
+    assert set(found.queries.to_pylist()) == {query for query, _ in said}
+
+
+def test_the_state_of_labels_changes_with_all_that_they_are_made_from(tmp_path: Path) -> None:
+    database, _ = judged_store(tmp_path)
+    states = [state_of_labels(database, "c", ROUNDS[:1], [SEARCH])]
+
+    def changed() -> bool:
+        states.append(state_of_labels(database, "c", ROUNDS[:1], [SEARCH]))
+        return states[-1] not in states[:-1]
+
+    assert not changed()
+    [pair, *_] = candidates.pairs_of(database, [SEARCH], "c")
+    other = judgement(*pair, recipe_id=RecipeId("other"))
+    annotations.add_annotations(database, [other])
+    assert not changed(), "of another recipe"
+    annotations.add_annotations(database, [judgement(*pair, recipe_id=ROUNDS[0], label=1)])
+    assert changed(), "an annotation was replaced"
+    generated.add_answers(database, [(answer(1), ())])
+    assert changed(), "an answer was written"
+    said = Confirmation(
+        collection="c", query_id=QUERIES[1].query_id, ordinal=0, person="a", confirmed=True
+    )
+    generated.add_answers(database, [], [said])
+    assert changed(), "a person confirmed it"
+    generated.add_answers(database, [], [said.model_copy(update={"confirmed": False})])
+    assert changed(), "and took it back"
+    [hit, *_] = candidates.load_candidates(database, SEARCH, "c")
+    candidates.add_candidates(database, SEARCH, [hit.model_copy(update={"code_id": "cx"})])
+    assert changed(), "a candidate came"
+
+
+def test_a_report_shows_tested_pairs_first_and_counts_all_similarities(tmp_path: Path) -> None:
+    database, _ = judged_store(tmp_path)
+    hits = candidates.load_candidates(database, SEARCH, "c")
+    tested = judgement(
+        *hits[3].key, recipe_id=ROUNDS[0],
+        executions=(Execution(round=0, program="p", result=ExecutionResult(outcome="passed")),),
+    )  # fmt: skip
+    annotations.add_annotations(database, [tested])
+    shown = example_pairs(database, SEARCH, "c", ROUNDS[0], 3)
+    assert [item.key for item in shown] == [hits[place].key for place in (3, 0, 1)]
+    with database.transaction() as tx:
+        tx.execute("""UPDATE candidates SET by_encoder = '{"a.b": 0.25, "c\\"d": 0.5}'""")
+    average, own = similarities(database, SEARCH, "c", ["a.b", 'c"d'])
+    assert average.tolist() == [1.0] * 6
+    assert {name: set(values.tolist()) for name, values in own.items()} == {
+        "a.b": {0.25}, 'c"d': {0.5}
+    }  # fmt: skip

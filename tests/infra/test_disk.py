@@ -1,0 +1,35 @@
+"""Laws of full disks: whoever writes, the user gets one error that names the folder."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from infra.disk import space_on
+from infra.errors import DiskFullError
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        RuntimeError("Could not write file: No space left on device"),
+    ],
+)
+def test_a_full_disk_is_one_error_with_the_folder_and_the_way_out(
+    tmp_path: Path, error: Exception
+) -> None:
+    folder = tmp_path / "not made yet"
+    with (
+        pytest.raises(DiskFullError, match=r"not made yet is full .* free.*--output") as caught,
+        space_on(tmp_path, "the outer way out"),
+        space_on(folder, "give another --output"),
+    ):
+        raise error
+    assert caught.value.__cause__ is error
+
+
+def test_other_errors_pass_as_they_are(tmp_path: Path) -> None:
+    with pytest.raises(PermissionError), space_on(tmp_path, "give another --output"):
+        raise PermissionError(errno.EACCES, "Permission denied")

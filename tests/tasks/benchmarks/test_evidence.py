@@ -1,0 +1,68 @@
+"""Laws of evidence as a stream: files hold what annotations say, in any size of batches."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from infra.records import Annotation
+from tasks.benchmarks import RecordedAnnotations, read_benchmark, write_benchmark
+from tasks.benchmarks.evidence import ExportedAnnotations
+from tests.fakes.benchmarks import agents_benchmark
+
+[ONE] = agents_benchmark(demo=False).evidence
+SEVERAL = tuple(
+    ONE.model_copy(update={"query_id": ONE.query_id, "code_id": f"c{number}"})
+    for number in range(10)
+)
+
+
+def exported(folder: Path, annotations: tuple[Annotation, ...]) -> ExportedAnnotations:
+    benchmark = agents_benchmark(demo=False)
+    evidence = RecordedAnnotations(annotations)
+    write_benchmark(benchmark.model_copy(update={"evidence": evidence}), folder)
+    return ExportedAnnotations(folder)
+
+
+def test_row_groups_have_one_size_whatever_the_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.benchmarks.tables._ANNOTATIONS", 4)
+    contents = []
+    for size in (1, 3, 10):
+        monkeypatch.setattr("tasks.benchmarks.evidence._BATCH", size)
+        evidence = exported(tmp_path / str(size), SEVERAL[::-1])
+        assert tuple(evidence) == SEVERAL
+        file = tmp_path / str(size) / "evidence.parquet"
+        groups = pq.read_metadata(file)
+        assert [groups.row_group(n).num_rows for n in range(3)] == [4, 4, 2]
+        contents.append(file.read_bytes())
+    assert len(set(contents)) == 1
+
+
+def test_the_annotations_of_some_pairs_or_codes_are_found(tmp_path: Path) -> None:
+    evidence = exported(tmp_path / "b", SEVERAL)
+    wanted = [SEVERAL[7].key, SEVERAL[2].key, ("q", "c3")]
+    assert evidence.of_pairs(wanted) == [SEVERAL[2], SEVERAL[7]]
+    assert evidence.of_pairs([]) == []
+    assert list(evidence.of_codes(pa.array(["c1", "c5"]))) == [SEVERAL[1], SEVERAL[5]]
+    assert (len(evidence), evidence.demo) == (10, False)
+
+
+def test_evidence_of_an_older_export_is_read_and_written_with_all_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "older"
+    exported(folder, (ONE,))
+    file = folder / "evidence.parquet"
+    [row] = pq.read_table(file).to_pylist()
+    runs = [{k: v for k, v in run.items() if k != "repairs"} for run in row["executions"]]
+    pq.write_table(pa.Table.from_pylist([row | {"executions": runs}]), file)
+    older = read_benchmark(folder)
+    assert list(older.evidence) == [ONE]
+    write_benchmark(older, tmp_path / "again")
+    assert list(read_benchmark(tmp_path / "again").evidence) == [ONE]
+
+
+def test_an_export_without_evidence_has_none(tmp_path: Path) -> None:
+    evidence = ExportedAnnotations(tmp_path)
+    assert (len(evidence), list(evidence), evidence.demo) == (0, [], False)

@@ -1,0 +1,165 @@
+"""Laws of publishing: what is up to date is not read again, and a full disk spoils nothing.
+
+Covers `tasks.stages.stored_evidence`.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prefect.logging import disable_run_logger
+
+from infra.errors import DiskFullError
+from infra.settings import PublishSettings, Settings, StoreSettings
+from infra.store import Database, benchmarks, open_database
+from infra.store.benchmarks import Published
+from tasks.benchmarks import read_benchmark, verify_export, write_benchmark
+from tasks.stages import publish
+from tasks.stages.labels import LabelSet, judging_recipe, labels_of_agents
+from tasks.stages.publish import publish_benchmark
+from tasks.stages.scoring import OpenBenchmark, method_key, score_method
+from tests.fakes.benchmarks import people_benchmark
+from tests.tasks.stages.generate.world import ROUNDS, judged_store, label
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    with disable_run_logger():
+        yield
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> tuple[Database, LabelSet]:
+    database, source = judged_store(tmp_path)
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    return database, labels_of_agents(database, source, recipe)
+
+
+def published(
+    labels: tuple[Database, LabelSet], folder: Path, **settings: object
+) -> Published | None:
+    chosen = PublishSettings.model_validate({"folder": folder, **settings})
+    return publish_benchmark.fn(*labels, chosen)
+
+
+def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
+    tmp_path: Path, labels: tuple[Database, LabelSet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+    read = publish.labelled_benchmark
+    monkeypatch.setattr(
+        publish, "labelled_benchmark", lambda *given: (reads.append("read"), read(*given))[1]
+    )
+
+    def is_read(**settings: object) -> bool:
+        reads.clear()
+        first = published(labels, tmp_path / "out", **settings)
+        assert first is not None
+        verify_export(Path(first.folder))
+        return bool(reads)
+
+    assert is_read()
+    assert not is_read()
+    assert is_read(include_undecided=True), "another setting"
+    assert not is_read(include_undecided=True)
+    label(labels[0], 2, 1, 1, ROUNDS[0])
+    assert is_read(include_undecided=True), "another label"
+    card = tmp_path / "out" / "c-agents" / "README.md"
+    card.write_text("changed")
+    assert is_read(include_undecided=True), "a file was changed"
+    card.unlink()
+    assert is_read(include_undecided=True), "a file was lost"
+    assert not is_read(include_undecided=True)
+
+
+def test_an_export_holds_the_evidence_of_the_store(
+    tmp_path: Path, labels: tuple[Database, LabelSet]
+) -> None:
+    export = published(labels, tmp_path / "out")
+    assert export is not None
+    read = read_benchmark(Path(export.folder))
+    assert [item.key for item in read.evidence] == [item.key for item in read.labels]
+    assert {item.support for item in read.evidence} == {"screened"}
+
+
+def test_files_that_are_written_otherwise_hand_the_runs_over(tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+    write_benchmark(people_benchmark(), folder)
+    (folder / "runs").mkdir()
+    (folder / "runs" / "bm25.trec").write_text("ranked")
+    (folder / "README.md").write_text("by an older release")
+    write_benchmark(people_benchmark(), folder)
+    assert (folder / "runs" / "bm25.trec").read_text() == "ranked"
+    fewer = people_benchmark().model_copy(update={"labels": people_benchmark().labels[:1]})
+    write_benchmark(fewer, folder)
+    assert not (folder / "runs").exists(), "runs of another benchmark"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a disk of 1 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(disk: Path, left: int) -> None:
+    """Leave so many bytes of a disk."""
+    (disk / "filler").unlink(missing_ok=True)
+    free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+    (disk / "filler").write_bytes(b"\0" * max(0, free - left))
+
+
+@pytest.mark.exhaustive
+def test_a_disk_that_fills_up_at_any_write_leaves_the_older_export_whole(
+    small_disk: Path, labels: tuple[Database, LabelSet]
+) -> None:
+    assert published(labels, small_disk) is not None
+    before = verify_export(small_disk / "c-agents")
+    label(labels[0], 2, 1, 1, ROUNDS[0])
+    failures = []
+    for left in range(0, 400_000, 16_384):  # more each time, so that each write fails in turn
+        fill(small_disk, left)
+        try:
+            assert published(labels, small_disk) is not None
+            break
+        except DiskFullError as error:
+            failures.append(str(error))
+        assert verify_export(small_disk / "c-agents") == before
+        assert {path.name for path in small_disk.iterdir()} == {"filler", "c-agents"}
+    assert len(failures) > 2
+    assert all(str(small_disk) in text and "--output" in text for text in failures)
+    assert verify_export(small_disk / "c-agents") != before
+
+
+def test_a_store_on_a_full_disk_is_refused_and_unchanged(
+    small_disk: Path, labels: tuple[Database, LabelSet]
+) -> None:
+    fill(small_disk, 0)
+    with pytest.raises(DiskFullError, match="--store"):
+        open_database(StoreSettings(folder=small_disk / "store"))
+
+
+def test_a_run_that_finds_no_room_leaves_neither_file_nor_score(
+    small_disk: Path, labels: tuple[Database, LabelSet]
+) -> None:
+    export = published(labels, small_disk)
+    assert export is not None
+    settings = Settings(publish=PublishSettings(folder=small_disk))
+    fill(small_disk, 0)
+    with pytest.raises(DiskFullError, match="--output"):
+        score_method.fn(labels[0], OpenBenchmark(export), "bm25", settings)
+    assert [path for path in small_disk.glob("*/runs/*") if path.is_file()] == []
+    key = method_key("bm25", settings)
+    assert benchmarks.find_evaluation(labels[0], export.benchmark_id, key) is None
+    (small_disk / "filler").unlink()
+    assert score_method.fn(labels[0], OpenBenchmark(export), "bm25", settings).file.is_file()
