@@ -67,5 +67,13 @@ UPGRADES = {  # version → statements that upgrade it to the next
     """,
     7: """
         SELECT 1;
+        CREATE TABLE IF NOT EXISTS collection_inputs (
+            collection VARCHAR PRIMARY KEY,
+            stamp      VARCHAR NOT NULL,
+            content    VARCHAR NOT NULL,
+            queries    BIGINT NOT NULL,
+            codes      BIGINT NOT NULL,
+            labels     BIGINT NOT NULL
+        );
     """,
 }

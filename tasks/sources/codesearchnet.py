@@ -162,15 +162,16 @@ class CodeSearchNetSource:
         (folder / "python_licenses.pkl").write_bytes(pickle.dumps(licences))
         return {"path": folder, "documentation_queries": True}
 
+    def inputs(self) -> list[Path]:
+        """Return the files of functions, and those of licences that are there."""
+        licences = [file for name in self._files if (file := self._licences(name)).exists()]
+        return sum(self._files.values(), licences)
+
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
-        files = [file for found in self._files.values() for file in found]
-        licences = [file for name in self._files if (file := self._licences(name)).exists()]
         chosen = (*self._options.languages, str(self._options.documentation_queries))
-        state = state_of([*files, *licences])
-        return digest(
-            "codesearchnet", _VERSION, self._name, state, *chosen, *self._options.other_filters
-        )
+        others = (*chosen, *self._options.other_filters)
+        return digest("codesearchnet", _VERSION, self._name, state_of(self.inputs()), *others)
 
     def read(self) -> dict[str, Streamed]:
         """Return the functions, and queries and labels by documentation where asked for.
