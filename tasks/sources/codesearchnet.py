@@ -164,8 +164,9 @@ class CodeSearchNetSource:
 
     def inputs(self) -> list[Path]:
         """Return the files of functions, and those of licences that are there."""
-        licences = [file for name in self._files if (file := self._licences(name)).exists()]
-        return sum(self._files.values(), licences)
+        return sum(
+            self._files.values(), list(filter(Path.exists, map(self._licences, self._files)))
+        )
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
