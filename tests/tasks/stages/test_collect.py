@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from prefect.logging import disable_run_logger
 
+from infra.collected import Streamed
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import Database, corpus, open_database
 from infra.store.corpus import StoredCollection
@@ -38,7 +39,12 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that grows with each reading of the source."""
     found: list[str] = []
     read = JsonLinesSource.read
-    monkeypatch.setattr(JsonLinesSource, "read", lambda self: (found.append("read"), read(self))[1])
+
+    def counted(self: JsonLinesSource) -> dict[str, Streamed]:
+        found.append("read")
+        return read(self)
+
+    monkeypatch.setattr(JsonLinesSource, "read", counted)
     return found
 
 
