@@ -213,6 +213,8 @@ Methods = Annotated[
         rich_help_panel=SCORING,
     ),
 ]
+_REREAD = "Read the input again even if no file, option or filter of it has changed."
+Reread = Annotated[bool, typer.Option("--reread", help=_REREAD, rich_help_panel=_INPUT)]
 DryRun = Annotated[
     bool,
     typer.Option(
@@ -263,6 +265,7 @@ def pipeline(
     output: Output = None,
     allow_demo: AllowDemo = None,
     unlicensed: IncludeUnlicensed = None,
+    reread: Reread = False,
     dry_run: DryRun = False,
     replay: Replay = False,
 ) -> PipelineOptions:
@@ -277,6 +280,7 @@ def pipeline(
     settings = load_settings(
         {
             "source": {"name": source, "collection": collection, "codes": codes or None}
+            | {"reread": reread or None}
             | source_options(own, source_option or []),
             "search": {"encoders": encoder or None, "top_k": top_k},
             "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},

@@ -5,7 +5,12 @@ from collections.abc import Mapping, Sequence
 from infra.errors import SettingsError
 
 # Settings of every source that are not options of one.
-_OWN_FLAGS = {"name": "--source", "collection": "--collection", "codes": "--codes"}
+_OWN_FLAGS = {
+    "name": "--source",
+    "collection": "--collection",
+    "codes": "--codes",
+    "reread": "--reread",
+}
 
 
 def source_options(given: Mapping[str, object], pairs: Sequence[str]) -> dict[str, object]:

@@ -29,6 +29,10 @@ class SourceSettings(Section):
         "each NAME or NAME=PATH. Likewise queries, where it is no file. Further options of such a "
         "source are keys with its name before them, such as codesearchnet.filters.",
     )
+    reread: bool = Field(
+        False,
+        description="Read the source again even if no file, option or filter of it has changed.",
+    )
 
     @property
     def options(self) -> dict[str, object]:

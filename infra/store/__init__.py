@@ -3,7 +3,8 @@
 ``database.py`` opens the file for one transaction at a time. Each other file has the queries over
 the tables of one stage (``corpus``, ``vectors``, ``candidates``, ``annotations``, ``recipes``,
 ``generated``, ``benchmarks``, ``estimations``) or of several (``pending``, ``studies``), as
-functions that take a `Database` and take or return records; ``spool`` holds rows on their way in.
+functions that take a `Database` and take or return records; ``spool`` holds rows on their way in,
+``inputs`` what they were read from.
 Only a flow's process writes.
 """
 

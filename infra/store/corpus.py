@@ -8,6 +8,7 @@ import pyarrow as pa
 from infra.collected import Content
 from infra.records import Code, Label, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
+from infra.store.inputs import record_inputs
 from infra.store.spool import SpooledContent, spooled
 
 _OWN_TABLES = (
@@ -22,13 +23,17 @@ _INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
 
 
 class StoredCollection(Record):
-    """A stored collection; ``is_annotated`` says whether the agents annotate its pairs."""
+    """A stored collection; ``is_annotated`` says whether the agents annotate its pairs.
+
+    ``content`` is the digest of all that was read, "" where an earlier release has read it.
+    """
 
     name: str
     fingerprint: str
     queries: int
     codes: int
     is_annotated: bool
+    content: str = ""
 
 
 def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:
@@ -39,7 +44,9 @@ def collections_of(database: Database, fingerprint: str) -> list[StoredCollectio
             "(SELECT count(*) FROM collection_queries AS q WHERE q.collection = c.collection) "
             "AS queries, "
             "(SELECT count(*) FROM collection_codes AS k WHERE k.collection = c.collection) "
-            "AS codes FROM collections AS c WHERE fingerprint = ? ORDER BY for_agents DESC, name",
+            "AS codes, coalesce((SELECT content FROM collection_inputs AS i "
+            "WHERE i.collection = c.collection), '') AS content "
+            "FROM collections AS c WHERE fingerprint = ? ORDER BY for_agents DESC, name",
             [fingerprint],
         )
     return [StoredCollection.model_validate(row) for row in rows]
@@ -51,6 +58,7 @@ def replace_collections(
     contents: Mapping[str, Content],
     annotated: str,
     advance: Callable[[int], object] = bool,
+    stamp: str = "",
 ) -> None:
     """Store all collections of a source in place of their earlier versions, in one transaction.
 
@@ -64,6 +72,7 @@ def replace_collections(
         contents: Collection → its content.
         annotated: The collection whose pairs the agents annotate.
         advance: Called with the number of items that were read since its last call.
+        stamp: Of the inputs; with the same one it need not be read again.
     """
     with ExitStack() as stack:
         files = {
@@ -79,6 +88,7 @@ def replace_collections(
                     tx.execute(f"DELETE FROM {table} WHERE collection = ?", [name])  # noqa: S608
                 _insert_info(tx, name, fingerprint, content, is_annotated=name == annotated)
                 _insert_content(tx, name, files[name])
+                record_inputs(tx, name, stamp, files[name].digest)
 
 
 def _insert_info(

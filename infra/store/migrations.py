@@ -88,5 +88,13 @@ UPGRADES = {  # version → statements that upgrade it to the next
         INSERT INTO vector_files (encoder_key, kind, file, items)
             SELECT encoder_key, kind, file, count(*) FROM vectors GROUP BY ALL;
         DROP TABLE vectors;
+        CREATE TABLE IF NOT EXISTS collection_inputs (
+            collection VARCHAR PRIMARY KEY,
+            stamp      VARCHAR NOT NULL,
+            content    VARCHAR NOT NULL,
+            queries    BIGINT NOT NULL,
+            codes      BIGINT NOT NULL,
+            labels     BIGINT NOT NULL
+        );
     """,
 }

@@ -21,6 +21,15 @@ CREATE TABLE collections (
     collected_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
+CREATE TABLE collection_inputs (         -- what a collection was read from
+    collection VARCHAR PRIMARY KEY,
+    stamp      VARCHAR NOT NULL,         -- of files, settings and program; equal: not read again
+    content    VARCHAR NOT NULL,         -- digest of all that was read; '': by an older version
+    queries    BIGINT NOT NULL,
+    codes      BIGINT NOT NULL,
+    labels     BIGINT NOT NULL
+);
+
 CREATE TABLE dropped (
     collection VARCHAR NOT NULL,
     rule       VARCHAR NOT NULL,

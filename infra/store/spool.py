@@ -1,5 +1,6 @@
 """Rows on their way into a table, in a file without a name that ends with the process."""
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import NamedTuple, Self
 import pyarrow as pa
 
 from infra.collected import Content
+from infra.identity import digest
 from infra.records import Code, Label, Query
 
 _BATCH = 2_048  # rows
@@ -42,6 +44,7 @@ class Spool:
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         self._writer = pa.ipc.new_stream(self._file, self._schema, options=options)
         self._waiting: list[Mapping[str, object]] = []
+        self._state = hashlib.sha256()
 
     def __enter__(self) -> Self:
         return self
@@ -61,6 +64,11 @@ class Spool:
         if len(self._waiting) == _BATCH:
             self._write()
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the rows that are in the file."""
+        return self._state.hexdigest()
+
     def read(self) -> pa.RecordBatchReader:
         """Return all rows so far, in their order; none can be added afterwards."""
         if self._waiting:
@@ -70,7 +78,10 @@ class Spool:
         return pa.ipc.open_stream(self._file)
 
     def _write(self) -> None:
-        self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=self._schema))
+        batch = pa.RecordBatch.from_pylist(self._waiting, schema=self._schema)
+        self._writer.write_batch(batch)
+        for buffer in (buffer for column in batch.columns for buffer in column.buffers()):
+            self._state.update(buffer or b"")
         self._waiting = []
 
 
@@ -80,6 +91,11 @@ class SpooledContent(NamedTuple):
     queries: Spool
     codes: Spool
     labels: Spool
+
+    @property
+    def digest(self) -> str:
+        """Digest of all rows, once they have been read back."""
+        return digest(*(spool.digest for spool in self))
 
 
 @contextmanager

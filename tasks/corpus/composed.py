@@ -40,9 +40,13 @@ class QueriesFile:
     def __init__(self, file: Path) -> None:
         self._file = file
 
+    def inputs(self) -> list[Path]:
+        """Return the file."""
+        return [self._file]
+
     def fingerprint(self) -> str:
         """Return a digest of the file's name, size and time."""
-        return digest("queries", state_of([self._file]))
+        return digest("queries", state_of(self.inputs()))
 
     def read(self) -> dict[str, Content]:
         """Return the queries.
@@ -74,6 +78,11 @@ class Composed:
         self._name = collection
         self._queries = queries
         self._codes = codes
+
+    def inputs(self) -> list[Path]:
+        """Return the files of all sources."""
+        sources = (self._queries, *self._codes)
+        return [file for source in sources for file in getattr(source, "inputs", tuple)()]
 
     def fingerprint(self) -> str:
         """Return a digest of the sources' fingerprints."""

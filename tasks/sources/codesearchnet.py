@@ -11,6 +11,7 @@ import gzip
 import json
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -162,15 +163,16 @@ class CodeSearchNetSource:
         (folder / "python_licenses.pkl").write_bytes(pickle.dumps(licences))
         return {"path": folder, "documentation_queries": True}
 
+    def inputs(self) -> list[Path]:
+        """Return the files of functions, and those of licences that are there."""
+        licences = filter(Path.exists, map(self._licences, self._files))
+        return [*chain.from_iterable(self._files.values()), *licences]
+
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
-        files = [file for found in self._files.values() for file in found]
-        licences = [file for name in self._files if (file := self._licences(name)).exists()]
-        chosen = (*self._options.languages, str(self._options.documentation_queries))
-        state = state_of([*files, *licences])
-        return digest(
-            "codesearchnet", _VERSION, self._name, state, *chosen, *self._options.other_filters
-        )
+        options, state = self._options, state_of(self.inputs())
+        chosen = *options.languages, str(options.documentation_queries), *options.other_filters
+        return digest("codesearchnet", _VERSION, self._name, state, *chosen)
 
     def read(self) -> dict[str, Streamed]:
         """Return the functions, and queries and labels by documentation where asked for.
@@ -224,11 +226,8 @@ class CodeSearchNetSource:
             return [definitions]
         folders = [self._folder / language / "final" / "jsonl", self._folder / "final" / "jsonl"]
         folder = next(filter(Path.is_dir, folders), folders[0])
-        files = [
-            file
-            for split in self._options.splits
-            for file in sorted((folder / split).glob("*.jsonl.gz"))
-        ]
+        found = (sorted((folder / split).glob("*.jsonl.gz")) for split in self._options.splits)
+        files = list(chain.from_iterable(found))
         if not files or self._options.part == "definitions":
             wanted = {"definitions": definitions, "documented": folder}
             missing = wanted.get(self._options.part, f"{definitions} nor {folder}")

@@ -105,10 +105,14 @@ class CosqaSource:
             (folder / name).write_text(json.dumps(content), encoding="utf-8")
         return {"path": folder}
 
+    def inputs(self) -> list[Path]:
+        """Return the published files that are there, and the code base where it is read."""
+        base = [] if self._of_all else [self._base]
+        return [*base, *self._retrieval_files, *self._pair_files]
+
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of filters that are set."""
-        base = [] if self._of_all else [self._base]
-        state = state_of([*base, *self._retrieval_files, *self._pair_files])
+        state = state_of(self.inputs())
         chosen = (self._options.queries, *self._options.other_filters)
         return digest("cosqa", _VERSION, self._name, state, *chosen)
 

@@ -93,10 +93,14 @@ class JsonLinesSource:
             (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
         return {"path": folder}
 
+    def inputs(self) -> list[Path]:
+        """Return the files of queries and codes, and that of labels where it is there."""
+        labels = [self._labels] if self._labels.exists() else []
+        return [self._queries, self._codes, *labels]
+
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
-        labels = [self._labels] if self._labels.exists() else []
-        state = state_of([self._queries, self._codes, *labels])
+        state = state_of(self.inputs())
         return digest("jsonl", _VERSION, self._name, state, *self._options.other_filters)
 
     def read(self) -> dict[str, Streamed]:

@@ -89,11 +89,15 @@ class PythonSource:
         queries.write_text(json.dumps({"query": "double it"}) + "\n", encoding="utf-8")
         return {"path": folder, "queries": queries}
 
+    def inputs(self) -> list[Path]:
+        """Return the Python files, those of a distribution as they are installed, and queries."""
+        return [*self._python.files, *([self._queries] if self._queries else [])]
+
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
         chosen = [self._name, self._options.documentation_queries, self._options.seed]
         origin = [self._python.licence, self._python.revision, self._python.location]
-        state = state_of([*self._python.files, *([self._queries] if self._queries else [])])
+        state = state_of(self.inputs())
         return digest(
             "python-source",
             _VERSION,

@@ -97,9 +97,13 @@ class StaqcSource:
             (folder / f"{name}.pickle").write_bytes(pickle.dumps(content, protocol=2))
         return {"path": folder, "title_queries": True}
 
+    def inputs(self) -> list[Path]:
+        """Return the files of snippets and titles."""
+        return [*self._snippets, *self._titles]
+
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
-        state = state_of([*self._snippets, *self._titles])
+        state = state_of(self.inputs())
         return digest("staqc", _VERSION, self._name, state, *self._options.other_filters)
 
     def read(self) -> dict[str, Streamed]:
