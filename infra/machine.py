@@ -3,9 +3,11 @@
 import os
 import resource
 import sys
+from pathlib import Path
 
 from infra.records import Record
 
+_CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes: getrusage(2) of macOS and Linux
 
 
@@ -22,11 +24,17 @@ class Machine(Record):
 
 
 def this_machine() -> Machine:
-    """Return the cores of this machine, and its GPUs if PyTorch is loaded already (else 0)."""
+    """Return the cores that this process may use, and NVIDIA's GPUs by their device files."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    torch = sys.modules.get("torch")
-    return Machine(cores=cores, gpus=torch.cuda.device_count() if torch else 0)
+    return Machine(cores=cores, gpus=len(list(Path("/dev").glob("nvidia[0-9]*"))))
+
+
+def memory_gb() -> float:
+    """Return the memory of this machine, or less where a control group limits it, in 10^9 bytes."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = _CGROUP_MEMORY.read_text("utf-8").strip() if _CGROUP_MEMORY.is_file() else "max"
+    return min(physical, int(limit) if limit.isdigit() else physical) / 1e9
 
 
 def working_machine() -> Machine:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from infra.machine import peak_memory_mb, this_machine, working_machine
+from infra.machine import memory_gb, peak_memory_mb, this_machine, working_machine
 from infra.settings import StoreSettings
 from infra.store import benchmarks, open_database
 
@@ -28,5 +28,6 @@ def test_peak_memory_is_in_megabytes_and_does_not_fall() -> None:
     assert peak_memory_mb() >= before + 55
 
 
-def test_this_machine_has_a_core() -> None:
+def test_this_machine_has_a_core_and_more_memory_than_this_process() -> None:
     assert this_machine().cores >= 1
+    assert memory_gb() > peak_memory_mb() / 1000
