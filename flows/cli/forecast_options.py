@@ -185,15 +185,23 @@ def forecast(
         },
         preset,
     )
+    cluster = _cluster(nodes, cores, gpus, memory).model_copy(
+        update={
+            "in_flight": in_flight or getattr(settings.annotation, "in_flight", _IN_FLIGHT),
+            "requests_per_minute": settings.llm.requests_per_minute,
+            "tokens_per_minute": settings.llm.tokens_per_minute,
+            "batch": batch,
+        }
+    )
+    return ForecastOptions(settings, codes, queries, encoders, cluster, as_json)
+
+
+def _cluster(nodes: int, cores: int | None, gpus: int | None, memory: float | None) -> Cluster:
+    """Return the described cluster; what is not described is this machine's."""
     here = this_machine()
-    cluster = Cluster(
+    return Cluster(
         nodes=nodes,
         cores=cores or here.cores,
         gpus=here.gpus if gpus is None else gpus,
         memory_gb=memory or (memory_gb() if cores is None and nodes == 1 else None),
-        in_flight=in_flight or getattr(settings.annotation, "in_flight", _IN_FLIGHT),
-        requests_per_minute=settings.llm.requests_per_minute,
-        tokens_per_minute=settings.llm.tokens_per_minute,
-        batch=batch,
     )
-    return ForecastOptions(settings, codes, queries, encoders, cluster, as_json)

@@ -102,8 +102,8 @@ class _Cosqa(LazyGroup):
             "made. The cluster is this machine unless it is described.",
             examples=(
                 "cosqa forecast --codes 653994 --queries 20604 --encoders 3",
-                "cosqa forecast --codes 100000 --queries 5000 --encoder minilm --nodes 4 --gpus 1",
-                "cosqa forecast --preset cosqa-plus-v2 --codes 653994 --queries 20604 --json",
+                "cosqa forecast --codes 9000 --queries 500 --encoder minilm --nodes 4 --gpus 1",
+                "cosqa forecast --preset codesearchnet-python --codes 500000 --queries 1000",
             ),
         ),
         "collect": Command(

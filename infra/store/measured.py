@@ -86,20 +86,27 @@ def effort_of(database: Database, model: str) -> ModelEffort | None:
 
 
 def bytes_per_row(database: Database) -> dict[str, float]:
-    """Return row → its bytes in the database file, indexes aside, of large enough tables."""
+    """Return row → its bytes in the database file, of tables that are large enough.
+
+    The file's bytes beyond those of the tables, which are their indexes, are shared out in
+    proportion.
+    """
     found = {}
     with database.transaction() as tx:
-        for row, tables in _TABLES_OF_ROW.items():
-            number = tx.count(f"SELECT count(*) FROM {tables[0]}")  # noqa: S608 - literals only
+        tables = [str(name) for (name,) in tx.rows("SELECT table_name FROM duckdb_tables()")]
+        blocks = {table: _blocks_of(tx, table) for table in tables}
+        used = tx.count("SELECT used_blocks FROM pragma_database_size()")
+        share = max(1.0, used / max(1, sum(blocks.values()))) * _BLOCK_BYTES
+        for row, parts in _TABLES_OF_ROW.items():
+            number = tx.count(f"SELECT count(*) FROM {parts[0]}")  # noqa: S608 - literals only
             if number >= _FEWEST_ROWS:
-                found[row] = sum(_bytes_of(tx, table) for table in tables) / number
+                found[row] = share * sum(blocks[table] for table in parts) / number
     return found
 
 
-def _bytes_of(tx: Transaction, table: str) -> int:
-    blocks = tx.count(
+def _blocks_of(tx: Transaction, table: str) -> int:
+    return tx.count(
         "SELECT count(DISTINCT block) FROM (SELECT unnest(list_append(additional_block_ids, "
         "block_id)) AS block FROM pragma_storage_info(?) WHERE persistent)",
         [table],
     )
-    return blocks * _BLOCK_BYTES

@@ -25,24 +25,20 @@ class TokenPrice(Record):
     completion_usd: float
 
 
-def cost_of_pair(
-    effort: PairEffort | None, price: TokenPrice | None, *, is_demo: bool = False
-) -> tuple[float | None, str]:
+def cost_of_pair(effort: PairEffort | None, price: TokenPrice | None) -> tuple[float, str]:
     """Return the US dollars of one judgement, and how they were got.
 
-    What was paid comes first, then litellm's price for the tokens that a pair takes, then the
-    paper's mean where the model was not named; a named model without a price is unknown.
+    What was paid comes first, then the model's price for the tokens that a pair takes, then the
+    paper's mean.
     """
-    if is_demo:
-        return PAPER_COST_PER_PAIR_USD, "the CoSQA+ paper's mean, with its model"
     if effort and effort.cost_usd is not None:
         return effort.cost_usd, f"paid here for {effort.judgements:,} judgements"
     if price is None:
-        return None, "litellm knows no price of this model"
+        return PAPER_COST_PER_PAIR_USD, "the CoSQA+ paper's mean, with its model"
     used = effort or BUILT_IN_EFFORT
     usd = used.prompt_tokens * price.prompt_usd + used.completion_tokens * price.completion_usd
-    tokens = "measured" if effort else "built-in"
-    return usd, f"litellm's price of {price.model}, {tokens} tokens"
+    tokens = f"{used.prompt_tokens:,.0f} tokens sent and {used.completion_tokens:,.0f} received"
+    return usd, f"litellm's price of {price.model} for {tokens}"
 
 
 def annotate(
@@ -50,8 +46,6 @@ def annotate(
     cluster: Cluster,
     known: Measurements,
     price: TokenPrice | None,
-    *,
-    is_demo: bool,
 ) -> StageForecast:
     """Return the forecast of judging all pairs, over all rounds.
 
@@ -60,14 +54,12 @@ def annotate(
         cluster: What there is: requests in flight, boxes by cores, the provider's limits.
         known: What a judgement took in this store.
         price: The model's price; None is unknown.
-        is_demo: Whether no model was named but the embedded one, for which the paper's stands in.
     """
     effort = known.effort or BUILT_IN_EFFORT
     limits = bounds(workload.judgements, effort, cluster)
     limit = max(limits, key=lambda name: limits[name])
-    usd, basis = cost_of_pair(known.effort, price, is_demo=is_demo)
-    if usd is not None:
-        usd *= workload.judgements * (_BATCH_PRICE if cluster.batch else 1)
+    usd, basis = cost_of_pair(known.effort, price)
+    usd *= workload.judgements * (_BATCH_PRICE if cluster.batch else 1)
     replies_gb = workload.judgements * effort.calls * _REPLY_BYTES / 1e9
     return StageForecast(
         stage="annotate",

@@ -84,8 +84,6 @@ def forecast(
     cluster: Cluster,
     known: Measurements,
     price: TokenPrice | None = None,
-    *,
-    is_demo: bool = False,
 ) -> Forecast:
     """Return what building a benchmark takes, with the changes that would help.
 
@@ -94,14 +92,13 @@ def forecast(
         cluster: What it is built on.
         known: What the store has measured; where it has not, built-in rates are used.
         price: The language model's price; None is unknown.
-        is_demo: Whether no model was named but the embedded one.
     """
 
     def on(other: Cluster) -> Forecast:
         return Forecast(
             workload=workload,
             cluster=other,
-            stages=tuple(_stages(workload, other, known, price, is_demo=is_demo)),
+            stages=tuple(_stages(workload, other, known, price)),
             further_run=stages.nothing_to_do(workload, known),
         )
 
@@ -124,14 +121,12 @@ def _stages(
     cluster: Cluster,
     known: Measurements,
     price: TokenPrice | None,
-    *,
-    is_demo: bool,
 ) -> Iterator[StageForecast]:
     yield stages.collect(workload, known)
     for encoder in workload.encoders:
         yield stages.embed(encoder, workload, cluster, known)
     yield stages.find_candidates(workload, cluster, known)
-    yield annotate(workload, cluster, known, price, is_demo=is_demo)
+    yield annotate(workload, cluster, known, price)
     yield stages.publish(workload, known)
     for method in workload.lexical:
         yield stages.rank_by_words(method, workload, known)

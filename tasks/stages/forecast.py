@@ -7,14 +7,12 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agents import token_prices
 from infra.errors import CosqaError, SettingsError
 from infra.machine import this_machine
 from infra.settings import Settings
 from infra.store import Database, measured, open_database
 from infra.store.benchmarks import StageRun
 from tasks.encoders import encoders
-from tasks.forecast.annotation import TokenPrice
 from tasks.forecast.forecast import Forecast, forecast
 from tasks.forecast.measurements import Measurements, PairEffort
 from tasks.forecast.rates import Work
@@ -27,6 +25,7 @@ from tasks.forecast.workload import (
 )
 from tasks.ranking.methods import chosen_methods, components
 from tasks.retrievers import retrievers
+from tasks.stages.annotate.forecast import price_of
 
 _SEARCH_MEMORY_MB = 2_048
 _BOX_S = 0.1  # in which a box is held for a test program and its checks, at least
@@ -58,7 +57,7 @@ def forecast_of(
     chosen = (
         base_size_encoders(base_sized)
         if base_sized
-        else tuple(encoder_size(name) for name in settings.search.encoders)
+        else tuple(_priced(name) for name in settings.search.encoders)
     )
     lexical, dense = _methods(settings, chosen, given=bool(base_sized))
     workload = Workload(
@@ -72,11 +71,8 @@ def forecast_of(
         depth=settings.evaluation.depth,
         search_memory_mb=getattr(settings.search, "memory_mb", _SEARCH_MEMORY_MB),
     )
-    model = settings.llm
-    prices = None if model.is_demo else token_prices(model.model)
-    price = prices and TokenPrice(model=model.model, prompt_usd=prices[0], completion_usd=prices[1])
-    known = measurements(settings)
-    return forecast(workload, cluster, known, price, is_demo=model.is_demo)
+    price = None if settings.llm.is_demo else price_of(settings.llm.model)
+    return forecast(workload, cluster, measurements(settings), price)
 
 
 def _methods(
@@ -111,14 +107,19 @@ def encoder_size(name: str) -> EncoderSize:
         )
     folder = getattr(kind, "folder", None)
     known = _PARAMETERS.get(spec.name.partition("@")[0], BASE_SIZE)
-    prices = token_prices(spec.model) if spec.is_api else None
     return EncoderSize(
         name=spec.name,
         dimension=spec.dimension,
         parameters=_configured(folder) or known if isinstance(folder, Path) else known,
         is_api=spec.is_api,
-        usd_per_token=prices[0] if prices else None,
     )
+
+
+def _priced(name: str) -> EncoderSize:
+    """Return how large an encoder is, with the price of one behind an API."""
+    size = encoder_size(name)
+    price = price_of(encoders.get(name).spec.model) if size.is_api else None
+    return size.model_copy(update={"usd_per_token": price.prompt_usd if price else None})
 
 
 def _configured(folder: Path) -> float | None:
@@ -213,11 +214,12 @@ def _work(run: StageRun, sizes: dict[str, EncoderSize]) -> Work | None:
     return None
 
 
-def _search(run: StageRun, dimension: int, name: str = "search") -> Work | None:
+def _search(run: StageRun, dimension: int, name: str = "find candidates") -> Work | None:
     if not run.codes or not dimension:
         return None
     kind = "search on a GPU" if run.gpus else "search"
-    return _made(run, kind, name, run.items * run.codes * dimension / 1e9, _compared(run))
+    amount = run.items * run.codes * dimension / 1e9
+    return _made(run, kind, name, amount, _compared(run))
 
 
 def _compared(run: StageRun) -> str:

@@ -16,8 +16,9 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import annotations, candidates, corpus, open_database
+from tasks.forecast.measurements import PAPER_COST_PER_PAIR_USD
 from tasks.sources import open_source
-from tasks.stages.annotate.forecast import PAPER_COST_PER_PAIR_USD, estimate
+from tasks.stages.annotate.forecast import estimate
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_identity
 
