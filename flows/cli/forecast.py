@@ -64,7 +64,7 @@ def _print_stages(made: Forecast) -> None:
     last[2] = ""
     print_table(
         f"{size.codes:,} functions, {size.queries:,} queries, {size.pairs:,} pairs, "
-        f"{len(size.encoders)} encoders, on {in_words(made.cluster)}",
+        f"{_counted(len(size.encoders), 'encoder')}, on {in_words(made.cluster)}",
         ["stage", "time", "share", "range", "memory", "disk", "money"],
         [*rows, whole, last],
         rest=_REST,
@@ -116,11 +116,15 @@ def _print_limit(made: Forecast) -> None:
 
 def in_words(cluster: Cluster) -> str:
     """Return a cluster in words."""
-    gpus = f" and {cluster.gpus} GPU{'s' if cluster.gpus > 1 else ''}" if cluster.gpus else ""
-    cores = f"{cluster.cores} core{'s' if cluster.cores > 1 else ''}{gpus}"
+    gpus = f" and {_counted(cluster.gpus, 'GPU')}" if cluster.gpus else ""
+    cores = f"{_counted(cluster.cores, 'core')}{gpus}"
     asked = "batches" if cluster.batch else f"{cluster.in_flight} requests in flight"
     nodes = f"{cluster.nodes} machines of " if cluster.nodes > 1 else "a machine of "
     return f"{nodes}{cores}, {asked}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -123,7 +123,7 @@ def _stages(
     price: TokenPrice | None,
 ) -> Iterator[StageForecast]:
     yield stages.collect(workload, known)
-    for encoder in workload.encoders:
+    for encoder in workload.embedding:
         yield stages.embed(encoder, workload, cluster, known)
     yield stages.find_candidates(workload, cluster, known)
     yield annotate(workload, cluster, known, price)

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from infra.records import Record
 from tasks.forecast.measurements import BUILT_IN_ROWS, Measurements
 from tasks.forecast.rates import Rate, rate_of
-from tasks.forecast.workload import Cluster, EncoderSize, Workload
+from tasks.forecast.workload import Cluster, EncoderSize, Workload, lexical_work
 
 _TOKENS_OF_TEXT = 200  # assumed of a function
 _START_GB = 0.5  # of a flow's process with its libraries
-_START_S = 10.0  # of a command, until its stages begin
+_COMMAND_S = 10.0  # of a command, until its first stage begins
+_START_S = 2.0  # of a stage
 _ACTOR_GB = 0.6  # of an actor with its libraries, without weights
-_ACTORS_S = 20.0  # until actors have loaded a model
+_ACTORS_S = 15.0  # until actors have loaded a model
+_BLOCK_OF_CODES = 8_192  # that a search compares with all queries at once
 _MOST_ACTORS = 8  # of a node without GPUs, as the settings have it
 _LEXICAL_BYTES = 2_000.0  # of a function in memory: its words as integers, and their index
 _SCORED_METRICS = 10
@@ -122,6 +124,7 @@ def collect(workload: Workload, known: Measurements) -> StageForecast:
         grows_with="functions + queries",
         memory_gb=_memory(known, "collect", workload.texts, each_bytes=900),
         disk_gb=rows_gb(known, code=workload.codes, query=workload.queries),
+        start_s=_COMMAND_S,
     )
     return timed(job, rate_of("collect", known.runs))
 
@@ -137,7 +140,7 @@ def embed(
         work=f"{workload.texts:,} texts, {encoder.dimension} dimensions",
         units=workload.texts,
         unit="texts",
-        grows_with="(functions + queries) x parameters",
+        grows_with="functions + queries" + (", and x parameters" if not encoder.is_api else ""),
         memory_gb=_START_GB + (0 if encoder.is_api else actors * actor_gb),
         disk_gb=workload.texts * encoder.dimension * 4 / 1e9,
         per_unit=1.0 if encoder.is_api else encoder.parameters,
@@ -174,14 +177,15 @@ def _search(
     known: Measurements,
 ) -> StageForecast:
     dimension = sum(encoder.dimension for encoder in encoders)
-    queries_gb = workload.queries * dimension * 4 / 1e9
+    block = min(workload.codes, _BLOCK_OF_CODES)
+    needed = 4 * dimension * (workload.queries + block) + 4 * workload.queries * block
     job = Job(
         stage=stage,
         work=f"{workload.queries:,} queries x {workload.codes:,} codes x {dimension:,} dimensions",
         units=workload.comparisons * dimension / 1e9,
         unit="billion multiply-adds",
         grows_with="queries x codes x dimensions",
-        memory_gb=_START_GB + max(queries_gb, workload.search_memory_mb / 1000),
+        memory_gb=_START_GB + min(needed / 1e9, workload.search_memory_mb / 1000),
     )
     name = stage.removeprefix("evaluate ")
     rate = rate_of("search on a GPU" if cluster.gpus else "search", known.runs, name)
@@ -190,13 +194,12 @@ def _search(
 
 def rank_by_words(method: str, workload: Workload, known: Measurements) -> StageForecast:
     """Return the forecast of evaluating a lexical method."""
-    comparisons = workload.comparisons / 1e6
     job = Job(
         stage=f"evaluate {method}",
         work=f"{workload.queries:,} queries x {workload.codes:,} codes",
-        units=comparisons,
-        unit="million comparisons",
-        grows_with="queries x codes",
+        units=lexical_work(workload.codes, workload.queries),
+        unit="functions read",
+        grows_with="codes, and codes x queries",
         memory_gb=_START_GB + workload.codes * _LEXICAL_BYTES / 1e9,
         disk_gb=_run_gb(workload, known),
     )
@@ -219,7 +222,8 @@ def report(workload: Workload, known: Measurements) -> StageForecast:
 
 def nothing_to_do(workload: Workload, known: Measurements) -> StageForecast:
     """Return the forecast of a further run that finds everything up to date."""
-    return _of_everything("a further run, nothing to do", "nothing to do", workload, known)
+    made = _of_everything("a further run, nothing to do", "nothing to do", workload, known)
+    return made.model_copy(update={"seconds": made.seconds + _COMMAND_S - _START_S})
 
 
 def _of_everything(stage: str, kind: str, workload: Workload, known: Measurements) -> StageForecast:

@@ -7,6 +7,14 @@ from infra.records import Record
 BASE_SIZE = 85.0  # million parameters of a base-size encoder: 12 layers of 768 dimensions
 
 
+_QUERIES_LIKE_READING = 32_000  # queries over a function take as long as reading it does
+
+
+def lexical_work(codes: int, queries: int) -> float:
+    """Return the work of a lexical method in functions read: each is read, and met by queries."""
+    return codes * (1 + queries / _QUERIES_LIKE_READING)
+
+
 class EncoderSize(Record):
     """How large an encoder is.
 
@@ -57,6 +65,12 @@ class Workload(Record):
     dense: tuple[EncoderSize, ...] = ()
     depth: int = Field(100, ge=1)
     search_memory_mb: float = Field(4000.0, gt=0)
+
+    @property
+    def embedding(self) -> tuple[EncoderSize, ...]:
+        """The encoders that embed all texts: those of the search, and of methods besides."""
+        names = {encoder.name for encoder in self.encoders}
+        return (*self.encoders, *(one for one in self.dense if one.name not in names))
 
     @property
     def pairs(self) -> int:

@@ -22,6 +22,7 @@ from tasks.forecast.workload import (
     EncoderSize,
     Workload,
     base_size_encoders,
+    lexical_work,
 )
 from tasks.ranking.methods import chosen_methods, components
 from tasks.retrievers import retrievers
@@ -88,7 +89,7 @@ def _methods(
     ]
     names = list(dict.fromkeys(listed))
     lexical = tuple(name for name in names if not encoders.has(name))
-    return lexical, tuple(encoder_size(name) for name in names if encoders.has(name))
+    return lexical, tuple(_priced(name) for name in names if encoders.has(name))
 
 
 def encoder_size(name: str) -> EncoderSize:
@@ -209,7 +210,7 @@ def _work(run: StageRun, sizes: dict[str, EncoderSize]) -> Work | None:
     if stage == "evaluate" and name in sizes:
         return _search(run, sizes[name].dimension, name)
     if stage == "evaluate" and name in retrievers.names() and run.codes:
-        amount = run.items * run.codes / 1e6
+        amount = lexical_work(run.codes, run.items)
         return _made(run, "rank by words", name, amount, _compared(run))
     return None
 

@@ -58,7 +58,7 @@ def test_without_a_store_every_rate_is_built_in_and_says_so() -> None:
         ({"codes": 2 * FULL.codes}, "embed", 2),
         ({"codes": 2 * FULL.codes}, "find candidates", 2),
         ({"codes": 2 * FULL.codes, "queries": 2 * FULL.queries}, "find candidates", 4),
-        ({"codes": 2 * FULL.codes, "queries": 2 * FULL.queries}, "evaluate bm25", 4),
+        ({"codes": 2 * FULL.codes}, "evaluate bm25", 2),
         ({"queries": 2 * FULL.queries}, "annotate", 2),
         ({"rounds": 3}, "annotate", 3),
         ({"top_k": 40}, "annotate", 2),
@@ -111,6 +111,13 @@ def test_nodes_and_cores_share_what_can_be_shared() -> None:
     assert work_s(alone, "embed") == pytest.approx(5 * work_s(many, "embed"), rel=1e-3)
     for name in ("collect", "find candidates", "publish", "report"):  # on one node
         assert stage(alone, name).seconds == stage(many, name).seconds
+
+
+def test_an_encoder_that_is_only_evaluated_embeds_all_texts_too_and_none_twice() -> None:
+    dense = (SMALL, FULL.encoders[0])
+    made = forecast(FULL.model_copy(update={"dense": dense}), HERE, NOTHING)
+    embedded = [item.stage for item in made.stages if item.stage.startswith("embed")]
+    assert embedded == [f"embed by {one.name}" for one in (*FULL.encoders, SMALL)]
 
 
 def test_annotation_takes_as_long_as_its_narrowest_place() -> None:
