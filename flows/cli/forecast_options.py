@@ -190,7 +190,7 @@ def forecast(
             "in_flight": in_flight or getattr(settings.annotation, "in_flight", _IN_FLIGHT),
             "requests_per_minute": settings.llm.requests_per_minute,
             "tokens_per_minute": settings.llm.tokens_per_minute,
-            "batch": batch,
+            "batch": batch or getattr(settings.annotation, "batch", False),
         }
     )
     return ForecastOptions(settings, codes, queries, encoders, cluster, as_json)
