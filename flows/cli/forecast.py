@@ -3,6 +3,8 @@
 import json
 import shutil
 
+import typer
+
 from flows.cli.console import say
 from flows.cli.forecast_options import ForecastOptions
 from flows.cli.tables import print_table
@@ -28,7 +30,7 @@ def forecast(options: ForecastOptions) -> None:
         options.settings, options.codes, options.queries, options.base_sized, options.cluster
     )
     if options.as_json:
-        say(json.dumps(_as_json(made), indent=2))
+        typer.echo(json.dumps(_as_json(made), indent=2))
         return
     _print_stages(made)
     _print_rates(made)

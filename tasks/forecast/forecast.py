@@ -6,6 +6,7 @@ from infra.records import Record
 from tasks.forecast import stages
 from tasks.forecast.annotation import TokenPrice, annotate
 from tasks.forecast.measurements import Measurements
+from tasks.forecast.rates import rate_of
 from tasks.forecast.stages import StageForecast
 from tasks.forecast.workload import Cluster, Workload
 
@@ -103,7 +104,8 @@ def forecast(
         )
 
     chosen = on(cluster)
-    others = [(change, on(other)) for change, other in _changes(cluster)]
+    is_measured = rate_of("embed on GPUs", known.runs).measured
+    others = [(change, on(other)) for change, other in _changes(cluster, is_measured=is_measured)]
     helpful = sorted(
         (
             Alternative(change=change, seconds=other.seconds, cost_usd=other.cost_usd)
@@ -135,13 +137,14 @@ def _stages(
     yield stages.report(workload, known)
 
 
-def _changes(cluster: Cluster) -> Iterator[tuple[str, Cluster]]:
-    """Yield (change in words, the changed cluster)."""
+def _changes(cluster: Cluster, *, is_measured: bool) -> Iterator[tuple[str, Cluster]]:
+    """Yield (change in words, the changed cluster); ``is_measured`` is of embedding on GPUs."""
     nodes = cluster.nodes * _MORE
     yield f"{nodes} such nodes", cluster.model_copy(update={"nodes": nodes})
     gpus = cluster.gpus * 2 or 1
     each = "GPU" if gpus == 1 else "GPUs"
-    yield f"{gpus} {each} in each node", cluster.model_copy(update={"gpus": gpus})
+    how = "" if is_measured else ", at a speed that is not measured here"
+    yield f"{gpus} {each} in each node{how}", cluster.model_copy(update={"gpus": gpus})
     if not cluster.batch:
         more = cluster.in_flight * _MORE
         yield f"{more} requests in flight", cluster.model_copy(update={"in_flight": more})

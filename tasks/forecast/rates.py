@@ -189,7 +189,7 @@ def _occupied(run: Work, processor: Processor) -> float:
 def _measured(used: Sequence[Work], name: str) -> str:
     largest = max(used, key=lambda run: run.amount)
     runs = f"{len(used)} runs, the largest " if len(used) > 1 else ""
-    scaled = f" by {largest.name}, scaled" if name and largest.name != name else ""
+    scaled = f" by {largest.name}, scaled by parameters" if name and largest.name != name else ""
     return f"measured here: {runs}{largest.described}{scaled}, {largest.seconds:,.0f} s"
 
 

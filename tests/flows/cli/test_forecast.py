@@ -49,6 +49,11 @@ def test_json_has_the_same_stages_and_their_sums() -> None:
     assert made["limit"] in ("embed", "annotate")
 
 
+def test_json_is_whole_however_many_stages_there_are() -> None:
+    made = json.loads(printed(*SIZE, "--encoders", "20", "--json"))
+    assert sum(stage["stage"].startswith("embed") for stage in made["stages"]) == 20
+
+
 def test_every_table_line_fits_into_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     table, _, _ = printed(*SIZE, "--encoders", "3").partition("\nrates\n")
