@@ -97,6 +97,14 @@ def test_without_history_the_papers_mean_is_taken(settings: Settings) -> None:
     assert forecast.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
 
 
+def test_without_history_a_model_that_has_a_price_costs_its_tokens(settings: Settings) -> None:
+    priced = settings.model_copy(update={"llm": LanguageModelSettings(model="openai/gpt-4o")})
+    forecast = estimate(priced)
+    assert forecast.cost_per_pair_usd is not None
+    assert forecast.cost_per_pair_usd > 10 * PAPER_COST_PER_PAIR_USD  # it is some 17 times dearer
+    assert "litellm's price of openai/gpt-4o" in forecast.basis
+
+
 def test_every_round_counts(settings: Settings) -> None:
     rounds = AnnotationSettings(configuration="single", rounds=3)
     for key in keys(settings)[:2]:
