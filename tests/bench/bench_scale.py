@@ -86,7 +86,7 @@ def scripted_model(folder: Path) -> Iterator[dict[str, str]]:
         {"role": role, "query": "*", "code": code, "steps": [{"reply": reply}]}
         for role, verdicts in (
             ("screener", _VERDICTS),
-            ("arbiter", {"": "does_not_answer"}),
+            ("judge", {"": "does_not_answer"}),
         )
         for code, verdict in verdicts.items()
         for reply in [{"reason": "scripted", "verdict": verdict}]
