@@ -13,6 +13,7 @@ from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from agents.llm.endpoint import Endpoint
 from agents.llm.litellm_transport import check_model
+from agents.llm.prices import token_prices
 from agents.roles.reranker import Reranker
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "embedding_model",
     "prompt_versions",
     "recipe_of",
+    "token_prices",
     "written_answer",
 ]

@@ -3,9 +3,14 @@
 import os
 import resource
 import sys
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
 
 from infra.records import Record
 
+_CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")
+_PATIENCE_S = 2.0
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes: getrusage(2) of macOS and Linux
 
 
@@ -22,22 +27,39 @@ class Machine(Record):
 
 
 def this_machine() -> Machine:
-    """Return the cores of this machine, and its GPUs if PyTorch is loaded already (else 0)."""
+    """Return the cores that this process may use, and NVIDIA's GPUs by their device files."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    torch = sys.modules.get("torch")
-    return Machine(cores=cores, gpus=torch.cuda.device_count() if torch else 0)
+    return Machine(cores=cores, gpus=len(list(Path("/dev").glob("nvidia[0-9]*"))))
 
 
-def working_machine() -> Machine:
-    """Return the resources of the Ray cluster that this process has joined, else of the machine."""
+def memory_gb() -> float:
+    """Return the memory of this machine, or less where a control group limits it, in 10^9 bytes."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = _CGROUP_MEMORY.read_text("utf-8").strip() if _CGROUP_MEMORY.is_file() else "max"
+    return min(physical, int(limit) if limit.isdigit() else physical) / 1e9
+
+
+def working_machine() -> Machine | None:
+    """Return the Ray cluster that this process has joined, else this machine.
+
+    A cluster that does not answer at once, such as one whose head is gone, is None.
+    """
     ray = sys.modules.get("ray")
-    here = this_machine()
     if ray is None or not ray.is_initialized():
-        return here
-    cluster = ray.cluster_resources()
-    cores = int(cluster.get("CPU", here.cores))
-    return Machine(cores=max(cores, 1), gpus=int(cluster.get("GPU", 0)))
+        return this_machine()
+    found: dict[str, float] = {}
+
+    def ask() -> None:
+        with suppress(Exception):  # what Ray raises for a lost head is of many kinds
+            found.update(ray.cluster_resources())
+
+    asking = Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(_PATIENCE_S)
+    if not found:
+        return None
+    return Machine(cores=max(1, int(found.get("CPU", 1))), gpus=int(found.get("GPU", 0)))
 
 
 def peak_memory_mb() -> float:
@@ -46,5 +68,7 @@ def peak_memory_mb() -> float:
 
 
 def used_resources() -> dict[str, object]:
-    """Return column → value of what a stage's run is stored with."""
-    return working_machine().model_dump() | {"peak_memory_mb": peak_memory_mb()}
+    """Return column → value of what a stage's run is stored with; None where that is unknown."""
+    machine = working_machine()
+    fields = machine.model_dump() if machine else dict.fromkeys(Machine.model_fields)
+    return fields | {"peak_memory_mb": peak_memory_mb()}

@@ -92,6 +92,20 @@ class _Cosqa(LazyGroup):
                 "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --dry-run",
             ),
         ),
+        "forecast": Command(
+            "Say what a benchmark of a given size takes: time, memory, disk and money of each "
+            "stage.",
+            options="forecast_options:forecast",
+            action="forecast:forecast",
+            details="Rates are those that the store has measured, where a run was long enough to "
+            "tell, else built-in ones; each stands with its source. Nothing is run and no store is "
+            "made. The cluster is this machine unless it is described.",
+            examples=(
+                "cosqa forecast --codes 653994 --queries 20604 --encoders 3",
+                "cosqa forecast --codes 9000 --queries 500 --encoder minilm --nodes 4 --gpus 1",
+                "cosqa forecast --preset codesearchnet-python --codes 500000 --queries 1000",
+            ),
+        ),
         "collect": Command(
             "Read queries and code, embed them, and find the candidates of each query.",
             options="options:pipeline",

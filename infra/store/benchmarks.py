@@ -31,7 +31,7 @@ class StageRun(Record):
         seconds: Wall time.
         codes: Number of codes that each item was compared with; None: with none.
         cores: Cores of the machine, or of the Ray cluster that the flow had joined. Like the next
-            two it is filled in when the run is stored, and None by older versions.
+            two it is filled in when the run is stored; None is unknown.
         gpus: Its GPUs, as Ray counts them.
         peak_memory_mb: Most resident memory of the flow's process from its start until then.
     """

@@ -86,7 +86,7 @@ def scripted_model(folder: Path) -> Iterator[dict[str, str]]:
         {"role": role, "query": "*", "code": code, "steps": [{"reply": reply}]}
         for role, verdicts in (
             ("screener", _VERDICTS),
-            ("arbiter", {"": "does_not_answer"}),
+            ("judge", {"": "does_not_answer"}),
         )
         for code, verdict in verdicts.items()
         for reply in [{"reason": "scripted", "verdict": verdict}]
@@ -198,7 +198,7 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(np.maximum(y, 1e-3)), 1)[0])
 
 
-def print_tables(sizes: Sequence[Size], judged: float) -> None:
+def print_tables(sizes: Sequence[Size]) -> None:
     """Print seconds, memory, exponents and extrapolation of each stage, and the stores' sizes."""
     table = Table(title="stages", title_justify="left")
     table.add_column("stage")
@@ -212,7 +212,7 @@ def print_tables(sizes: Sequence[Size], judged: float) -> None:
             stage,
             *(f"{taken:.1f}" for taken in seconds),
             f"{slope(codes, seconds):.2f}",
-            _duration(_extrapolated(stage, sizes, judged)),
+            _duration(_extrapolated(stage, sizes)),
             memory,
         )
     Console(width=140).print(table)
@@ -230,13 +230,19 @@ def print_tables(sizes: Sequence[Size], judged: float) -> None:
         if not is_search(stage)
     }
     over = {stage: value for stage, value in worst.items() if value > LIMIT}
+    print(
+        f"extrapolated to {FULL[0]:,} functions, {FULL[1]:,} queries and {FULL[1] * TOP_K:,} "
+        "judged pairs, from the largest size by each stage's exponent in its own work, at least "
+        "1: queries x functions for searches, pairs for annotation, functions and queries for all "
+        "others; with encoders of one layer, a model that answers at once, and no boxes"
+    )
     listed = ", ".join(f"{stage} {value:.2f}" for stage, value in over.items())
     print(f"exponents over {LIMIT} but those of searches: {listed or 'none'}")
 
 
-def _extrapolated(stage: str, sizes: Sequence[Size], judged: float) -> float:
-    """Return a stage's seconds at full size, in which the same share of queries is judged."""
-    full = work_of(stage, *FULL, round(FULL[1] * judged) * TOP_K)
+def _extrapolated(stage: str, sizes: Sequence[Size]) -> float:
+    """Return a stage's seconds at full size, every pair judged."""
+    full = work_of(stage, *FULL, FULL[1] * TOP_K)
     work = [work_of(stage, size.codes, size.queries, size.pairs) for size in sizes]
     seconds = [size.costs[stage].seconds for size in sizes]
     grows = slope(work, seconds)
@@ -267,7 +273,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             print(f"{codes:,} functions", flush=True)
             sizes.append(measure(corpus, codes, options, Path(folder)))
-    print_tables(sizes, options.judged)
+    print_tables(sizes)
     print(
         f"{sizes[-1].queries:,} queries and {sizes[-1].pairs:,} judged pairs at the largest size; "
         f"{time.monotonic() - started:.0f} s in all"

@@ -2,18 +2,17 @@
 
 from collections import Counter
 
+from agents import token_prices
 from infra.errors import SandboxError
 from infra.records import Code, Query, Record
 from infra.settings import Settings
 from infra.store import Database, annotations, corpus, open_database
 from infra.store.pending import Selection, count_pairs
+from tasks.forecast.annotation import TokenPrice, cost_of_pair
 from tasks.runtime.references import RecipeReference
 from tasks.sources import open_source
 from tasks.stages.annotate.plan import current_recipe, rounds_of
 from tasks.stages.candidates import search_identity
-
-# CoSQA+ paper: 412,080 pairs for $257 in all.
-PAPER_COST_PER_PAIR_USD = 257 / 412_080
 
 
 class Estimate(Record):
@@ -23,7 +22,8 @@ class Estimate(Record):
         queries: Number of queries whose candidates are judged.
         pairs: Number of pairs of these queries.
         finished: Number of judgements that are made already, over all labelling rounds.
-        cost_per_pair_usd: Mean over the pairs that this recipe judged before, else the paper's.
+        cost_per_pair_usd: Mean over the pairs that this recipe judged before, else by litellm's
+            price of the model, else the paper's.
         basis: How the cost was estimated, in words.
         demo_pairs: Pairs that the demo model judges in all; None for other models.
         rounds: Number of labelling rounds, in each of which every pair is judged.
@@ -78,7 +78,7 @@ def estimate(settings: Settings) -> Estimate:
     if settings.llm.is_demo:
         cost, basis = 0.0, "the embedded model runs on this machine"
     elif cost is None:
-        cost, basis = PAPER_COST_PER_PAIR_USD, "the CoSQA+ paper's mean, with its model"
+        cost, basis = cost_of_pair(None, price_of(settings.llm.model))
     return Estimate(
         queries=limited,
         pairs=pairs,
@@ -88,6 +88,14 @@ def estimate(settings: Settings) -> Estimate:
         demo_pairs=settings.annotation.demo_pairs if settings.llm.is_demo else None,
         rounds=settings.annotation.rounds,
     )
+
+
+def price_of(model: str) -> TokenPrice | None:
+    """Return a model's price by litellm's table, None where that has none."""
+    prices = token_prices(model)
+    if prices is None:
+        return None
+    return TokenPrice(model=model, prompt_usd=prices[0], completion_usd=prices[1])
 
 
 def _size(database: Database | None, settings: Settings) -> tuple[str, int, int]:

@@ -16,8 +16,9 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import annotations, candidates, corpus, open_database
+from tasks.forecast.measurements import PAPER_COST_PER_PAIR_USD
 from tasks.sources import open_source
-from tasks.stages.annotate.forecast import PAPER_COST_PER_PAIR_USD, estimate
+from tasks.stages.annotate.forecast import estimate
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_identity
 
@@ -94,6 +95,14 @@ def test_without_history_the_papers_mean_is_taken(settings: Settings) -> None:
     forecast = estimate(settings)
     assert (forecast.queries, forecast.pairs, forecast.finished) == (4, 8, 0)
     assert forecast.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
+
+
+def test_without_history_a_model_that_has_a_price_costs_its_tokens(settings: Settings) -> None:
+    priced = settings.model_copy(update={"llm": LanguageModelSettings(model="openai/gpt-4o")})
+    forecast = estimate(priced)
+    assert forecast.cost_per_pair_usd is not None
+    assert forecast.cost_per_pair_usd > 10 * PAPER_COST_PER_PAIR_USD  # it is some 17 times dearer
+    assert "litellm's price of openai/gpt-4o" in forecast.basis
 
 
 def test_every_round_counts(settings: Settings) -> None:
