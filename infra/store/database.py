@@ -46,10 +46,6 @@ class Transaction:
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
-    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
-        """Return all rows of a SQL query as an Arrow table."""
-        return self.connection.execute(sql, parameters).to_arrow_table()
-
     def value(self, sql: str, parameters: Sequence[object] = ()) -> object:
         """Return the first column of the first row, None when there is no row."""
         row = self.connection.execute(sql, parameters).fetchone()
@@ -59,6 +55,10 @@ class Transaction:
         """Return the first column of the first row as an integer."""
         number = self.value(sql, parameters)
         return number if isinstance(number, int) else 0
+
+    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
+        """Return all rows of a SQL query as Arrow columns."""
+        return self.connection.sql(sql, params=list(parameters)).to_arrow_table()
 
     @contextmanager
     def table(self, name: str, columns: Mapping[str, Sequence[object]]) -> Iterator[None]:
