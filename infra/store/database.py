@@ -17,6 +17,7 @@ from uuid import uuid4
 import duckdb
 import pyarrow as pa
 
+from infra.disk import space_on
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
 from infra.store.migrations import UPGRADES
@@ -111,15 +112,19 @@ class Database:
 
         Raises:
             StoreLockedError: Another process had the file open for longer than ``lock_timeout_s``.
+            DiskFullError: The disk is full; the transaction has changed nothing.
         """
-        with _shared_or_new(self.settings) as connection:
+        with (
+            space_on(self.settings.folder, "move the store and name it with --store"),
+            _shared_or_new(self.settings) as connection,
+        ):
             connection.begin()
             try:
                 yield Transaction(connection)
             except BaseException:
                 connection.rollback()
                 raise
-            connection.commit()
+            connection.commit()  # DuckDB rolls back by itself where this fails
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
@@ -158,7 +163,13 @@ def open_database(settings: StoreSettings) -> Database:
         StoreVersionError: The file has a schema version that this program cannot read.
         StoreLockedError: Another process has the file open.
         StoreError: The folder cannot be created, or the file is no store of this program.
+        DiskFullError: The disk has no room for a store.
     """
+    with space_on(settings.folder, "choose another folder with --store"):
+        return _opened(settings)
+
+
+def _opened(settings: StoreSettings) -> Database:
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
