@@ -1,4 +1,4 @@
-"""The annotate flow: agents judge the candidates, in shards on Ray."""
+"""The annotate flow: agents judge the candidates on Ray's workers."""
 
 from prefect import flow
 from prefect_ray import RayTaskRunner
@@ -46,17 +46,17 @@ def judge_candidates(
         plan = plan_annotation(search, of_round, ready.settings)
         if plan.pairs:
             ensure_ray(ready.settings.ray)  # else Prefect's task runner starts a cluster of its own
-            annotate_shards(plan, ready.settings)
+            annotate_pairs(plan, ready.settings)
         plans.append(plan)
     return plans[0].reference
 
 
 @flow(
-    name="annotate-shards",
+    name="annotate-pairs",
     flow_run_name="annotate-{plan.reference.collection}",
     task_runner=RayTaskRunner(),
 )
-def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
+def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> int:
     """Judge pending pairs on Ray's workers and store their annotations; return how many failed.
 
     Args:
