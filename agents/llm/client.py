@@ -1,6 +1,5 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
-import asyncio
 import json
 import logging
 from collections.abc import Callable
@@ -207,7 +206,7 @@ class LanguageModel:
             except RequestError:
                 settle(0, 0.0)
                 raise
-            await asyncio.to_thread(self._cache.keep, key, raw)
+            await self._cache.kept(key, raw)
             settle(raw.tokens or limits.total, raw.cost_usd)
             return raw
 
