@@ -158,7 +158,7 @@ class Gathering:
     def _store_arrived(self) -> None:
         if arrived := self.queue.drain():
             store_annotations(self._database, arrived)
-            self._bar.advance(len(arrived))
+            self._bar.advance(sum(item.status != "pending" for item in arrived))
             self._watch.add(arrived)
             if self._watch.alarm:
                 self._close()

@@ -93,7 +93,12 @@ async def judge_all(
     """
     sandbox = make_sandbox(settings.sandbox)
     committee = build_committee(
-        settings, recipe.recipe_id, sandbox, endpoint, recipe.labelling_round
+        settings,
+        recipe.recipe_id,
+        sandbox,
+        endpoint,
+        recipe.labelling_round,
+        by_batch=settings.annotation.batch,
     )
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     queue = iter(pairs)

@@ -38,12 +38,17 @@ class StoreSink:
 def store_annotations(database: Database, new_annotations: Sequence[Annotation]) -> None:
     """Store annotations; write one that the database refuses to a file, with a warning.
 
+    Those of pairs that wait for a batch are not stored.
+
     Replies and programs are untrusted input: a value that no column accepts must fail neither the
     other annotations of a batch nor the run.
 
     Raises:
         StoreError: The database cannot be opened.
     """
+    new_annotations = [item for item in new_annotations if item.status != "pending"]
+    if not new_annotations:
+        return
     try:
         annotations.add_annotations(database, new_annotations)
     except StoreError:
