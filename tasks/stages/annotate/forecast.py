@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from agents.llm.batch.prices import batch_share
 from infra.errors import SandboxError
 from infra.records import Code, Query, Record
 from infra.settings import Settings
@@ -78,7 +79,7 @@ def estimate(settings: Settings) -> Estimate:
     if settings.llm.is_demo:
         cost, basis = 0.0, "the embedded model runs on this machine"
     elif cost is None:
-        cost, basis = PAPER_COST_PER_PAIR_USD, "the CoSQA+ paper's mean, with its model"
+        cost, basis = _published_cost(settings)
     return Estimate(
         queries=limited,
         pairs=pairs,
@@ -87,6 +88,18 @@ def estimate(settings: Settings) -> Estimate:
         basis=basis,
         demo_pairs=settings.annotation.demo_pairs if settings.llm.is_demo else None,
         rounds=settings.annotation.rounds,
+    )
+
+
+def _published_cost(settings: Settings) -> tuple[float, str]:
+    """Return the paper's mean cost of a pair, at the price of batches where they are used."""
+    basis = "the CoSQA+ paper's mean, with its model"
+    if not settings.annotation.batch:
+        return PAPER_COST_PER_PAIR_USD, basis
+    batch = batch_share(settings.llm.model)
+    return (
+        PAPER_COST_PER_PAIR_USD * batch.share,
+        f"{basis}, times {batch.share:g} for batches: {batch.basis}",
     )
 
 

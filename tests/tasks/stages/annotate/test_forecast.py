@@ -96,6 +96,22 @@ def test_without_history_the_papers_mean_is_taken(settings: Settings) -> None:
     assert forecast.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
 
 
+def test_by_batches_the_papers_mean_is_halved_and_the_words_say_how_that_is_known(
+    settings: Settings,
+) -> None:
+    for model, words in (("openai/gpt-4o-mini", "litellm's list"), ("openai/x", "as OpenAI's")):
+        by_batch = settings.model_copy(
+            update={
+                "llm": LanguageModelSettings(model=model),
+                "annotation": settings.annotation.model_copy(update={"batch": True}),
+            }
+        )
+        forecast = estimate(by_batch)
+        assert forecast.cost_per_pair_usd == pytest.approx(PAPER_COST_PER_PAIR_USD / 2)
+        assert "times 0.5 for batches" in forecast.basis
+        assert words in forecast.basis
+
+
 def test_every_round_counts(settings: Settings) -> None:
     rounds = AnnotationSettings(configuration="single", rounds=3)
     for key in keys(settings)[:2]:
