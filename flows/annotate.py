@@ -1,4 +1,4 @@
-"""The annotate flow: agents judge the candidates, in shards on Ray."""
+"""The annotate flow: agents judge the candidates on Ray's workers."""
 
 from prefect import flow
 from prefect_ray import RayTaskRunner
@@ -55,21 +55,21 @@ def judge_candidates(
 def _judge(plan: AnnotationPlan, settings: Settings) -> None:
     """Judge a plan's pairs: at once, or in passes between which batches answer what they ask."""
     if not settings.annotation.batch:
-        annotate_shards(plan, settings)
+        annotate_pairs(plan, settings)
         return
     forget_collected(settings)
     next_pass: AnnotationPlan | None = plan
     while next_pass and next_pass.pairs:
-        annotate_shards(next_pass, settings)
+        annotate_pairs(next_pass, settings)
         next_pass = answer_by_batch(next_pass, settings)
 
 
 @flow(
-    name="annotate-shards",
+    name="annotate-pairs",
     flow_run_name="annotate-{plan.reference.collection}",
     task_runner=RayTaskRunner(),
 )
-def annotate_shards(plan: AnnotationPlan, settings: Settings) -> int:
+def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> int:
     """Judge pending pairs on Ray's workers and store their annotations; return how many failed.
 
     Args:

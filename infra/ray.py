@@ -74,7 +74,7 @@ def box_resources() -> dict[str, float]:
     """Return the Ray resources for work that runs boxes: ``docker``, where any node declares it.
 
     A node with a Docker engine is started with ``ray start --resources '{"docker": 4}'``, four
-    being the shards that it takes at once. Where no node declares any, every node is tried.
+    being the judges that it takes at once. Where no node declares any, every node is tried.
     """
     import ray  # noqa: PLC0415 - see `ensure_ray`
 

@@ -95,6 +95,14 @@ class Box(Protocol):
         """
         ...
 
+    async def release(self) -> None:
+        """Free what the box holds of the machine until its next use, such as its container.
+
+        To be called before a wait, as for a model. What was installed and what commands have done
+        is there at the next use.
+        """
+        ...
+
 
 class Sandbox(Protocol):
     """A backend that makes boxes."""
@@ -110,6 +118,8 @@ class Sandbox(Protocol):
 
     def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[Box]:
         """Return a fresh box around the code under test, importable inside as ``target``.
+
+        It takes up none of the machine's places for boxes before its first use.
 
         Args:
             code: The code under test.

@@ -165,6 +165,9 @@ class RecordedBox:
                 return ShellResult(status=status, output=step.output, installed=step.installed)
         raise BoxLostError("no such command is stored")
 
+    async def release(self) -> None:
+        """Do nothing."""
+
     def _next_mutant_run(self) -> ExecutionResult:
         if self._mutant_runs >= len(self._oracle.trials):
             raise BoxLostError("no such run against a mutant is stored")

@@ -18,6 +18,8 @@ _MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one pro
 class Tester:
     """Tests unclear pairs, each in a box of its own (the executor of CoSQA+, Algorithm 1).
 
+    A box is released before each question to a model: it is held for bursts of executions alone.
+
     Args:
         sandbox: Where programs run.
         language: The language of the code under test.
@@ -56,18 +58,23 @@ class Tester:
         scaffolding = self._configuration.scaffolding
         code = self._language.scaffolded(pair.code.text) if scaffolding else pair.code.text
         async with self._sandbox.box(code, bare=not scaffolding) as box:
-            first = await self._attempt(pair, draft, box, trace)
-            if first.report and can_be_improved(first.report):
-                reason = reason_of(first.report)
-                writer = (ScaffoldedWriter if scaffolding else Writer)(trace.model)
-                better = await writer.rewrite(pair, first.draft, reason)
-                first = await self._attempt(pair, better, box, trace)
-            if not (first.is_valid and first.evidence is RunEvidence.FAILED_ASSERTION):
-                return (first,)
-            blind = await BlindWriter(trace.model, self._language).write(pair)
-            installed = {"requirements": first.draft.requirements}
-            second = await self._attempt(pair, blind.model_copy(update=installed), box, trace)
-            return first, second
+            with trace.model.releasing(box):
+                return await self._test(pair, draft, box, trace)
+
+    async def _test(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> tuple[Attempt, ...]:
+        first = await self._attempt(pair, draft, box, trace)
+        if first.report and can_be_improved(first.report):
+            reason = reason_of(first.report)
+            scaffolding = self._configuration.scaffolding
+            writer = (ScaffoldedWriter if scaffolding else Writer)(trace.model)
+            better = await writer.rewrite(pair, first.draft, reason)
+            first = await self._attempt(pair, better, box, trace)
+        if not (first.is_valid and first.evidence is RunEvidence.FAILED_ASSERTION):
+            return (first,)
+        blind = await BlindWriter(trace.model, self._language).write(pair)
+        installed = {"requirements": first.draft.requirements}
+        second = await self._attempt(pair, blind.model_copy(update=installed), box, trace)
+        return first, second
 
     async def _attempt(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         """Run a program; repair it and run it again while it cannot be executed."""

@@ -1,10 +1,14 @@
 """The trace of a pair: all model calls and executions while it is judged, in their order."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from agents.evidence import Draft
 from agents.llm.client import ReportingModel
 from agents.llm.prompt import Prompt
 from agents.llm.structured_output import ReplyType
 from infra.records import Execution, ExecutionResult, LanguageModelCall, OracleReport, RepairStep
+from sandbox.base import Box
 
 
 class Trace:
@@ -50,6 +54,16 @@ class TracedModel:
     def __init__(self, model: ReportingModel, calls: list[LanguageModelCall]) -> None:
         self._model = model
         self._calls = calls
+        self._box: Box | None = None
+
+    @contextmanager
+    def releasing(self, box: Box) -> Iterator[None]:
+        """Release a box before each call inside the ``with``: none is held while a model thinks."""
+        self._box = box
+        try:
+            yield
+        finally:
+            self._box = None
 
     @property
     def code_limit(self) -> int:
@@ -58,4 +72,6 @@ class TracedModel:
 
     async def ask(self, role: str, prompt: Prompt, reply_type: type[ReplyType]) -> ReplyType:
         """Return the model's reply; see ``LanguageModel.ask`` for the errors."""
+        if self._box is not None:
+            await self._box.release()
         return await self._model.ask(role, prompt, reply_type, self._calls.append)

@@ -7,6 +7,9 @@ from pydantic import Field
 from infra.settings.section import Section
 
 _CORES = os.cpu_count() or 1
+_MEGABYTE = 2**20
+_BOXES_A_CORE = 2  # one runs while another is made or removed
+_SHARE_OF_MEMORY = 0.5  # of the machine's, for boxes at their limit
 
 
 class SandboxSettings(Section):
@@ -14,8 +17,15 @@ class SandboxSettings(Section):
 
     image: str = Field("cosqa-sandbox:3", description="Image of the containers.")
     backend: str = Field("docker", description="Name of a sandbox backend.")
-    slots: int = Field(max(2, 2 * _CORES), ge=1, description="Maximum boxes at once.")
-    ready: int = Field(_CORES, ge=0, description="Boxes started in advance.")
+    slots: int | None = Field(
+        None,
+        ge=1,
+        description="Maximum boxes in use at once on a machine, over all processes and runs; none "
+        "given takes two a core, or as many as half of the memory holds.",
+    )
+    ready: int = Field(
+        _CORES, ge=0, description="Boxes started in advance on a machine, over all processes."
+    )
     memory_mb: int = Field(512, ge=64, description="Maximum memory and swap of a box together.")
     processes: int = Field(64, ge=4, description="Maximum processes and threads in a box.")
     cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
@@ -43,3 +53,12 @@ class SandboxSettings(Section):
     apt_mirror: str = Field(
         "http://deb.debian.org/debian", description="Archive of the Debian packages."
     )
+
+    @property
+    def machine_slots(self) -> int:
+        """Maximum boxes in use at once on the machine that asks, which runs them."""
+        if self.slots is not None:
+            return self.slots
+        memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _MEGABYTE
+        fitting = int(_SHARE_OF_MEMORY * memory_mb / self.memory_mb)
+        return max(2, min(_BOXES_A_CORE * _CORES, fitting))

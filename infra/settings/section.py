@@ -13,10 +13,13 @@ class Section(BaseModel):
 
     Attributes:
         former_names: Key of the last release → its name in this one; taken with a warning.
+        retired_names: Key of the last release that has no effect any more → why; left out with a
+            warning.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     former_names: ClassVar[Mapping[str, str]] = {}
+    retired_names: ClassVar[Mapping[str, str]] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -37,4 +40,18 @@ class Section(BaseModel):
                 # Of a variable with a former name it is not known that it holds a list.
                 is_list = isinstance(value, str) and value.startswith("[")
                 renamed[name] = json.loads(value) if is_list else value
-        return renamed
+        return cls._without_retired(renamed)
+
+    @classmethod
+    def _without_retired(cls, values: dict[object, object]) -> dict[object, object]:
+        """Return values without the keys that have no effect any more."""
+        for name, reason in cls.retired_names.items():
+            if name in values:
+                del values[name]
+                warnings.warn(
+                    f"the setting {name!r} has no effect any more: {reason}; the next release will "
+                    "refuse it",
+                    FutureWarning,
+                    stacklevel=3,
+                )
+        return values

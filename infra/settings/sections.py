@@ -164,12 +164,13 @@ class AnnotationSettings(Section):
         description="Rounds of repair by the fixer for a test program; in `paper` one more, as in "
         "Algorithm 1.",
     )
-    shard_size: int = Field(50, ge=1, description="Pairs in one Prefect task run on Ray.")
-    shards_per_core: int = Field(
-        2, ge=1, le=16, description="Shards handed to Ray at once, for each core of the cluster."
-    )
-    concurrency: int = Field(
-        4, ge=1, le=256, description="Maximum pairs judged at once in a shard."
+    in_flight: int = Field(
+        64,
+        ge=1,
+        le=4096,
+        description="Pairs judged at once over the whole cluster, whatever its number of cores. "
+        "They wait for the model most of the time; boxes have a limit of their own "
+        "(`sandbox.slots`).",
     )
     batch: bool = Field(
         False,
@@ -192,8 +193,14 @@ class AnnotationSettings(Section):
         description="Maximum share of these that may be labelled wrongly before a run stops.",
     )
     stop_after_failures: int = Field(
-        10, ge=1, description="Failed pairs in a row after which a shard stops."
+        10, ge=1, description="Failed pairs in a row after which a run stops."
     )
+
+    former_names: ClassVar[Mapping[str, str]] = {"concurrency": "in_flight"}
+    retired_names: ClassVar[Mapping[str, str]] = {
+        "shard_size": "pairs are handed out one by one",
+        "shards_per_core": "in_flight alone says how many pairs are judged at once",
+    }
 
 
 class GateSettings(Section):

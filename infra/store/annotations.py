@@ -64,9 +64,14 @@ def _pair_key(query: object, code: object) -> PairKey:
 
 
 def add_annotations(database: Database, annotations: Sequence[Annotation]) -> None:
-    """Store annotations with their evidence; they replace failed ones of the same pairs."""
+    """Store annotations with their evidence; each replaces what is stored of its pair.
+
+    No key of the tables keeps a pair from being stored twice, this does: nothing else may write to
+    them. Of several annotations of one pair the last is stored.
+    """
+    annotations = list({(item.key, item.recipe_id): item for item in annotations}.values())
     with database.transaction() as tx:
-        _delete(tx, annotations)
+        _delete_stored(tx, annotations)
         tx.insert(
             "annotations",
             [
@@ -110,9 +115,21 @@ def _key(item: Annotation) -> dict[str, object]:
     return {name: getattr(item, name) for name in _PAIR}
 
 
-def _delete(tx: Transaction, annotations: Sequence[Annotation]) -> None:
+def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> None:
+    """Delete what is stored under the keys of annotations: in most commits nothing.
+
+    One search for the keys spares each table's search for rows to delete.
+    """
     keys = {name: [getattr(item, name) for item in annotations] for name in _PAIR}
-    with tx.table("deleted", keys):
+    with tx.table("incoming_keys", keys):
+        stored = tx.rows(
+            "SELECT query_id, code_id, recipe_id FROM annotations "
+            "SEMI JOIN incoming_keys USING (query_id, code_id, recipe_id)"
+        )
+    if not stored:
+        return
+    columns = {name: [row[place] for row in stored] for place, name in enumerate(_PAIR)}
+    with tx.table("deleted", columns):
         for table in ("annotations", "llm_calls", "executions"):
             tx.execute(
                 f"DELETE FROM {table} WHERE (query_id, code_id, recipe_id) IN "  # noqa: S608

@@ -46,6 +46,10 @@ class Transaction:
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
+    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
+        """Return all rows of a SQL query as an Arrow table."""
+        return self.connection.execute(sql, parameters).to_arrow_table()
+
     def value(self, sql: str, parameters: Sequence[object] = ()) -> object:
         """Return the first column of the first row, None when there is no row."""
         row = self.connection.execute(sql, parameters).fetchone()

@@ -67,5 +67,74 @@ UPGRADES = {  # version → statements that upgrade it to the next
     """,
     7: """
         SELECT 1;
+
+        -- Evidence without primary keys, whose index was rewritten at each commit.
+        ALTER TABLE annotations RENAME TO keyed_annotations;
+        CREATE TABLE annotations (
+            query_id VARCHAR NOT NULL,
+            code_id VARCHAR NOT NULL,
+            recipe_id VARCHAR NOT NULL,
+            status VARCHAR NOT NULL CHECK (status IN ('labelled', 'undecided', 'failed')),
+            label TINYINT CHECK (label IN (0, 1)),
+            decided_by VARCHAR,
+            path VARCHAR NOT NULL,
+            reason VARCHAR NOT NULL,
+            demo BOOLEAN NOT NULL,
+            grade VARCHAR NOT NULL CHECK (
+                grade IN ('screened', 'valid_oracle', 'void_oracle', 'ungated', 'undecided')),
+            judgements INTEGER NOT NULL CHECK (judgements >= 0),
+            agreeing INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
+            seconds DOUBLE NOT NULL,
+            annotated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+         CHECK ((status = 'labelled') = (label IS NOT NULL))
+        );
+        INSERT INTO annotations BY NAME SELECT * FROM keyed_annotations;
+        DROP TABLE keyed_annotations;
+        ALTER TABLE llm_calls RENAME TO keyed_llm_calls;
+        CREATE TABLE llm_calls (
+            query_id VARCHAR NOT NULL,
+            code_id VARCHAR NOT NULL,
+            recipe_id VARCHAR NOT NULL,
+            ordinal INTEGER NOT NULL,
+            role VARCHAR NOT NULL,
+            attempt INTEGER NOT NULL,
+            model VARCHAR NOT NULL,
+            prompt_digest VARCHAR NOT NULL,
+            status VARCHAR NOT NULL,
+            reply VARCHAR NOT NULL,
+            error VARCHAR NOT NULL,
+            prompt_tokens BIGINT,
+            completion_tokens BIGINT,
+            cost_usd DOUBLE,
+            seconds DOUBLE NOT NULL,
+            cached BOOLEAN NOT NULL
+        );
+        INSERT INTO llm_calls BY NAME SELECT * FROM keyed_llm_calls;
+        DROP TABLE keyed_llm_calls;
+        ALTER TABLE executions RENAME TO keyed_executions;
+        CREATE TABLE executions (
+            query_id VARCHAR NOT NULL,
+            code_id VARCHAR NOT NULL,
+            recipe_id VARCHAR NOT NULL,
+            ordinal INTEGER NOT NULL,
+            round INTEGER NOT NULL,
+            program VARCHAR NOT NULL,
+            requirements VARCHAR[] NOT NULL,
+            outcome VARCHAR NOT NULL,
+            error_type VARCHAR NOT NULL,
+            message VARCHAR NOT NULL,
+            missing_module VARCHAR NOT NULL,
+            seconds DOUBLE NOT NULL,
+            peak_memory_mb DOUBLE,
+            stdout VARCHAR NOT NULL,
+            stderr VARCHAR NOT NULL,
+            tests_run INTEGER NOT NULL,
+            asserts_executed INTEGER NOT NULL,
+            target_calls INTEGER NOT NULL,
+            oracle JSON,
+            details JSON
+        );
+        INSERT INTO executions BY NAME SELECT * FROM keyed_executions;
+        DROP TABLE keyed_executions;
     """,
 }

@@ -1,10 +1,17 @@
 """Pending pairs: candidates that a recipe has not finished, counted and loaded in order."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pyarrow as pa
+
 from infra.ids import RecipeId, SearchId
 from infra.records import Code, Pair, Query, Record
 from infra.store.database import Database
 
 _ALL = 2**31 - 1
+_KEYS_AT_ONCE = 20_000
+_PAIRS_AT_ONCE = 1_000
 
 # Candidates of a search for a collection's first queries, without those that a recipe has finished.
 _SELECTED_CANDIDATES = (
@@ -49,14 +56,6 @@ class PairCounts(Record):
     without_code: int
 
 
-class Position(Record):
-    """A pair's position in the order of loading: its query's position, its rank, its code id."""
-
-    query: int = -1
-    rank: int = 0
-    code_id: str = ""
-
-
 def count_pairs(database: Database, selection: Selection) -> PairCounts:
     """Return how many pairs are selected, pending, and without code.
 
@@ -73,40 +72,71 @@ def count_pairs(database: Database, selection: Selection) -> PairCounts:
     return PairCounts.model_validate(row)
 
 
-def load_pending(
-    database: Database, selection: Selection, after: Position, at_most: int
-) -> tuple[list[Pair], Position]:
-    """Return the next pending pairs after a position, best first, and the position of the last.
+def pending_pairs(
+    database: Database, selection: Selection, at_once: int = _PAIRS_AT_ONCE
+) -> Iterator[Pair]:
+    """Yield the pending pairs, best first: by query, then by rank.
 
-    Pairs are ordered by query, then by rank. A caller that continues from the returned position
-    gets no pair twice, even if a pair has failed meanwhile.
+    Each pair comes once, even if it has failed meanwhile. The keys of many thousands are found at
+    a time, since each search reads all annotations, and held as columns; texts are read for few.
+
+    Args:
+        database: The store.
+        selection: The candidates and the recipe.
+        at_once: Pairs whose texts are read at once.
     """
+    last = _Position()
+    while True:
+        keys, last = _pending_keys(database, selection, last, _KEYS_AT_ONCE)
+        for start in range(0, keys.num_rows, at_once):
+            yield from _load(database, selection, keys.slice(start, at_once))
+        if keys.num_rows < _KEYS_AT_ONCE:
+            return
+
+
+class _Position(NamedTuple):
+    """A pair's position: its query's in the collection, its rank, its code."""
+
+    query: int = -1
+    rank: int = 0
+    code_id: str = ""
+
+
+def _pending_keys(
+    database: Database, selection: Selection, after: _Position, at_most: int
+) -> tuple[pa.Table, _Position]:
+    """Return the keys of the next pending pairs after a position, and the position of the last."""
     with database.transaction() as tx:
-        rows = tx.dicts(
+        keys = tx.arrow(
             _SELECTED_CANDIDATES  # noqa: S608 - literals only
-            + ", wanted AS (SELECT * FROM readable WHERE (position, rank, code_id) > "
-            "(?, ?, ?) ORDER BY position, rank, code_id LIMIT ?) "
-            "SELECT wanted.position AS place, rank, query_id, queries.text AS query_text, "
-            "code_id, codes.text, name, module, first_line, last_line, documentation, parameters, "
-            "k.origin FROM wanted JOIN queries USING (query_id) JOIN codes USING (code_id) "
-            "JOIN (SELECT * FROM collection_codes WHERE collection = ?) AS k USING (code_id) "
-            "ORDER BY place, rank, code_id",
-            [
-                *selection.parameters,
-                *(after.query, after.rank, after.code_id, at_most),
-                selection.collection,
-            ],
+            + "SELECT position, rank, query_id, code_id FROM readable "
+            "WHERE (position, rank, code_id) > (?, ?, ?) ORDER BY position, rank, code_id LIMIT ?",
+            [*selection.parameters, *after, at_most],
         )
-    if not rows:
-        return [], after
-    pairs = [_pair(row) for row in rows]
-    last = rows[-1]
-    end = {"query": last["place"], "rank": last["rank"], "code_id": last["code_id"]}
-    return pairs, Position.model_validate(end)
+    if not keys.num_rows:
+        return keys, after
+    ((query, rank, _, code_id),) = (
+        row.values() for row in keys.slice(keys.num_rows - 1).to_pylist()
+    )
+    return keys, _Position(query, rank, code_id)
+
+
+def _load(database: Database, selection: Selection, keys: pa.Table) -> list[Pair]:
+    """Return the pairs with these keys, with what the collection says of their codes."""
+    with database.transaction() as tx, tx.stream("wanted", keys):
+        rows = tx.dicts(
+            "SELECT query_id, queries.text AS query_text, code_id, codes.text, name, module, "
+            "first_line, last_line, documentation, parameters, k.origin "
+            "FROM wanted JOIN queries USING (query_id) JOIN codes USING (code_id) "
+            "JOIN (SELECT * FROM collection_codes WHERE collection = ?) AS k USING (code_id) "
+            "ORDER BY wanted.position, rank, code_id",
+            [selection.collection],
+        )
+    return [_pair(row) for row in rows]
 
 
 def _pair(row: dict[str, object]) -> Pair:
-    not_of_code = {"place", "rank", "query_id", "query_text"}
+    not_of_code = {"query_id", "query_text"}
     return Pair(
         query=Query.model_validate({"query_id": row["query_id"], "text": row["query_text"]}),
         code=Code.model_validate({name: row[name] for name in row.keys() - not_of_code}),

@@ -118,6 +118,9 @@ CREATE TABLE candidates (
 );
 
 -- annotate: annotations with their evidence -------------------------------------------------------
+--
+-- Evidence has no primary keys: to write their index took a second of each commit at 400,000
+-- annotations. `infra.store.annotations.add_annotations` alone writes it, and keeps each pair once.
 
 CREATE TABLE recipes (
     recipe_id  VARCHAR PRIMARY KEY,      -- hash of everything that could change a label
@@ -143,7 +146,6 @@ CREATE TABLE annotations (
     agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
     seconds      DOUBLE NOT NULL,
     annotated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-    PRIMARY KEY (query_id, code_id, recipe_id),
     CHECK ((status = 'labelled') = (label IS NOT NULL))
 );
 
@@ -163,8 +165,7 @@ CREATE TABLE llm_calls (
     completion_tokens BIGINT,
     cost_usd          DOUBLE,            -- NULL: unknown, which is not 0
     seconds           DOUBLE NOT NULL,
-    cached            BOOLEAN NOT NULL,
-    PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
+    cached            BOOLEAN NOT NULL
 );
 
 CREATE TABLE executions (
@@ -187,8 +188,7 @@ CREATE TABLE executions (
     asserts_executed INTEGER NOT NULL,
     target_calls     INTEGER NOT NULL,
     oracle           JSON,               -- the gates' report; NULL: not checked
-    details          JSON,               -- outcomes of tests, and repairs; NULL: by an older version
-    PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
+    details          JSON                -- outcomes of tests, and repairs; NULL: by an older version
 );
 
 -- generate ----------------------------------------------------------------------------------------

@@ -1,37 +1,26 @@
-"""Exchange between the flow's process and Ray workers: pairs, annotations, results of shards."""
+"""Exchange between the flow's process and Ray workers: pairs, annotations, results of judges."""
 
-from collections.abc import Iterable, Sequence
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import ray
 from prefect.futures import PrefectFuture
 from ray.exceptions import RayError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from infra.errors import WorkerLostError
-from infra.ids import PairKey
 from infra.records import Annotation, Pair
+from tasks.runtime.pair_queue import Arrived, Handed, PairQueue
+
+_GO_ON = "finished pairs are stored: run the same command again"
 
 
-def cluster_cores() -> int:
-    """Return the number of cores of the cluster; Ray must be connected."""
-    resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    return max(1, int(resources.get("CPU", 1)))
-
-
-class StoredPairs:
-    """Pairs in Ray's object store, sent to a worker by reference.
-
-    Neither a tuple nor a dataclass: Prefect would traverse those and store the pairs themselves as
-    a task's parameters.
-    """
-
-    def __init__(self, pairs: Sequence[Pair]) -> None:
-        self._reference: Any = ray.put(tuple(pairs))
-
-    def load(self) -> Sequence[Pair]:
-        """Return the pairs."""
-        pairs: Sequence[Pair] = ray.get(self._reference)
-        return pairs
+def cluster_capacity(resources: Iterable[str]) -> int:
+    """Return how many tasks of one core and one of each resource fit; Ray must be connected."""
+    total = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return max(1, min(int(total.get(name, 1)) for name in ("CPU", *resources)))
 
 
 def ended_futures(
@@ -42,13 +31,14 @@ def ended_futures(
     It queries Ray: ``future.state`` would send a request to Prefect's server each time.
     """
     future_of = {future.wrapped_future: future for future in futures}  # type: ignore[attr-defined]
-    ready, _ = ray.wait(list(future_of), num_returns=1, timeout=timeout_s)
-    others, _ = ray.wait(list(future_of), num_returns=len(future_of), timeout=0)
+    with _explained("the Ray cluster"):
+        ready, _ = ray.wait(list(future_of), num_returns=1, timeout=timeout_s)
+        others, _ = ray.wait(list(future_of), num_returns=len(future_of), timeout=0)
     return [future_of[reference] for reference in dict.fromkeys([*ready, *others])]
 
 
-def shard_result(future: PrefectFuture[int]) -> int:
-    """Return the result of a shard that has ended, or raise its error.
+def judge_result(future: PrefectFuture[int]) -> int:
+    """Return the result of a judge that has ended, or raise its error.
 
     Raises:
         WorkerLostError: The worker's process died, and so did those of all retries.
@@ -59,66 +49,81 @@ def shard_result(future: PrefectFuture[int]) -> int:
         raise
     except RayError as error:
         raise WorkerLostError(
-            f"a Ray worker that judged pairs died: {error}; finished pairs are stored: run the "
-            "same command again (a smaller COSQA_ANNOTATION__CONCURRENCY needs less memory)"
+            f"a Ray worker that judged pairs died: {error}; {_GO_ON} (a smaller "
+            "COSQA_ANNOTATION__IN_FLIGHT needs less memory)"
         ) from error
 
 
-class RayAnnotationQueue:
-    """The queue by which workers send annotations to the flow's process.
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Turn the loss of a part of Ray into this project's error."""
+    try:
+        yield
+    except RayError as error:
+        raise WorkerLostError(f"{what} was lost: {error}; {_GO_ON}") from error
 
-    It has an actor of its own in place of ``ray.util.queue.Queue``: one round trip sends an
-    annotation and returns whether more are wanted, and a shard that is retried can ask which of its
-    pairs have arrived. Ray's queue offers neither, and draining it takes two round trips.
+
+class RayPairQueue:
+    """The queue of pairs as a Ray actor on the flow's own node, which outlives all others.
+
+    Pairs and annotations pass through it as bytes: it spends no time on reading them.
+
+    Args:
+        in_flight: Pairs in the hands of all judges together.
     """
 
-    def __init__(self) -> None:
-        self._actor: Any = ray.remote(num_cpus=0)(_QueueActor).remote()
+    def __init__(self, in_flight: int) -> None:
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        actor: Any = ray.remote(PairQueue)
+        self._actor = actor.options(num_cpus=0, scheduling_strategy=here).remote(in_flight)
 
-    def put(self, annotation: Annotation) -> bool:
-        """Send one annotation and wait until it has arrived; return whether more are wanted."""
-        return bool(ray.get(self._actor.put.remote(annotation)))
+    def offer(self, pairs: Iterable[Pair], *, is_last: bool) -> tuple[list[Annotation], int]:
+        """Add pairs; return the annotations since the last call, and how many pairs wait.
 
-    def drain(self) -> list[Annotation]:
-        """Return the annotations that have arrived since the last call."""
-        return list(ray.get(self._actor.drain.remote()))
+        Raises:
+            WorkerLostError: The queue's process died.
+        """
+        items = [(pair.key, pickle.dumps(pair)) for pair in pairs]
+        with _explained("the queue of pairs"):
+            arrived: Arrived = ray.get(self._actor.offer.remote(items, is_last=is_last))
+        return [_read(content) for _, content in arrived.items], arrived.waiting
 
-    def wanted(self, keys: Sequence[PairKey]) -> set[PairKey]:
-        """Return the keys whose finished annotations have not arrived; none once it is closed."""
-        return set(ray.get(self._actor.wanted.remote(keys)))
-
-    def discard(self, keys: Sequence[PairKey]) -> None:
-        """Remove the keys of a shard that has ended and is not retried, to bound memory."""
-        self._actor.discard.remote(keys)
-
-    def close(self) -> None:
-        """Stop asking for annotations; those in flight are still accepted."""
-        ray.get(self._actor.close.remote())
-
-
-class _QueueActor:
-    """The Ray actor that keeps annotations until the flow's process drains them."""
-
-    def __init__(self) -> None:
-        self._waiting: list[Annotation] = []
-        self._finished: set[PairKey] = set()
-        self._open = True
-
-    def put(self, annotation: Annotation) -> bool:
-        self._waiting.append(annotation)
-        if annotation.status != "failed":
-            self._finished.add(annotation.key)
-        return self._open
-
-    def drain(self) -> list[Annotation]:
-        waiting, self._waiting = self._waiting, []
-        return waiting
-
-    def wanted(self, keys: Iterable[PairKey]) -> set[PairKey]:
-        return set(keys) - self._finished if self._open else set()
-
-    def discard(self, keys: Iterable[PairKey]) -> None:
-        self._finished.difference_update(keys)
+    def leave(self, judge: int) -> None:
+        """Let what a judge that has ended holds wait again."""
+        self._actor.leave.remote(judge)
 
     def close(self) -> None:
-        self._open = False
+        """Hand out no more pairs; annotations of those in flight are still accepted."""
+        self._actor.close.remote()
+
+    def as_judge(self, number: int) -> "JudgeEnd":
+        """Return the end of the queue for a judge, which takes part from now on."""
+        with _explained("the queue of pairs"):
+            ray.get(self._actor.join.remote(number))
+        return JudgeEnd(self._actor, number)
+
+
+class JudgeEnd:
+    """A judge's end of the queue; see `tasks.stages.annotate.judge.PairSource`."""
+
+    def __init__(self, actor: Any, number: int) -> None:  # noqa: ANN401 - Ray's handle
+        self._actor = actor
+        self._number = number
+
+    async def exchange(
+        self, finished: Sequence[Annotation], *, wants: bool
+    ) -> tuple[list[Pair], bool]:
+        """Send annotations; return pairs to judge, and whether no more will come.
+
+        Raises:
+            WorkerLostError: The queue's process died.
+        """
+        items = [(item.key, pickle.dumps(item)) for item in finished]
+        with _explained("the queue of pairs"):
+            handed: Handed = await self._actor.exchange.remote(self._number, items, wants=wants)
+        return [_read(content) for _, content in handed.items], handed.is_ended
+
+
+def _read(content: object) -> Any:  # noqa: ANN401 - what this module has pickled
+    assert isinstance(content, bytes)  # noqa: S101 - see `RayPairQueue`
+    return pickle.loads(content)  # noqa: S301 - from this run's own processes

@@ -23,9 +23,9 @@ from infra.settings import Configuration, Settings, StoreSettings
 from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
 from tasks.runtime.references import RecipeReference
+from tasks.stages.annotate.judge import judge_all
 from tasks.stages.annotate.model_server import served_model
-from tasks.stages.annotate.shard import judge_all
-from tasks.stages.annotate.sinks import StoreSink
+from tasks.stages.annotate.sinks import LocalPairs
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.annotator_scores import Agreement, agreement
 
@@ -117,8 +117,9 @@ def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings
     if pending:
         at_once = settings.annotation.model_copy(update={"batch": False})
         settings = settings.model_copy(update={"annotation": at_once})
-        with served_model(settings.llm) as endpoint:
-            asyncio.run(judge_all(pending, settings, recipe, StoreSink(database), endpoint))
+        source = LocalPairs(pending, settings.annotation.in_flight, database)
+        with served_model(settings.llm) as endpoint, source:
+            asyncio.run(judge_all(source, settings, recipe, endpoint))
     return len(pending)
 
 

@@ -72,7 +72,7 @@ async def _orders(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(settings.annotation.concurrency):
+            for _ in range(settings.annotation.in_flight):
                 group.create_task(work())
     except* LanguageModelError as errors:
         raise errors.exceptions[0] from None

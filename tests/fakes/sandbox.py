@@ -43,6 +43,7 @@ class FakeBox:
         on_mutant: ExecutionResult = FAILED,
     ) -> None:
         self.installed: frozenset[str] = frozenset()
+        self.releases = 0
         self._behaviour = behaviour
         self._installable = installable
         self._on_mutant = on_mutant
@@ -78,6 +79,10 @@ class FakeBox:
             return ShellResult(status=1, output=f"{command}: failed")
         self.installed |= {command}
         return ShellResult(status=0, output=f"{command}: done")
+
+    async def release(self) -> None:
+        """Note that the box is not in use."""
+        self.releases += 1
 
     def export(self, name: str, value: str) -> None:
         """Note a variable."""

@@ -25,7 +25,7 @@ def test_a_model_that_accepts_every_pair_is_stopped_and_its_annotations_are_kept
                 model.base_url,
                 PREFECT_API_URL=prefect_server,
                 COSQA_ANNOTATION__CANARIES="12",
-                COSQA_ANNOTATION__CONCURRENCY="1",
+                COSQA_ANNOTATION__IN_FLIGHT="2",
             ),
         )
         world.write(CASES)

@@ -9,7 +9,7 @@ from tests.flows.world import Case, World, environment, read
 
 pytestmark = pytest.mark.slow
 
-QUERIES, SHARD_SIZE = 60, 50
+QUERIES = 60
 CASES = [
     Case(
         f"python multiply a number by {number}",
@@ -24,9 +24,7 @@ JUDGE = read("answers")
 
 
 @pytest.mark.parametrize("top_k", [8, pytest.param(50, marks=pytest.mark.exhaustive)])
-def test_many_pairs_are_judged_once_each_in_shards(
-    folder: Path, prefect_server: str, top_k: int
-) -> None:
+def test_many_pairs_are_judged_once_each(folder: Path, prefect_server: str, top_k: int) -> None:
     pairs = QUERIES * top_k
     with ScriptedServer([JUDGE]) as model:
         world = World(
@@ -37,8 +35,7 @@ def test_many_pairs_are_judged_once_each_in_shards(
                 COSQA_ANNOTATION__CONFIGURATION="single",
                 COSQA_ANNOTATION__CANARIES="12",
                 COSQA_ANNOTATION__CANARY_LIMIT="1",
-                COSQA_ANNOTATION__SHARD_SIZE=str(SHARD_SIZE),
-                COSQA_ANNOTATION__CONCURRENCY="16",
+                COSQA_ANNOTATION__IN_FLIGHT="32",
             ),
         )
         world.write(CASES, labels=False)

@@ -77,7 +77,7 @@ def test_the_preset_of_version_2_gives_benchmark_tables_and_figures(
             model.base_url,
             PREFECT_API_URL=prefect_server,
             PYTHONPATH=str(Path(__file__).parents[2]),
-            COSQA_ANNOTATION__CONCURRENCY="8",
+            COSQA_ANNOTATION__IN_FLIGHT="8",
             COSQA_EVALUATION__DEPTH="1000",
         )
         world = PresetWorld(folder, env)

@@ -1,8 +1,9 @@
-"""Boxes as Docker containers, started in advance and removed after one pair."""
+"""Boxes as Docker containers, started in advance and removed after one burst of runs."""
 
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -12,6 +13,7 @@ from typing import ParamSpec, TypeVar
 from docker.models.volumes import Volume
 
 from infra.errors import BoxLostError, SandboxError
+from infra.identity import digest
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import backends
@@ -19,6 +21,7 @@ from sandbox.backends.docker.engine import Engine, Running
 from sandbox.backends.docker.jobs import Job, Jobs, read_result, read_shell_result
 from sandbox.backends.docker.pool import Pool
 from sandbox.base import CLOCK, Box, InstallResult, ShellResult
+from sandbox.machine_slots import MachineSlots, Slot
 from sandbox.packages import apt, pip
 from sandbox.packages.pip import InstallPlan
 from sandbox.packages.resolve import DEBIAN_PACKAGES
@@ -36,7 +39,11 @@ Answer = Mapping[str, object]
 
 
 class DockerBox:
-    """A container for one pair; made again when a program has left it unclean."""
+    """A place and a container for one pair's runs, both taken at the first of a burst.
+
+    The container is made again when a program has left it unclean. What commands have done is done
+    again before each run, and packages are on a volume: so no container has to be kept.
+    """
 
     def __init__(self, sandbox: "DockerSandbox", code: str, *, bare: bool) -> None:
         self._sandbox = sandbox
@@ -45,6 +52,7 @@ class DockerBox:
         self._running: Running | None = None
         self._packages: Volume | None = None
         self._removals: list[asyncio.Task[None]] = []
+        self._slot: Slot | None = None
 
     async def install(self, requirements: Sequence[str]) -> InstallResult:
         """Install distributions; see ``Box.install``."""
@@ -72,6 +80,7 @@ class DockerBox:
         )
 
     async def _install(self, plan: InstallPlan) -> InstallResult:
+        await self._take_slot()
         engine = await self._sandbox.engine()
         if self._packages is None:
             make_volume = engine.make_volume
@@ -120,9 +129,16 @@ class DockerBox:
         """Set a variable; see ``Terminal.export``."""
         self._jobs.export(name, value)
 
+    async def release(self) -> None:
+        """Free container and place; packages and what commands left stay; see ``Box.release``."""
+        self._drop()
+        slot, self._slot = self._slot, None
+        if slot is not None:
+            slot.release()
+
     async def remove(self) -> None:
         """Remove the container in the background; wait only where packages were installed."""
-        self._drop()
+        await self.release()
         packages, self._packages = self._packages, None
         if packages is not None:
             await asyncio.gather(*self._removals)
@@ -142,6 +158,7 @@ class DockerBox:
         return await self._try(job, read, out_of_memory)
 
     async def _try(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
+        await self._take_slot()
         self._running = self._running or await self._sandbox.start(self._packages)
         running, timeout_s = self._running, self._jobs.longest_s() + _GRACE_S
         try:
@@ -159,6 +176,9 @@ class DockerBox:
         finally:
             if not is_clean:
                 self._drop()
+
+    async def _take_slot(self) -> None:
+        self._slot = self._slot or await self._sandbox.slots.take()
 
     def _drop(self) -> None:
         running, self._running = self._running, None
@@ -180,20 +200,22 @@ class DockerSandbox:
     It belongs to the event loop that it is first used in.
 
     Args:
-        settings: Image, limits, how many boxes may be in use at once (more wait their turn) and how
-            many are started in advance.
+        settings: Image, limits, how many boxes may be in use at once on this machine (more wait
+            their turn) and how many are started in advance.
     """
 
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
-        capacity = settings.slots + settings.ready
-        self._slots = asyncio.Semaphore(settings.slots)
+        capacity = settings.machine_slots + settings.ready
+        engine = digest("engine", os.environ.get("DOCKER_HOST", ""))
+        self.slots = MachineSlots(f"{engine}-in-use", settings.machine_slots)
+        ready = MachineSlots(f"{engine}-ready", settings.ready)
         self._workers = ThreadPoolExecutor(2 * capacity, thread_name_prefix="sandbox")
         self._engine: Engine | None = None
         self._opening = asyncio.Lock()
         self._boxes: set[DockerBox] = set()
         self._pool = Pool(
-            self._make, self._unmake, Running.is_alive, ready=settings.ready, capacity=capacity
+            self._make, self._unmake, Running.is_alive, reserve=ready.try_take, capacity=capacity
         )
 
     async def check(self) -> str:
@@ -286,11 +308,10 @@ class DockerSandbox:
 
     @asynccontextmanager
     async def _box(self, code: str, *, bare: bool) -> AsyncIterator[Box]:
-        async with self._slots:
-            box = DockerBox(self, code, bare=bare)
-            self._boxes.add(box)
-            try:
-                yield box
-            finally:
-                self._boxes.discard(box)
-                await asyncio.shield(box.remove())
+        box = DockerBox(self, code, bare=bare)
+        self._boxes.add(box)
+        try:
+            yield box
+        finally:
+            self._boxes.discard(box)
+            await asyncio.shield(box.remove())

@@ -62,7 +62,7 @@ class Engine:
         self.name = uuid.uuid4().hex
         self._labels = {_LABEL: "1", _OWNER: this_owner(), NAME: self.name}
         self._networks = Networks(self._make_network_container, self._is_running, self.remove)
-        self._client = connected(settings.slots + 2)
+        self._client = connected(settings.machine_slots + 2)
 
     @classmethod
     def connected(cls, settings: SandboxSettings) -> "Engine":
@@ -223,7 +223,7 @@ class Engine:
                 for volume in self._client.volumes.list(filters=filters)
                 if is_included(volume.attrs.get("Labels") or {})
             ]
-        with ThreadPoolExecutor(self._settings.slots) as workers:
+        with ThreadPoolExecutor(self._settings.machine_slots) as workers:
             list(workers.map(self.remove, containers))
         for volume in volumes:
             self.remove_volume(volume)

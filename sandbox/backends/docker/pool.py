@@ -4,13 +4,21 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from infra.errors import SandboxError
 
 _log = logging.getLogger(__name__)
 
 Item = TypeVar("Item")
+
+
+class Place(Protocol):
+    """A place for an item that waits."""
+
+    def release(self) -> None:
+        """Leave it."""
+        ...
 
 
 class Pool(Generic[Item]):
@@ -23,8 +31,8 @@ class Pool(Generic[Item]):
         make: Makes an item.
         remove: Removes an item in any state.
         is_good: Whether an item that waited can still be used.
-        ready: How many items to keep waiting.
-        capacity: How many items may exist at once; more than ``ready``.
+        reserve: Takes a place for one more item that waits; None where there is none.
+        capacity: How many items may exist at once; more than may wait.
     """
 
     def __init__(
@@ -33,15 +41,16 @@ class Pool(Generic[Item]):
         remove: Callable[[Item], Awaitable[None]],
         is_good: Callable[[Item], bool],
         *,
-        ready: int,
+        reserve: Callable[[], Place | None],
         capacity: int,
     ) -> None:
         self._make = make
         self._remove = remove
         self._is_good = is_good
-        self._ready = ready
+        self._reserve = reserve
+        self._is_open = True
         self._capacity = asyncio.Semaphore(capacity)
-        self._prepared: deque[asyncio.Task[Item]] = deque()
+        self._prepared: deque[tuple[asyncio.Task[Item], Place]] = deque()
         self._makings: set[asyncio.Task[Item]] = set()
         self._removals: set[asyncio.Task[None]] = set()
 
@@ -52,8 +61,10 @@ class Pool(Generic[Item]):
             SandboxError: It could not be made. Errors of items made in advance are ignored.
         """
         while self._prepared:
+            making, place = self._prepared.popleft()
+            place.release()
             try:
-                item = await self._claim(self._prepared.popleft())
+                item = await self._claim(making)
             except SandboxError:
                 continue
             if self._is_good(item):
@@ -77,9 +88,11 @@ class Pool(Generic[Item]):
 
     async def close(self) -> None:
         """Remove all items that wait; return when they are gone."""
-        self._ready = 0
+        self._is_open = False
         while self._prepared or self._makings or self._removals:
-            pending = [*self._prepared]
+            pending = [making for making, _ in self._prepared]
+            for _, place in self._prepared:
+                place.release()
             self._prepared.clear()
             for making in pending:
                 making.add_done_callback(self._discard_when_made)
@@ -87,8 +100,8 @@ class Pool(Generic[Item]):
             await asyncio.sleep(0)  # the callbacks above add their removals
 
     def _refill(self) -> None:
-        while len(self._prepared) < self._ready:
-            self._prepared.append(self._start_making(self._make))
+        while self._is_open and (place := self._reserve()) is not None:
+            self._prepared.append((self._start_making(self._make), place))
 
     def _start_making(self, make: Callable[[], Awaitable[Item]]) -> asyncio.Task[Item]:
         making = asyncio.create_task(self._make_within_capacity(make))

@@ -1,61 +1,66 @@
-"""The flow's side of an annotation run: submits shards, and stores annotations as they arrive.
+"""The flow's side of an annotation run: feeds the judges, and stores annotations as they arrive.
 
 It imports Ray, which takes a second: the flow imports this module only if there are pending pairs.
 """
 
+import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import count, islice
 
 from prefect.futures import PrefectFuture
 
 from agents import Endpoint
-from infra.errors import LanguageModelError
-from infra.ids import PairKey
-from infra.records import Pair
+from infra.errors import LanguageModelError, StoreError
+from infra.ray import box_resources
+from infra.records import Annotation, Pair
 from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
-from infra.store.pending import Position, load_pending
+from infra.store.pending import pending_pairs
 from tasks.runtime.mailbox import (
-    RayAnnotationQueue,
-    StoredPairs,
-    cluster_cores,
+    RayPairQueue,
+    cluster_capacity,
     ended_futures,
-    shard_result,
+    judge_result,
 )
 from tasks.runtime.progress import Progress, progress
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
+from tasks.stages.annotate.judge import judge
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
-from tasks.stages.annotate.shard import annotate_shard
-from tasks.stages.annotate.sinks import store_annotations
+from tasks.stages.annotate.sinks import AnnotationWriter
 
-_POLL_S = 0.5
-_PAIR_BATCH = 1_000
+_POLL_S = 0.25
+_PLACES_A_JUDGE = 16  # a judge with fewer would wait for the model more than it works
+_SHORTEST_QUEUE = 500  # pairs; replies that are kept are judged at hundreds of pairs a second
+
+Judge = PrefectFuture[int]
 
 
 def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoint | None) -> int:
     """Judge a plan's pairs on workers and store their annotations; return how many pairs failed.
 
-    Pairs are read during the run, and only as many shards are in flight as keep the cluster busy:
-    neither memory nor the cost of a shard grows with the number of pairs.
+    Pairs are read while they are judged, and only a few wait in the queue: memory does not grow
+    with their number.
 
     Raises:
         CanaryError: Too many canaries were judged wrongly.
-        CosqaError: The first error of a shard; annotations of the others are stored.
+        CosqaError: The first error of a judge or of the store; what was stored before stays.
     """
     database = open_database(settings.store)
-    window = settings.annotation.shards_per_core * cluster_cores()
+    in_flight = settings.annotation.in_flight
+    queue = RayPairQueue(in_flight)
+
+    def submit(number: int) -> Judge:
+        return judge.submit(number, settings, plan.recipe, queue, endpoint)
+
+    judges = min(-(-in_flight // _PLACES_A_JUDGE), cluster_capacity(box_resources()))
     with _logged_run(plan, settings) as bar:
-        gathering = Gathering(database, bar, canary_watch(plan, settings, database))
-        for number, pairs in enumerate(shards_of(database, plan, settings.annotation.shard_size)):
-            future = annotate_shard.submit(
-                number, StoredPairs(pairs), settings, plan.recipe, gathering.queue, endpoint
-            )
-            gathering.add(future, [pair.key for pair in pairs])
-            if not gathering.wait_until_below(window):
-                break
-        return gathering.end()
+        watch = canary_watch(plan, settings, database)
+        gathering = Gathering(pairs_of(database, plan), queue, submit, bar, watch)
+        return gathering.run(
+            AnnotationWriter(database), judges, max(4 * in_flight, _SHORTEST_QUEUE)
+        )
 
 
 @contextmanager
@@ -65,8 +70,10 @@ def _logged_run(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
     started = time.monotonic()
     named = in_round(plan.recipe, settings)
     with progress("annotation", f"pairs judged{named}", plan.pairs) as bar:
+        run_is_whole = False
         try:
             yield bar
+            run_is_whole = True
         finally:
             run = benchmarks.StageRun(
                 collection=plan.reference.collection,
@@ -74,26 +81,17 @@ def _logged_run(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
                 items=bar.done,
                 seconds=time.monotonic() - started,
             )
-            benchmarks.record_stage_run(database, run)
+            # After an error of the store, that error is the one to be seen.
+            with contextlib.nullcontext() if run_is_whole else contextlib.suppress(StoreError):
+                benchmarks.record_stage_run(database, run)
 
 
-def shards_of(database: Database, plan: AnnotationPlan, shard_size: int) -> Iterator[list[Pair]]:
-    """Yield the plan's pairs and canaries in shards, read from the store on demand."""
+def pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
+    """Yield the plan's pairs with the canaries among them, read from the store on demand."""
     keys = [canary.key for canary in plan.canaries]
     canaries = annotations.load_pairs(database, keys)
-    pending = islice(_pending_pairs(database, plan), plan.pending)
-    pairs = mix_canaries(pending, canaries, plan.pending)
-    while shard := list(islice(pairs, shard_size)):
-        yield shard
-
-
-def _pending_pairs(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
-    position = Position()
-    while True:
-        pairs, position = load_pending(database, plan.selection, position, _PAIR_BATCH)
-        yield from pairs
-        if len(pairs) < _PAIR_BATCH:
-            return
+    pending = islice(pending_pairs(database, plan.selection), plan.pending)
+    return mix_canaries(pending, canaries, plan.pending)
 
 
 def canary_watch(plan: AnnotationPlan, settings: Settings, database: Database) -> CanaryWatch:
@@ -107,70 +105,108 @@ def canary_watch(plan: AnnotationPlan, settings: Settings, database: Database) -
 
 
 class Gathering:
-    """The shards in flight, whose annotations it stores as they arrive.
+    """The judges of a run: it fills their queue and stores what arrives.
 
-    An error of the model, or too many canaries judged wrongly, ends the run: pairs in flight are
-    still stored, no more are started. Any other error of a shard is raised after all shards ended.
+    An error of the model or of the store, or too many canaries judged wrongly, ends the run: pairs
+    in flight are still stored, no more are started. Any other error of a judge is raised after the
+    others have judged all pairs.
 
     Args:
-        database: The store; only the flow's process writes to it.
+        pairs: The pairs to judge.
+        queue: The queue between this process and the judges.
+        submit: Starts a judge of that number.
         bar: The progress bar.
         watch: The watch over the canaries.
     """
 
-    def __init__(self, database: Database, bar: Progress, watch: CanaryWatch) -> None:
-        self.queue = RayAnnotationQueue()
-        self._database = database
+    def __init__(
+        self,
+        pairs: Iterator[Pair],
+        queue: RayPairQueue,
+        submit: Callable[[int], Judge],
+        bar: Progress,
+        watch: CanaryWatch,
+    ) -> None:
+        self._pairs = pairs
+        self._queue = queue
+        self._submit = submit
         self._bar = bar
         self._watch = watch
-        self._running: dict[PrefectFuture[int], list[PairKey]] = {}
+        self._numbers = count()
+        self._running: dict[Judge, int] = {}
+        self._waiting = 0
+        self._has_all = False
         self._failed = 0
         self._error: Exception | None = None
-        self._open = True
 
-    def add(self, future: PrefectFuture[int], keys: list[PairKey]) -> None:
-        """Add a submitted shard of these pairs."""
-        self._running[future] = keys
+    def run(self, writer: AnnotationWriter, judges: int, queue_length: int) -> int:
+        """Judge all pairs; return how many failed.
 
-    def wait_until_below(self, window: int) -> bool:
-        """Wait until fewer than ``window`` shards run; return whether to submit more."""
-        while len(self._running) >= window:
-            ended = ended_futures(list(self._running), _POLL_S)
-            self._store_arrived()
-            for future in ended:
-                self.queue.discard(self._running.pop(future))
-                self._take_result(future)
-        return self._open
-
-    def end(self) -> int:
-        """Wait for all shards; return how many pairs failed.
+        Args:
+            writer: Stores annotations.
+            judges: How many judges to start.
+            queue_length: How many pairs to keep waiting.
 
         Raises:
             CanaryError: Too many canaries were judged wrongly.
-            CosqaError: The first error of a shard.
+            CosqaError: The first error of a judge or of the store.
         """
-        self.wait_until_below(1)
+        self._turn(writer, queue_length)
+        for _ in range(judges):
+            self._start()
+        while self._running:
+            ended = ended_futures(list(self._running), _POLL_S)
+            self._turn(writer, queue_length)
+            for future in ended:
+                self._take_result(future)
+        self._store(self._queue.offer([], is_last=True)[0], writer)
+        with self._ending_the_run():
+            writer.flush()
         self._watch.report()
         if error := self._watch.alarm or self._error:
             raise error
         return self._failed
 
-    def _store_arrived(self) -> None:
-        if arrived := self.queue.drain():
-            store_annotations(self._database, arrived)
-            self._bar.advance(sum(item.status != "pending" for item in arrived))
-            self._watch.add(arrived)
-            if self._watch.alarm:
-                self._close()
+    def _start(self) -> None:
+        number = next(self._numbers)
+        self._running[self._submit(number)] = number
 
-    def _take_result(self, future: PrefectFuture[int]) -> None:
+    def _turn(self, writer: AnnotationWriter, queue_length: int) -> None:
+        """Fill the queue and store what has arrived."""
+        wanted = max(0, queue_length - self._waiting)
+        pairs = list(islice(self._pairs, wanted))
+        self._has_all = len(pairs) < wanted
+        arrived, self._waiting = self._queue.offer(pairs, is_last=self._has_all)
+        self._store(arrived, writer)
+
+    def _store(self, arrived: list[Annotation], writer: AnnotationWriter) -> None:
+        arrived = [item for item in arrived if item.status != "pending"]
+        with self._ending_the_run():
+            writer.add(arrived)
+        self._bar.advance(len(arrived))
+        self._watch.add(arrived)
+        if self._watch.alarm:
+            self._queue.close()
+
+    def _take_result(self, future: Judge) -> None:
+        """Add up a judge that has ended; start another where pairs are left."""
+        number = self._running.pop(future)
         try:
-            self._failed += shard_result(future)
-        except Exception as error:  # noqa: BLE001 - raised by `end`
+            self._failed += judge_result(future)
+        except Exception as error:  # noqa: BLE001 - raised by `run`
             self._error = self._error or error
             if isinstance(error, LanguageModelError):
-                self._close()
+                self._queue.close()
+        self._queue.leave(number)
+        is_left = not self._has_all or self._waiting > 0
+        if is_left and not (self._error or self._watch.alarm):
+            self._start()
 
-    def _close(self) -> None:
-        self._open = False
-        self.queue.close()
+    @contextmanager
+    def _ending_the_run(self) -> Iterator[None]:
+        """Let an error of the store end the run after the pairs in flight."""
+        try:
+            yield
+        except StoreError as error:
+            self._error = self._error or error
+            self._queue.close()

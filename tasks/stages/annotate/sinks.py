@@ -1,54 +1,103 @@
-"""Annotation sinks: the protocol, and the sink that writes to the store."""
+"""Annotations on their way into the store: written in batches, by time."""
 
+import asyncio
 import json
-from collections.abc import Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import Lock
-from typing import Protocol
+from typing import Self
 
 from infra.atomic import atomic_write
 from infra.errors import StoreError
-from infra.records import Annotation
+from infra.records import Annotation, Pair
 from infra.store import Database, annotations
 from tasks.runtime.run_logger import run_logger
 
-
-class AnnotationSink(Protocol):
-    """A consumer: `StoreSink`, or `tasks.runtime.mailbox.RayAnnotationQueue` on a worker."""
-
-    def put(self, annotation: Annotation) -> bool:
-        """Accept one annotation; return whether more are wanted."""
-        ...
+_LARGEST_BATCH = 2_000
+_SHORTEST_PAUSE_S = 2.0
+_SHARE_OF_TIME = 0.05  # that storing may take, however long a commit takes
 
 
-class StoreSink:
-    """Sink that stores each annotation at once, from any thread."""
+class AnnotationWriter:
+    """Collects annotations and stores many at once, at intervals.
 
-    def __init__(self, database: Database) -> None:
+    What a killed process had not stored is derived again from the replies, which are kept as they
+    come; programs are run again.
+
+    Args:
+        database: The store.
+        clock: Gives the time in seconds.
+    """
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
-        self._lock = Lock()  # DuckDB opens one file in one thread of a process at a time
+        self._clock = clock
+        self._waiting: list[Annotation] = []
+        self._next_at = clock() + _SHORTEST_PAUSE_S
 
-    def put(self, annotation: Annotation) -> bool:
-        """Store one annotation; more are always wanted."""
-        with self._lock:
-            store_annotations(self._database, [annotation])
-        return True
+    def add(self, new_annotations: Sequence[Annotation]) -> None:
+        """Take annotations; store all that wait where it is time to.
+
+        Raises:
+            StoreError: The store cannot be written; nothing that waits is lost by this call.
+        """
+        self._waiting += new_annotations
+        if len(self._waiting) >= _LARGEST_BATCH or self._clock() >= self._next_at:
+            self.flush()
+
+    def flush(self) -> None:
+        """Store all that wait; errors as in `add`."""
+        if self._waiting:
+            started = self._clock()
+            store_annotations(self._database, self._waiting)
+            self._waiting = []
+            taken = self._clock() - started
+            self._next_at = self._clock() + max(_SHORTEST_PAUSE_S, taken / _SHARE_OF_TIME)
+
+
+class LocalPairs:
+    """Pairs for a judge in this process, whose annotations go into the store.
+
+    Args:
+        pairs: The pairs.
+        in_flight: How many may be judged at once.
+        database: The store.
+    """
+
+    def __init__(self, pairs: Sequence[Pair], in_flight: int, database: Database) -> None:
+        self._waiting = deque(pairs)
+        self._free = in_flight
+        self._writer = AnnotationWriter(database)
+
+    async def exchange(
+        self, finished: Sequence[Annotation], *, wants: bool
+    ) -> tuple[list[Pair], bool]:
+        """Store annotations and hand out pairs; see `tasks.stages.annotate.judge.PairSource`."""
+        self._free += len(finished)
+        await asyncio.to_thread(self._writer.add, finished)
+        most = min(self._free, len(self._waiting)) if wants else 0
+        pairs = [self._waiting.popleft() for _ in range(most)]
+        self._free -= len(pairs)
+        return pairs, not self._waiting
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Store what has not been stored yet."""
+        self._writer.flush()
 
 
 def store_annotations(database: Database, new_annotations: Sequence[Annotation]) -> None:
     """Store annotations; write one that the database refuses to a file, with a warning.
 
-    Those of pairs that wait for a batch are not stored.
-
     Replies and programs are untrusted input: a value that no column accepts must fail neither the
     other annotations of a batch nor the run.
 
     Raises:
-        StoreError: The database cannot be opened.
+        StoreError: The database cannot be opened or written.
     """
-    new_annotations = [item for item in new_annotations if item.status != "pending"]
-    if not new_annotations:
-        return
     try:
         annotations.add_annotations(database, new_annotations)
     except StoreError:
@@ -57,8 +106,9 @@ def store_annotations(database: Database, new_annotations: Sequence[Annotation])
         if len(new_annotations) == 1:
             _write_refused(database, new_annotations[0], error)
             return
-        for annotation in new_annotations:
-            store_annotations(database, [annotation])
+        middle = len(new_annotations) // 2
+        for half in (new_annotations[:middle], new_annotations[middle:]):
+            store_annotations(database, half)
 
 
 def _write_refused(database: Database, annotation: Annotation, error: Exception) -> None:

@@ -75,7 +75,7 @@ async def test_real_pairs_get_the_labels_that_the_replies_and_the_runs_lead_to(
     scripted = scripted_pairs()
     bench.serve(script(scripted))
     committee = bench.committee(sandbox, configuration="gated")
-    made = await judge_all(committee, [item.pair for item in scripted], LIMITS.slots)
+    made = await judge_all(committee, [item.pair for item in scripted], LIMITS.machine_slots)
     assert [item.label for item in made] == [item.label for item in scripted]
     assert {item.status for item in made} == {"labelled"}
     tested = [item for item in made if item.executions]

@@ -56,7 +56,7 @@ def test_what_could_change_a_label_changes_the_recipe(sections: dict[str, Any]) 
     [
         {"llm": LanguageModelSettings(api_key=SecretStr("k"), base_url="http://elsewhere")},
         {"llm": LanguageModelSettings(timeout_s=5, max_retries=1, requests_per_minute=7)},
-        {"annotation": AnnotationSettings(limit=3, shard_size=2, concurrency=9)},
+        {"annotation": AnnotationSettings(limit=3, in_flight=9)},
         {"sandbox": SandboxSettings(slots=1)},
     ],
 )

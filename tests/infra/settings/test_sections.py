@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SettingsError
-from infra.settings import EMBEDDED_MODEL, load_settings
+from infra.settings import EMBEDDED_MODEL, SandboxSettings, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -284,3 +284,17 @@ def test_a_key_is_never_shown() -> None:
     settings = load_settings({"llm": {"api_key": "very-secret"}})
     assert "very-secret" not in repr(settings)
     assert "very-secret" not in settings.model_dump_json()
+
+
+def test_a_name_without_effect_is_left_out_with_a_warning_and_an_unknown_one_refused() -> None:
+    with pytest.warns(FutureWarning, match="'shard_size' has no effect any more: pairs are"):
+        settings = load_settings({"annotation": {"shard_size": 50, "in_flight": 3}})
+    assert settings.annotation.in_flight == 3
+    with pytest.warns(FutureWarning, match="'concurrency' is called 'in_flight' now"):
+        assert load_settings({"annotation": {"concurrency": 9}}).annotation.in_flight == 9
+
+
+def test_boxes_in_use_are_bounded_by_memory_where_none_are_given() -> None:
+    assert SandboxSettings(slots=7).machine_slots == 7
+    assert SandboxSettings(memory_mb=2**30).machine_slots == 2
+    assert SandboxSettings(memory_mb=64).machine_slots >= 2

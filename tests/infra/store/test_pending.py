@@ -9,7 +9,8 @@ from infra.ids import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database
-from infra.store.pending import Position, Selection, count_pairs, load_pending
+from infra.store import pending as pending_store
+from infra.store.pending import Selection, count_pairs, pending_pairs
 
 SEARCH, RECIPE = SearchId("s"), RecipeId("r")
 QUERIES = tuple(Query.of(f"query {number}", f"file:{number}") for number in range(4))
@@ -55,13 +56,14 @@ def selection(limit: int | None = None) -> Selection:
 
 
 def read(database: Database, limit: int | None = None, at_once: int = 2) -> list[PairKey]:
-    position = Position()
-    keys: list[PairKey] = []
-    while True:
-        pairs, position = load_pending(database, selection(limit), position, at_once)
-        if not pairs:
-            return keys
-        keys += [pair.key for pair in pairs]
+    return [pair.key for pair in pending_pairs(database, selection(limit), at_once)]
+
+
+@pytest.fixture(params=[1, 2, 5, 100])
+def keys_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Pairs whose keys are found in one search of the store."""
+    monkeypatch.setattr(pending_store, "_KEYS_AT_ONCE", request.param)
+    return int(request.param)
 
 
 IN_ORDER = [
@@ -69,27 +71,22 @@ IN_ORDER = [
 ]
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 5, 100])
+@pytest.mark.usefixtures("keys_at_once")
+@pytest.mark.parametrize("ranks", [(2, 1, 3), (1, 1, 1)])
 def test_pairs_come_in_the_order_of_queries_and_ranks_each_once(
-    database: Database, at_once: int
+    database: Database, ranks: tuple[int, ...]
 ) -> None:
-    search(database)
-    assert read(database, at_once=at_once) == IN_ORDER
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 5])
-def test_equal_ranks_lose_no_pair(database: Database, at_once: int) -> None:
-    search(database, ranks=(1, 1, 1))
-    keys = read(database, at_once=at_once)
-    assert sorted(keys) == sorted(IN_ORDER)
-    assert len(keys) == len(IN_ORDER)
+    search(database, ranks=ranks)
+    keys = read(database)
+    assert sorted(keys) == sorted(IN_ORDER), "equal ranks lose no pair"
+    assert keys == IN_ORDER or len(set(ranks)) == 1
 
 
 def test_a_pair_comes_with_all_that_the_collection_says_of_its_code(database: Database) -> None:
     search(database)
-    pairs, _ = load_pending(database, selection(), Position(), 1)
-    assert [pair.code for pair in pairs] == [CODES[1]]
-    assert [pair.query.text for pair in pairs] == [QUERIES[0].text]
+    pair = next(pending_pairs(database, selection()))
+    assert pair.code == CODES[1]
+    assert pair.query.text == QUERIES[0].text
 
 
 def test_limit_means_the_first_queries(database: Database) -> None:
@@ -110,16 +107,17 @@ def test_finished_pairs_are_not_pending_and_failed_ones_are(database: Database) 
     assert count_pairs(database, selection()).pending == 10
 
 
-@pytest.mark.parametrize("status", ["labelled", "undecided", "failed"])
+@pytest.mark.usefixtures("keys_at_once")
+@pytest.mark.parametrize("status", ["labelled", "failed"])
 def test_what_is_judged_while_reading_goes_on_is_not_read_again(
     database: Database, status: str
 ) -> None:
     search(database)
-    first, position = load_pending(database, selection(), Position(), 5)
-    for pair in first:
-        annotate(database, pair.key, status)
-    rest, _ = load_pending(database, selection(), position, 100)
-    assert [pair.key for pair in (*first, *rest)] == IN_ORDER
+    reading = pending_pairs(database, selection(), at_once=2)
+    keys = [next(reading).key for _ in range(5)]
+    for key in keys:
+        annotate(database, key, status)
+    assert keys + [pair.key for pair in reading] == IN_ORDER
 
 
 def test_a_candidate_without_its_code_is_counted_apart_and_not_read(database: Database) -> None:

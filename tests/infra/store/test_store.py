@@ -211,8 +211,37 @@ def test_a_failed_pair_is_not_finished_and_gives_way_to_its_next_annotation(
     annotations.add_annotations(database, [failed])
     assert annotations.finished_pairs(database, RECIPE) == set()
     annotations.add_annotations(database, [labelled])
+    again = failed.model_copy(update={"reason": "twice in a batch"})
+    annotations.add_annotations(database, [again, labelled])
     pair = failed.key
     assert annotations.load_annotations(database, RECIPE, [pair]) == [labelled]
+    with database.transaction() as tx:
+        assert [tx.count(f"SELECT count(*) FROM {table}") for table in EVIDENCE] == [1, 1, 1]
+
+
+EVIDENCE = ("annotations", "llm_calls", "executions")
+
+
+def test_evidence_of_an_earlier_release_stays_and_loses_its_keys(database: Database) -> None:
+    stored = annotation("labelled", 1)
+    annotations.add_annotations(database, [stored])
+    with database.transaction() as tx:
+        columns = {table: tx.rows(f"DESCRIBE {table}") for table in EVIDENCE}
+        for table in EVIDENCE:
+            ordinal = "" if table == "annotations" else ", ordinal"
+            tx.execute(
+                f"ALTER TABLE {table} ADD PRIMARY KEY (query_id, code_id, recipe_id{ordinal})"
+            )
+        tx.execute("UPDATE meta SET schema_version = 7")
+    upgraded = open_database(database.settings)
+    with upgraded.transaction() as tx:
+        assert {table: tx.rows(f"DESCRIBE {table}") for table in EVIDENCE} == columns
+        assert tx.rows(
+            "SELECT table_name FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY' "
+            "AND list_contains(?, table_name)", [list(EVIDENCE)],
+        ) == []  # fmt: skip
+    assert annotations.load_annotations(upgraded, RECIPE, [stored.key]) == [stored]
+    test_the_store_refuses_a_status_that_contradicts_its_label(upgraded)
 
 
 def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -> None:

@@ -46,6 +46,9 @@ class Credulous:
     async def shell(self, line: str) -> ShellResult:
         return ShellResult(status=0)
 
+    async def release(self) -> None:
+        pass
+
     async def check(self) -> str:
         return "credulous"
 

@@ -93,7 +93,7 @@ async def test_boxes_beyond_the_slots_wait_their_turn(own: DockerSandbox) -> Non
     async def one() -> str:
         async with own.box(CODE) as box:
             result = await box.run("pass")
-            assert len(await boxes(own)) <= LIMITS.slots + LIMITS.ready
+            assert len(await boxes(own)) <= LIMITS.machine_slots + LIMITS.ready
             return result.outcome
 
     assert await asyncio.gather(*(one() for _ in range(5))) == ["passed"] * 5

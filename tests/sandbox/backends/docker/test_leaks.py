@@ -88,7 +88,9 @@ async def test_nothing_is_left_of_many_boxes(
     before, kept = await steady(), await asyncio.to_thread(on_disk)
     own = DockerSandbox(settings)
     assert await work(own, boxes) == ["passed"] * boxes
-    assert len(await containers(own)) <= 2 * (settings.slots + settings.ready)  # and networks
+    assert len(await containers(own)) <= 2 * (
+        settings.machine_slots + settings.ready
+    )  # and networks
     name = (await own.engine()).name
     await own.close()
     await settle(before)

@@ -10,6 +10,22 @@ from infra.errors import EngineUnavailableError
 from sandbox.backends.docker.pool import Pool
 
 
+class Places:
+    """Gives out so many places at once."""
+
+    def __init__(self, free: int) -> None:
+        self._free = free
+
+    def reserve(self) -> "Places | None":
+        if not self._free:
+            return None
+        self._free -= 1
+        return self
+
+    def release(self) -> None:
+        self._free += 1
+
+
 class Maker:
     """Makes numbers, and remembers which exist."""
 
@@ -37,7 +53,8 @@ class Maker:
     def pool(
         self, ready: int = 2, capacity: int = 4, is_good: Callable[[int], bool] = lambda _: True
     ) -> Pool[int]:
-        return Pool(self.make, self.remove, is_good, ready=ready, capacity=capacity)
+        places = Places(ready)
+        return Pool(self.make, self.remove, is_good, reserve=places.reserve, capacity=capacity)
 
 
 async def settle() -> None:

@@ -9,10 +9,19 @@ import pytest
 
 from infra.errors import StoreError
 from infra.ids import RecipeId
-from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
+from infra.records import (
+    Annotation,
+    Code,
+    Execution,
+    ExecutionResult,
+    LanguageModelCall,
+    Pair,
+    Query,
+)
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
-from tasks.stages.annotate.sinks import StoreSink, store_annotations
+from tasks.stages.annotate import sinks
+from tasks.stages.annotate.sinks import AnnotationWriter, LocalPairs, store_annotations
 
 CALL = LanguageModelCall(role="judge", attempt=1, model="m", prompt_digest="d", status="ok")
 RUN = Execution(round=0, program="p", result=ExecutionResult(outcome="passed"))
@@ -84,9 +93,39 @@ def test_a_database_that_cannot_be_opened_ends_the_run(tmp_path: Path) -> None:
     assert not settings.refused.exists()
 
 
-def test_the_stores_sink_stores_at_once_and_always_wants_more(database: Database) -> None:
-    sink = StoreSink(database)
-    assert sink.put(annotation("1"))
-    assert sink.put(REFUSED["tokens beyond the column"])
-    assert sink.put(annotation("2"))
-    assert len(annotations.finished_pairs(database, RecipeId("r"))) == 2
+def test_annotations_are_stored_at_intervals_in_large_batches_and_at_the_end(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    writer = AnnotationWriter(database, clock=lambda: now)
+
+    def stored() -> int:
+        return len(annotations.finished_pairs(database, RecipeId("r")))
+
+    writer.add([annotation("1")])
+    assert stored() == 0
+    now += 2.1
+    writer.add([])
+    assert stored() == 1, "by time, without a new one"
+    writer.add([annotation("2"), REFUSED["tokens beyond the column"]])
+    assert stored() == 1
+    writer.flush()
+    assert stored() == 2
+    monkeypatch.setattr(sinks, "_LARGEST_BATCH", 3)
+    writer.add([annotation(name) for name in ("3", "4", "5")])
+    assert stored() == 5, "by size, before the time"
+
+
+async def test_local_pairs_are_handed_out_within_their_number_and_stored_at_the_end(
+    database: Database,
+) -> None:
+    pairs = [
+        Pair(query=Query.of(str(number)), code=Code.of("def f(): pass")) for number in range(3)
+    ]
+    with LocalPairs(pairs, 2, database) as source:
+        assert await source.exchange([], wants=False) == ([], False)
+        assert await source.exchange([], wants=True) == (pairs[:2], False)
+        assert await source.exchange([], wants=True) == ([], False)
+        done = annotation("1", query_id=pairs[0].query.query_id, code_id=pairs[0].code.code_id)
+        assert await source.exchange([done], wants=True) == (pairs[2:], True)
+    assert annotations.finished_pairs(database, RecipeId("r")) == {pairs[0].key}

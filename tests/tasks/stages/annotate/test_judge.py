@@ -1,7 +1,7 @@
-"""What happens to a shard when a pair cannot be judged."""
+"""Laws of a judge: what it takes and when it ends, and what becomes of pairs that fail."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from infra.settings import (
 )
 from sandbox.backends import backends
 from tasks.runtime.references import RecipeReference
-from tasks.stages.annotate.shard import judge_all
+from tasks.stages.annotate.judge import judge_all
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -69,14 +69,21 @@ def _raise(error: Exception) -> None:
 
 
 class Collected:
-    """A sink that keeps what it gets."""
+    """A source of pairs, one at a time, that keeps what it gets."""
 
-    def __init__(self) -> None:
+    def __init__(self, pairs: Sequence[Pair]) -> None:
         self.annotations: list[Annotation] = []
+        self._waiting = list(pairs)
+        self._handed = 0
 
-    def put(self, annotation: Annotation) -> bool:
-        self.annotations.append(annotation)
-        return True
+    async def exchange(
+        self, finished: Sequence[Annotation], *, wants: bool
+    ) -> tuple[list[Pair], bool]:
+        self.annotations += finished
+        is_free = wants and self._handed == len(self.annotations)
+        pairs = [self._waiting.pop(0)] if is_free and self._waiting else []
+        self._handed += len(pairs)
+        return pairs, not self._waiting
 
 
 @pytest.fixture
@@ -116,9 +123,7 @@ def settings(server: ScriptedServer, folder: Path, backend: str, stop_after: int
             model="openai/scripted", base_url=server.base_url, api_key=SecretStr(KEY)
         ),
         sandbox=SandboxSettings(backend=backend),
-        annotation=AnnotationSettings(
-            configuration="executor", concurrency=1, stop_after_failures=stop_after
-        ),
+        annotation=AnnotationSettings(configuration="executor", stop_after_failures=stop_after),
     )
 
 
@@ -130,9 +135,9 @@ async def test_an_exception_makes_its_pair_failed_and_the_run_goes_on(
     fault: str,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    sink = Collected()
+    sink = Collected(PAIRS)
     chosen = settings(server, tmp_path, poisoned(FAULTS[fault]))
-    failed = await judge_all(PAIRS, chosen, RECIPE, sink, None)
+    failed = await judge_all(sink, chosen, RECIPE, None)
     assert failed == 1
     assert [item.key for item in sink.annotations] == [pair.key for pair in PAIRS]
     by_key = {item.key: item for item in sink.annotations}
@@ -146,7 +151,7 @@ async def test_an_exception_makes_its_pair_failed_and_the_run_goes_on(
     assert POISON.query.query_id in caplog.text
 
 
-async def test_failures_of_this_kind_in_a_row_end_the_shard(
+async def test_failures_of_this_kind_in_a_row_end_the_judge(
     server: ScriptedServer, tmp_path: Path, poisoned: Callable[[Callable[[], object]], str]
 ) -> None:
     same = [
@@ -154,21 +159,32 @@ async def test_failures_of_this_kind_in_a_row_end_the_shard(
         for number in range(5)
     ]
     chosen = settings(server, tmp_path, poisoned(FAULTS["KeyError"]), stop_after=3)
-    sink = Collected()
+    sink = Collected(same)
     with pytest.raises(ModelUnavailableError, match=r"3 pairs failed in a row.*KeyError"):
-        await judge_all(same, chosen, RECIPE, sink, None)
+        await judge_all(sink, chosen, RECIPE, None)
     assert len(sink.annotations) == 3
 
 
 @pytest.mark.parametrize("error", [ModelRefusedError, BudgetExhaustedError])
-async def test_an_error_that_every_pair_would_meet_still_ends_the_shard(
+async def test_an_error_that_every_pair_would_meet_still_ends_the_judge(
     server: ScriptedServer,
     tmp_path: Path,
     poisoned: Callable[[Callable[[], object]], str],
     error: type[Exception],
 ) -> None:
-    sink = Collected()
+    sink = Collected(PAIRS)
     chosen = settings(server, tmp_path, poisoned(lambda: _raise(error("stop"))))
     with pytest.raises(error):
-        await judge_all(PAIRS, chosen, RECIPE, sink, None)
+        await judge_all(sink, chosen, RECIPE, None)
     assert len(sink.annotations) == 2
+
+
+async def test_a_judge_whose_time_is_over_takes_no_more_pairs_and_finishes_those_it_has(
+    server: ScriptedServer, tmp_path: Path, poisoned: Callable[[Callable[[], object]], str]
+) -> None:
+    source = Collected(PAIRS)
+    chosen = settings(server, tmp_path, poisoned(FAULTS["KeyError"]))
+    assert await judge_all(source, chosen, RECIPE, None, lifetime_s=0.0) == 0
+    assert source.annotations == []
+    assert await judge_all(source, chosen, RECIPE, None, lifetime_s=0.05) <= 1
+    assert 0 < len(source.annotations) < len(PAIRS), "what it began it finished"

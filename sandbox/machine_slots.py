@@ -1,0 +1,95 @@
+"""Places for boxes on this machine, which all processes of a user share through locked files.
+
+The kernel drops a lock with the process that holds it, however that ends, so that no place is lost
+to a process that was killed.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import tempfile
+from pathlib import Path
+
+from infra.errors import SandboxError
+
+_SHORTEST_WAIT_S = 0.005
+_LONGEST_WAIT_S = 0.1  # until a place that another process has left is seen
+
+
+class Slot:
+    """A place that is taken until it is released."""
+
+    def __init__(self, owner: "MachineSlots", handle: int) -> None:
+        self._owner = owner
+        self._handle: int | None = handle
+
+    def release(self) -> None:
+        """Leave the place; do nothing where it was left before."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+            self._owner.freed.set()
+
+
+class MachineSlots:
+    """A number of places; processes that name the same folder share them.
+
+    Where processes ask for different numbers, each stays below its own. It belongs to the event
+    loop that it is first used in.
+
+    Args:
+        name: The folder's name.
+        number: How many places there are.
+    """
+
+    def __init__(self, name: str, number: int) -> None:
+        self._name = name
+        self._number = number
+        self._turns = asyncio.Lock()  # within the process: first come, first served
+        self.freed = asyncio.Event()
+
+    def try_take(self) -> Slot | None:
+        """Return a free place, or None.
+
+        Raises:
+            SandboxError: The folder of the locks cannot be used.
+        """
+        try:
+            folder = _own_folder() / self._name
+            folder.mkdir(mode=0o700, exist_ok=True)
+            for place in range(self._number):
+                handle = os.open(folder / str(place), os.O_RDWR | os.O_CREAT, 0o600)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    os.close(handle)
+                else:
+                    return Slot(self, handle)
+        except OSError as error:
+            raise SandboxError(
+                f"the places for boxes on this machine cannot be locked ({error}); make the folder "
+                "of temporary files writable, or name another one in TMPDIR"
+            ) from error
+        return None
+
+    async def take(self) -> Slot:
+        """Return a place, waiting for a free one; errors as in `try_take`."""
+        async with self._turns:
+            wait_s = _SHORTEST_WAIT_S
+            while (slot := self.try_take()) is None:
+                self.freed.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self.freed.wait(), wait_s)
+                wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+            return slot
+
+
+def _own_folder() -> Path:
+    """Return this user's folder of locks; nobody else can have made it, or write to it."""
+    folder = Path(tempfile.gettempdir()) / f"cosqa-boxes-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if found.st_uid != os.getuid() or not folder.is_dir() or folder.is_symlink():
+        raise PermissionError(f"{folder} belongs to another user")
+    return folder

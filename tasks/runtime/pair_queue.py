@@ -1,0 +1,99 @@
+"""The queue of pairs between a flow and the judges that work on them, without any transport.
+
+`tasks.runtime.mailbox` runs it as a Ray actor.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from infra.ids import PairKey
+
+Item = tuple[PairKey, object]
+"""A pair's key, and the pair or its annotation in a form that the queue does not look at."""
+
+
+class Handed(NamedTuple):
+    """What a judge is handed: pairs to judge, and whether no more will come."""
+
+    items: tuple[Item, ...]
+    is_ended: bool
+
+
+class Arrived(NamedTuple):
+    """What a flow receives: annotations since its last call, and the number of pairs that wait."""
+
+    items: list[Item]
+    waiting: int
+
+
+class PairQueue:
+    """Pairs that wait, pairs in the hands of judges, and annotations that have arrived.
+
+    A pair is in one place at a time. One in the hands of a judge that starts again or leaves waits
+    again; an annotation counts only where its pair is in the sender's hands. So no pair is lost and
+    none arrives twice, whatever becomes of the judges.
+
+    Args:
+        in_flight: Pairs in the hands of all judges together; each has its share of them.
+    """
+
+    def __init__(self, in_flight: int) -> None:
+        self._in_flight = in_flight
+        self._waiting: deque[Item] = deque()
+        self._held: dict[int, dict[PairKey, Item]] = {}
+        self._wanting: set[int] = set()
+        self._arrived: list[Item] = []
+        self._has_all = False
+        self._is_open = True
+
+    def offer(self, items: Iterable[Item], *, is_last: bool) -> Arrived:
+        """Add pairs, and return what has arrived.
+
+        Args:
+            items: The pairs.
+            is_last: Whether no more will be offered.
+        """
+        self._waiting += items
+        self._has_all = is_last
+        arrived, self._arrived = self._arrived, []
+        return Arrived(arrived, len(self._waiting))
+
+    def join(self, judge: int) -> None:
+        """Let a judge take part; what it held when it started before waits again."""
+        self.leave(judge)
+        self._held[judge] = {}
+
+    def exchange(self, judge: int, finished: Sequence[Item], *, wants: bool) -> Handed:
+        """Take a judge's annotations, and hand it pairs.
+
+        Args:
+            judge: The judge.
+            finished: What it has finished since its last call.
+            wants: Whether it wants more pairs.
+        """
+        held = self._held.get(judge)
+        if held is None:  # it was given up
+            return Handed((), is_ended=True)
+        self._arrived += (item for item in finished if held.pop(item[0], None) is not None)
+        (self._wanting.add if wants else self._wanting.discard)(judge)
+        items: list[Item] = []
+        if wants and self._is_open:
+            items = [self._waiting.popleft() for _ in range(self._free_places(len(held)))]
+            held.update((item[0], item) for item in items)
+        return Handed(tuple(items), not self._is_open or (self._has_all and not self._waiting))
+
+    def leave(self, judge: int) -> None:
+        """Let what a judge holds wait again, before all others, and take no more from it."""
+        self._wanting.discard(judge)
+        self._waiting.extendleft(reversed(self._held.pop(judge, {}).values()))
+
+    def close(self) -> None:
+        """Hand out no more pairs; what is in the judges' hands is still accepted."""
+        self._is_open = False
+
+    def _free_places(self, held: int) -> int:
+        """Return how many pairs a judge that holds so many may be handed."""
+        share = -(-self._in_flight // max(1, len(self._wanting)))
+        free = self._in_flight - sum(map(len, self._held.values()))
+        return max(0, min(share - held, free, len(self._waiting)))
