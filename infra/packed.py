@@ -57,7 +57,7 @@ class PackedStore:
 
     def __init__(self, file: Path) -> None:
         self._first = file
-        self._number = 0
+        self._current = file, self._after(file)
         self._reader, self._writer = _Connection(), _Connection()
         self._reading = Lock()
         self._guard = Lock()
@@ -67,11 +67,11 @@ class PackedStore:
     @property
     def file(self) -> Path:
         """The file in use: the first one, or the last of those that took a damaged one's place."""
-        number = self._number
-        while self._numbered(number + 1).exists():
-            number += 1
-        self._number = number
-        return self._numbered(number)
+        current, after = self._current
+        while os.path.exists(after):  # noqa: PTH110 - at each look-up, and five times as fast
+            current, after = after, self._after(after)
+            self._current = current, after
+        return current
 
     def find(self, key: str) -> bytes | None:
         """Return the content of that key, or None; also, with a warning, where it is damaged.
@@ -80,8 +80,8 @@ class PackedStore:
             StoreError: The file cannot be read.
         """
 
-        def read() -> tuple[bytes] | None:
-            connection = self._reader.to(self.file)
+        def read(file: Path) -> tuple[bytes] | None:
+            connection = self._reader.to(file)
             row: tuple[bytes] | None = connection.execute(_FIND, (bytes.fromhex(key),)).fetchone()
             return row
 
@@ -90,7 +90,8 @@ class PackedStore:
                 self._replace(damaged, error)
 
         with self._reading:
-            row = self._surely(read, replace) if self.file.exists() else None
+            is_there = self._reader.is_open or self.file.exists()
+            row = self._surely(read, replace) if is_there else None
         try:
             return zlib.decompress(row[0]) if row else None
         except zlib.error as error:
@@ -123,9 +124,9 @@ class PackedStore:
         with self._guard:
             group, self._waiting = self._waiting, []
 
-        def write() -> None:
+        def write(file: Path) -> None:
             rows = ((item.key, zlib.compress(item.content)) for item in group)
-            _insert(self._writer.to(self.file), rows)
+            _insert(self._writer.to(file), rows)
 
         try:
             with self._locked():
@@ -138,9 +139,9 @@ class PackedStore:
                 item.written.set_result(None)
 
     def _surely(
-        self, step: Callable[[], _Result], replace: Callable[[Path, Exception], None]
+        self, step: Callable[[Path], _Result], replace: Callable[[Path, Exception], None]
     ) -> _Result:
-        """Return what a step returns, done again on another file where this one is damaged.
+        """Return what a step returns, done again on another file where the one in use is damaged.
 
         Raises:
             StoreError: It cannot be done.
@@ -148,12 +149,12 @@ class PackedStore:
         file = self.file
         try:
             try:
-                return step()
+                return step(file)
             except sqlite3.DatabaseError as error:
                 if _code(error) not in _DAMAGED:
                     raise
                 replace(file, error)
-                return step()
+                return step(self.file)
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
                 f"{file} cannot be read or written ({error}): make room there, or make the file "
@@ -174,16 +175,17 @@ class PackedStore:
         _insert(rescued, _readable_rows(damaged))
         (number,) = rescued.execute("SELECT count(*) FROM packed").fetchone()
         rescued.close()
-        part.rename(self._numbered(self._number + 1))
+        part.rename(self._after(damaged))
         sync_folder(part.parent)
         _log.warning(
             "%s is damaged (%s): %s entries could be read and are taken over into %s; what is "
             "lost will be made again", damaged, error, f"{number:,}", self.file.name,
         )  # fmt: skip
 
-    def _numbered(self, number: int) -> Path:
-        first = self._first
-        return first.with_name(f"{first.stem}-{number}{first.suffix}") if number else first
+    def _after(self, file: Path) -> Path:
+        """Return the file that takes the place of a damaged one."""
+        number = 0 if file == self._first else int(file.stem.rpartition("-")[2])
+        return self._first.with_stem(f"{self._first.stem}-{number + 1}")
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -210,6 +212,11 @@ class _Connection:
     def __init__(self) -> None:
         self._file: Path | None = None
         self._connection: sqlite3.Connection
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it leads to a file."""
+        return self._file is not None
 
     def to(self, file: Path) -> sqlite3.Connection:
         """Return the connection to a file, which has the table then."""

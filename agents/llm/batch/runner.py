@@ -1,9 +1,12 @@
 """The runner of batches: submits the requests that wait, and keeps the replies when they come."""
 
 import asyncio
+import fcntl
 import logging
+import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from agents.llm.batch.api import ProviderBatch
@@ -17,7 +20,7 @@ from agents.llm.client import LanguageModel, raise_for
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat
-from infra.errors import ModelRefusedError, ModelUnavailableError
+from infra.errors import ModelRefusedError, ModelUnavailableError, StoreLockedError
 from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
 
 _MAX_SILENT_POLLS = 10
@@ -73,13 +76,15 @@ class BatchRunner:
             ModelUnavailableError: The provider does not answer; batches go on, and a later run
                 finds them.
             BudgetExhaustedError: The budget has no room for a request, or a reply cannot be kept.
+            StoreLockedError: Another run is at it.
         """
         try:
-            await self._find_lost()
-            waiting = sum(self._requests.roles_waiting().values())
-            self._total = waiting + sum(batch.requests for batch in self._sent())
-            while await self._submit_waiting() or self._sent():
-                await self._look()
+            with _alone(self._folder):
+                await self._find_lost()
+                waiting = sum(self._requests.roles_waiting().values())
+                self._total = waiting + sum(batch.requests for batch in self._sent())
+                while await self._submit_waiting() or self._sent():
+                    await self._look()
             return self._total > 0
         finally:
             await self._api.close()
@@ -270,3 +275,24 @@ class BatchRunner:
             self._most = batch.requests // 2
         then = "waiting for others" if self._must_wait else f"{self._most:,} requests next"
         _log.info("the account's queue has no room for batch %s: %s", state.batch_id, then)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other runs from submitting the same requests."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder / "batches.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _lock_or_refuse(handle, folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock_or_refuse(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StoreLockedError(
+            f"another run submits the requests in {folder} as batches: wait until it has ended"
+        ) from None

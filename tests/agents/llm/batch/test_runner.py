@@ -3,6 +3,7 @@
 Covers `agents.llm.batch.*` and `agents.committee.remembering`.
 """
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,12 @@ import pytest
 
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.rate_limit import SharedLimiter
-from infra.errors import BudgetExhaustedError, LanguageModelError, ModelRefusedError
+from infra.errors import (
+    BudgetExhaustedError,
+    LanguageModelError,
+    ModelRefusedError,
+    StoreLockedError,
+)
 from infra.records import Annotation
 from infra.settings import Settings
 from tests.agents.judging import made_up_sandbox, script
@@ -236,3 +242,14 @@ async def test_a_batch_that_the_provider_has_lost_is_submitted_again(
     server.batches.polls = 1
     made = await judged(settings, PAIRS)
     assert {item.status for item in made} == {"labelled"}
+
+
+async def test_two_runs_do_not_submit_the_same_requests(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path)
+    server.batches.polls = 5
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    results = await asyncio.gather(answer(settings), answer(settings), return_exceptions=True)
+    assert [type(result) for result in results] == [bool, StoreLockedError]
+    assert twice(server) == []
