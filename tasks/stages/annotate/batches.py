@@ -48,7 +48,8 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     step = of_roles or "of an earlier run"
     get_run_logger().info("%s requests are to be answered by batches: %s", f"{number:,}", step)
     with progress("batches", f"requests answered by batches ({step})", number) as bar:
-        runner = BatchRunner(settings.llm, settings.annotation, settings.store, _Report(bar))
+        report = _Report(bar, step)
+        runner = BatchRunner(settings.llm, settings.annotation, settings.store, report)
         asyncio.run(runner.answer_all())
     return _next_pass(plan, settings)
 
@@ -70,8 +71,9 @@ def _next_pass(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan:
 class _Report:
     """Writes the state of batches to the progress bar, and to the log where it has changed."""
 
-    def __init__(self, bar: Progress) -> None:
+    def __init__(self, bar: Progress, step: str) -> None:
         self._bar = bar
+        self._step = step
         self._last = (0, "")
 
     def __call__(self, done: int, total: int, states: str) -> None:
@@ -79,6 +81,6 @@ class _Report:
         if (done, states) != self._last:
             self._last = done, states
             get_run_logger().info(
-                "batches%s: %s of %s requests done", f" ({states})" if states else "",
-                f"{done:,}", f"{total:,}",
+                "step %s: %s of %s requests done%s", self._step, f"{done:,}", f"{total:,}",
+                f" ({states})" if states else "",
             )  # fmt: skip
