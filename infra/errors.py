@@ -7,6 +7,7 @@ CosqaError
 ├── StoreError               the DuckDB file
 │   ├── StoreVersionError    made by another schema version
 │   └── StoreLockedError     another process holds it
+├── DiskFullError            a disk has no room for what is written
 ├── EncoderError             a checkpoint cannot be loaded or gave unusable vectors
 ├── LanguageModelError       the model gave no usable reply
 │   ├── ModelUnavailableError    no answer: connection, time-out, 5xx, 429 after all retries
@@ -56,6 +57,10 @@ class StoreVersionError(StoreError):
 
 class StoreLockedError(StoreError):
     """Another process holds the store."""
+
+
+class DiskFullError(CosqaError):
+    """A disk has no room for what is written; what was there before is whole."""
 
 
 class EncoderError(CosqaError):

@@ -17,6 +17,7 @@ from uuid import uuid4
 import duckdb
 import pyarrow as pa
 
+from infra.disk import space_on
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
 from infra.store.migrations import UPGRADES
@@ -46,10 +47,6 @@ class Transaction:
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
-    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
-        """Return all rows of a SQL query as an Arrow table."""
-        return self.connection.execute(sql, parameters).to_arrow_table()
-
     def value(self, sql: str, parameters: Sequence[object] = ()) -> object:
         """Return the first column of the first row, None when there is no row."""
         row = self.connection.execute(sql, parameters).fetchone()
@@ -59,6 +56,10 @@ class Transaction:
         """Return the first column of the first row as an integer."""
         number = self.value(sql, parameters)
         return number if isinstance(number, int) else 0
+
+    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
+        """Return all rows of a SQL query as Arrow columns."""
+        return self.connection.sql(sql, params=list(parameters)).to_arrow_table()
 
     @contextmanager
     def table(self, name: str, columns: Mapping[str, Sequence[object]]) -> Iterator[None]:
@@ -111,15 +112,19 @@ class Database:
 
         Raises:
             StoreLockedError: Another process had the file open for longer than ``lock_timeout_s``.
+            DiskFullError: The disk is full; the transaction has changed nothing.
         """
-        with _shared_or_new(self.settings) as connection:
+        with (
+            space_on(self.settings.folder, "move the store and name it with --store"),
+            _shared_or_new(self.settings) as connection,
+        ):
             connection.begin()
             try:
                 yield Transaction(connection)
             except BaseException:
                 connection.rollback()
                 raise
-            connection.commit()
+            connection.commit()  # DuckDB rolls back by itself where this fails
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
@@ -158,7 +163,13 @@ def open_database(settings: StoreSettings) -> Database:
         StoreVersionError: The file has a schema version that this program cannot read.
         StoreLockedError: Another process has the file open.
         StoreError: The folder cannot be created, or the file is no store of this program.
+        DiskFullError: The disk has no room for a store.
     """
+    with space_on(settings.folder, "choose another folder with --store"):
+        return _opened(settings)
+
+
+def _opened(settings: StoreSettings) -> Database:
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

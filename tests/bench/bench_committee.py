@@ -1,4 +1,6 @@
-"""How near the committee comes to the time that a model's second of latency alone would take.
+"""How near the committee alone comes to the time that a model's latency alone would take.
+
+Without Prefect, Ray and store: `tests.bench.bench_annotate` measures the whole stage.
 
     python -m tests.bench.bench_committee [--pairs 5000] [--in-flight 256] [--real 200]
 
@@ -193,7 +195,7 @@ def run(number: int, in_flight: int, processes: int, real: int) -> tuple[list[To
     """Return what the workers have to say, and the server's CPU seconds."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         server = stack.enter_context(process("--serve", str(number)))
-        url = _said_by(server)
+        url = said_by(server)
         before = cpu_of(server)
         shares = [
             Share(url, folder, number, first, processes, in_flight // processes, real)
@@ -202,11 +204,12 @@ def run(number: int, in_flight: int, processes: int, real: int) -> tuple[list[To
         workers = [
             stack.enter_context(process("--work", json.dumps(asdict(share)))) for share in shares
         ]
-        told = [Told(**json.loads(_said_by(worker))) for worker in workers]
+        told = [Told(**json.loads(said_by(worker))) for worker in workers]
         return told, cpu_of(server) - before
 
 
-def _said_by(started: subprocess.Popen[str]) -> str:
+def said_by(started: subprocess.Popen[str]) -> str:
+    """Return the next line that a process prints."""
     assert started.stdout is not None
     if not (line := started.stdout.readline().strip()):
         raise SystemExit("a process of the bench ended without a word; its error stands above")

@@ -1,10 +1,12 @@
-"""How fast pairs are executed: this sandbox, ``docker run --rm`` and llm-sandbox.
+"""How fast pairs are executed: this sandbox, ``docker run --rm``, ``docker exec``, llm-sandbox.
 
     pip install -e '.[rivals]'
     python -m tests.bench.bench_sandbox [--pairs 8] [--rounds 3] [--callers 1 2 4 8]
 
 A pair is seven executions in a box that is then thrown away: a program, its repeat under another
-hash seed, five mutants. Making and removing our boxes is counted in. llm-sandbox is given what it
+hash seed, five mutants. Making and removing our boxes is counted in, and so is that of the
+containers of ``docker exec``, one for each pair. The first result is measured from a box that was
+started ahead and from none. llm-sandbox is given what it
 asks for: no limits, a network, root, an image with its environment prepared, and for its pool also
 containers that are made before and removed after the clock runs, and serve pair after pair.
 """
@@ -26,7 +28,17 @@ from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.backends.docker.engine import Engine
 from sandbox.base import CLOCK
-from tests.bench.rivals import CODE, EXECUTIONS, PROGRAM, DockerRun, LlmSandbox, Ours, Rival, script
+from tests.bench.rivals import (
+    CODE,
+    EXECUTIONS,
+    PROGRAM,
+    DockerExec,
+    DockerRun,
+    LlmSandbox,
+    Ours,
+    Rival,
+    script,
+)
 
 Result = TypeVar("Result")
 
@@ -50,21 +62,34 @@ def median_of(work: Callable[[], object], times: int) -> float:
 
 
 async def our_latencies(times: int) -> dict[str, float]:
-    """Return medians: the first result from a ready box, a repeat, a repeat under another seed."""
-    taken: dict[str, list[float]] = {"first": [], "further": [], "other seed": []}
-    sandbox = make_sandbox(SandboxSettings(slots=1, ready=1))
-    async with sandbox.box(CODE) as box:
-        await box.run(PROGRAM)
-    for _ in range(times):
-        await asyncio.sleep(1)  # until the next box is ready
-        started = time.perf_counter()
-        async with sandbox.box(CODE) as box:
-            for name, seed in (("first", 0), ("further", 0), ("other seed", 1)):
-                assert (await box.run(PROGRAM, hash_seed=seed)).outcome == "passed"
-                taken[name].append(time.perf_counter() - started)
-                started = time.perf_counter()
-    await sandbox.close()
+    """Return medians of the first result, from a ready box and from none, and of further ones."""
+    taken: dict[str, list[float]] = {"ready": [], "cold": [], "further": [], "other seed": []}
+    for first, ready in (("ready", 1), ("cold", 0)):
+        sandbox = make_sandbox(SandboxSettings(slots=1, ready=ready))
+        async with sandbox.box(CODE) as box:  # connects, and makes the network that is kept
+            await box.run(PROGRAM)
+        for _ in range(times):
+            await asyncio.sleep(1)  # until the last box is removed, and the next one is ready
+            started = time.perf_counter()
+            async with sandbox.box(CODE) as box:
+                for name, seed in ((first, 0), ("further", 0), ("other seed", 1)):
+                    assert (await box.run(PROGRAM, hash_seed=seed)).outcome == "passed"
+                    taken[name].append(time.perf_counter() - started)
+                    started = time.perf_counter()
+        await sandbox.close()
     return {name: statistics.median(values) for name, values in taken.items()}
+
+
+def exec_latencies(times: int) -> tuple[float, float]:
+    """Return median seconds of ``docker exec``: with the start of its container, and without."""
+    first, further = [], []
+    for _ in range(times):
+        started = time.perf_counter()
+        with DockerExec() as rival:
+            assert rival.execute(CODE, 0)
+            first.append(time.perf_counter() - started)
+            further.append(seconds(lambda: rival.execute(CODE, 0)))
+    return statistics.median(first), statistics.median(further)
 
 
 def llm_latencies(rival: LlmSandbox, times: int) -> tuple[float, float]:
@@ -91,7 +116,11 @@ def latencies(times: int, rivals: list[LlmSandbox]) -> Table:
     single = median_of(lambda: runner.execute(CODE, 0), times)
     ours = asyncio.run(our_latencies(times))
     rows = [("docker run --rm", single, single, single)]
-    rows.append(("this sandbox", ours["first"], ours["further"], ours["other seed"]))
+    executed, again = exec_latencies(times)
+    rows.append(("docker exec, in a new container", executed, again, again))
+    rows.append(("docker exec, in a running one", again, again, again))
+    rows.append(("this sandbox, cold", ours["cold"], ours["further"], ours["other seed"]))
+    rows.append(("this sandbox, a box ready", ours["ready"], ours["further"], ours["other seed"]))
     for rival in rivals:
         first, further = llm_latencies(rival, max(1, times // 3))
         rows.append((rival.name, first, further, further))
@@ -107,7 +136,7 @@ def throughput(pairs: int, rounds: int, callers: list[int], rivals: list[LlmSand
     The last columns say what one execution costs all processors of this machine together, whatever
     they do meanwhile, and so how many there could be if they did nothing else and never waited.
     """
-    contenders: list[Rival] = [DockerRun(), Ours(), *rivals]
+    contenders: list[Rival] = [DockerRun(), DockerExec(), Ours(), *rivals]
     table = Table(title="executions a second over whole pairs, medians", title_justify="left")
     table.add_column("contender")
     for number in callers:

@@ -9,6 +9,7 @@ from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.trace import Trace
 from agents.evidence import Draft
 from agents.gates.validator import OracleValidator
+from agents.roles.writer import BlindWriter
 from infra.errors import BoxLostError, ModelRefusedError
 from infra.languages.python import Python
 from infra.records import ExecutionResult, Pair
@@ -24,7 +25,7 @@ from tests.agents.committee.test_configurations import (
     written_blind,
 )
 from tests.agents.conftest import Bench, rule
-from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
+from tests.fakes.sandbox import FAILED, PASSED, FakeBox, FakeSandbox, raised
 
 GIVES_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
 
@@ -117,3 +118,33 @@ async def test_a_run_that_must_stop_is_no_annotation(bench: Bench, pair: Pair) -
     bench.serve([UNCLEAR, rule("writer", {"status": 401})])
     with pytest.raises(ModelRefusedError):
         await bench.committee(breaking(iter([]))).judge(pair)
+
+
+class Watched(FakeSandbox):
+    """A sandbox that keeps its boxes."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda program, installed: FAILED)
+        self.boxes: list[FakeBox] = []
+
+    def made_box(self) -> FakeBox:
+        self.boxes.append(super().made_box())
+        return self.boxes[-1]
+
+
+async def test_no_box_is_held_while_a_model_is_asked(bench: Bench, pair: Pair) -> None:
+    bench.serve([written_blind()])
+    sandbox = Watched()
+    tester = testers.Tester(
+        sandbox=sandbox,
+        language=Python(),
+        configuration=CONFIGURATIONS["gated"],
+        max_try_time=0,
+        validator=OracleValidator(GateSettings(), Python()),
+    )
+    trace = Trace(bench.model())
+    await tester.test(pair, Draft(reading="r", program=GOOD), trace)
+    (box,) = sandbox.boxes
+    assert len(trace.calls) == box.releases == 1, "before the question to the blind writer"
+    await BlindWriter(trace.model, Python()).write(pair)
+    assert box.releases == 1, "none of a pair whose box is gone"

@@ -99,6 +99,31 @@ async def test_boxes_beyond_the_slots_wait_their_turn(own: DockerSandbox) -> Non
     assert await asyncio.gather(*(one() for _ in range(5))) == ["passed"] * 5
 
 
+async def test_a_released_box_leaves_its_place_and_goes_on_where_it_was() -> None:
+    sandbox = DockerSandbox(LIMITS.model_copy(update={"slots": 1, "ready": 0}))
+    async with sandbox.box(CODE) as first, sandbox.box(CODE) as second:
+        assert (await first.shell("export WORD=kept && echo there > file")).ok
+        await first.release()
+        assert await boxes(sandbox) == [] or await emptied(sandbox)
+        assert (await second.run("pass")).outcome == "passed", "else it would wait for ever"
+        await second.release()
+        program = (
+            "import os\nassert (os.environ['WORD'], open('file').read()) == ('kept', 'there\\n')"
+        )
+        result = await first.run(program)
+        assert result.outcome == "passed", result
+    await sandbox.close()
+
+
+async def emptied(sandbox: Sandbox) -> bool:
+    """Return whether no box is left after a while."""
+    for _ in range(100):
+        if not await boxes(sandbox):
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
 async def test_a_program_whose_container_is_removed_from_outside_runs_again(
     own: DockerSandbox,
 ) -> None:

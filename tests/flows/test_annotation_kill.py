@@ -1,0 +1,101 @@
+"""The law of resumption for annotation: whatever is killed, no pair and no paid reply is lost.
+
+Covers `tasks.stages.annotate.gather`, `tasks.stages.annotate.judge`, `tasks.runtime.mailbox`.
+"""
+
+import json
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.world import Case, World, environment, read, rule
+
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+
+PAIRS, IN_FLIGHT = 40, 4
+CASES = [
+    Case(
+        f"python multiply by {number}",
+        f"def times_{number}(value):\n    return value * {number}",
+        (),
+    )
+    for number in range(PAIRS)
+]
+VICTIMS = {
+    "flow": "",
+    "judge": "ray::",
+    "raylet": "raylet",
+    "Ray head": "gcs_server",
+}
+(REPLY,) = read("answers")["steps"]
+SLOWLY = rule("exact_judge", REPLY | {"delay_s": 0.3})
+
+
+@pytest.mark.parametrize("calls", [1, 15, 36])
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_whatever_is_killed_the_next_run_completes_and_pays_for_no_reply_twice(
+    folder: Path, prefect_server: str, victim: str, calls: int
+) -> None:
+    with ScriptedServer([SLOWLY]) as model:
+        world = World(
+            folder,
+            environment(
+                model.base_url,
+                PREFECT_API_URL=prefect_server,
+                COSQA_ANNOTATION__CONFIGURATION="single",
+                COSQA_ANNOTATION__IN_FLIGHT=str(IN_FLIGHT),
+            ),
+        )
+        world.write(CASES, labels=False)
+        assert world.run_alone("collect").returncode == 0
+        killed = _killed_at(world, model, VICTIMS[victim], calls)
+        if victim == "judge":
+            assert killed == 0, "another process goes on in the same run"
+        last = world.run_alone("annotate")
+        assert last.returncode == 0, last.stdout[-5000:]
+        asked = Counter(json.dumps(call["messages"]) for call in model.calls)
+    rows = world.rows("SELECT query_id, code_id FROM annotations WHERE status = 'labelled'")
+    assert len(rows) == len(set(rows)) == PAIRS
+    assert len(asked) == PAIRS
+    assert sum(asked.values()) - PAIRS <= IN_FLIGHT, "only what was on the wire was asked again"
+
+
+def _killed_at(world: World, model: ScriptedServer, name: str, calls: int) -> int:
+    """Run the command, kill a process of it after so many calls; return the command's status."""
+    log = world.folder / "killed.log"
+    command = world.command("annotate")
+    with (
+        log.open("w") as out,
+        subprocess.Popen(command, env=world.env, cwd=world.folder, stdout=out, stderr=out) as flow,
+    ):
+        deadline = time.monotonic() + 200
+        while len(model.calls) < calls:
+            assert flow.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        _victim(psutil.Process(flow.pid), name).kill()
+        try:
+            return flow.wait(timeout=240)
+        except subprocess.TimeoutExpired:
+            flow.kill()
+            raise AssertionError(f"no end after the kill: {log.read_text()[-3000:]}") from None
+
+
+def _victim(flow: psutil.Process, name: str) -> psutil.Process:
+    """Return the process of a run whose command begins so; of judges the busiest."""
+    if not name:
+        return flow
+    found = [one for one in flow.children(recursive=True) if _title(one).startswith(name)]
+    assert found, [_title(one) for one in flow.children(recursive=True)]
+    return max(found, key=lambda one: one.cpu_times().user)
+
+
+def _title(process: psutil.Process) -> str:
+    """Return a process's title, or its program's name."""
+    words = process.cmdline() or [""]
+    return words[0] if words[0].startswith("ray::") else Path(words[0]).name
