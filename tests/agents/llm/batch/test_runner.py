@@ -18,6 +18,7 @@ from infra.errors import (
     BudgetExhaustedError,
     LanguageModelError,
     ModelRefusedError,
+    StoreError,
     StoreLockedError,
 )
 from infra.records import Annotation
@@ -253,3 +254,10 @@ async def test_two_runs_do_not_submit_the_same_requests(
     results = await asyncio.gather(answer(settings), answer(settings), return_exceptions=True)
     assert [type(result) for result in results] == [bool, StoreLockedError]
     assert twice(server) == []
+
+
+def test_a_damaged_file_of_requests_is_named_with_what_removing_it_costs(tmp_path: Path) -> None:
+    (tmp_path / "batches.sqlite").write_bytes(b"\xff" * 5_000)
+    settings = batch_settings("http://127.0.0.1:1/v1", tmp_path)
+    with pytest.raises(StoreError, match=r"batches\.sqlite.*remove it: .* paid for again"):
+        BatchRequests(tmp_path, settings.llm).want("ab", "screener", "{}")
