@@ -26,15 +26,10 @@ def start(server: ScriptedServer, folder: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "moments",
-    [
-        ["POST /batches"],
-        pytest.param(
-            ["POST /files", "POST /batches", "GET /batches/", "GET /files/"] * 2,
-            marks=pytest.mark.exhaustive,
-        ),
-    ],
+    [["POST /batches"], ["POST /files", "POST /batches", "GET /batches/", "GET /files/"] * 2],
 )
 def test_a_run_that_is_killed_submits_no_request_twice(tmp_path: Path, moments: list[str]) -> None:
     with ScriptedServer(list(script(PAIRS, delay_s=0.0))) as server:
