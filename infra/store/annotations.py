@@ -5,13 +5,29 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
-from infra.records import Annotation, Code, Execution, Pair, Query
+from infra.records import Annotation, Code, Pair, Query
+from infra.store.annotation_writer import PAIR, add_annotations
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
 from infra.summaries import Effort
 
+__all__ = [
+    "OF_SEARCHES",
+    "RecipeIds",
+    "add_annotations",
+    "count_by",
+    "count_outcomes",
+    "count_queries",
+    "effort",
+    "finished_pairs",
+    "label_origin",
+    "labels_of_rounds",
+    "load_annotations",
+    "load_pairs",
+    "record_pairs",
+]
+
 RecipeIds = RecipeId | Sequence[RecipeId]
-_PAIR = ("query_id", "code_id", "recipe_id")
 OF_SEARCHES = (
     "SEMI JOIN (SELECT query_id, code_id FROM candidates WHERE list_contains(?, search_id)) "
     "USING (query_id, code_id)"
@@ -61,80 +77,6 @@ def finished_pairs(database: Database, recipe_id: RecipeId) -> set[PairKey]:
 
 def _pair_key(query: object, code: object) -> PairKey:
     return PairKey(QueryId(str(query)), CodeId(str(code)))
-
-
-def add_annotations(database: Database, annotations: Sequence[Annotation]) -> None:
-    """Store annotations with their evidence; each replaces what is stored of its pair.
-
-    No key of the tables keeps a pair from being stored twice, this does: nothing else may write to
-    them. Of several annotations of one pair the last is stored.
-    """
-    annotations = list({(item.key, item.recipe_id): item for item in annotations}.values())
-    with database.transaction() as tx:
-        _delete_stored(tx, annotations)
-        tx.insert(
-            "annotations",
-            [
-                item.model_dump(by_alias=True, exclude={"calls", "executions"})
-                for item in annotations
-            ],
-        )
-        tx.insert(
-            "llm_calls",
-            [
-                _key(item) | {"ordinal": ordinal} | call.model_dump()
-                for item in annotations
-                for ordinal, call in enumerate(item.calls)
-            ],
-        )
-        tx.insert(
-            "executions",
-            [
-                _key(item) | {"ordinal": ordinal} | _execution_row(run)
-                for item in annotations
-                for ordinal, run in enumerate(item.executions)
-            ],
-        )
-
-
-def _execution_row(run: Execution) -> dict[str, object]:
-    details = {
-        "tests": [case.model_dump(exclude_defaults=True) for case in run.result.tests],
-        "repairs": [step.model_dump() for step in run.repairs],
-    }
-    return {
-        "requirements": list(run.requirements),
-        **run.model_dump(include={"round", "program"}),
-        **run.result.model_dump(exclude={"tests"}),
-        "oracle": run.oracle and run.oracle.model_dump_json(),
-        "details": json.dumps(details),
-    }
-
-
-def _key(item: Annotation) -> dict[str, object]:
-    return {name: getattr(item, name) for name in _PAIR}
-
-
-def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> None:
-    """Delete what is stored under the keys of annotations: in most commits nothing.
-
-    One search for the keys spares each table's search for rows to delete.
-    """
-    keys = {name: [getattr(item, name) for item in annotations] for name in _PAIR}
-    with tx.table("incoming_keys", keys):
-        stored = tx.rows(
-            "SELECT query_id, code_id, recipe_id FROM annotations "
-            "SEMI JOIN incoming_keys USING (query_id, code_id, recipe_id)"
-        )
-    if not stored:
-        return
-    columns = {name: [row[place] for row in stored] for place, name in enumerate(_PAIR)}
-    with tx.table("deleted", columns):
-        for table in ("annotations", "llm_calls", "executions"):
-            tx.execute(
-                f"DELETE FROM {table} WHERE (query_id, code_id, recipe_id) IN "  # noqa: S608
-                "(SELECT (query_id, code_id, recipe_id) FROM deleted)"
-            )
 
 
 def label_origin(recipe_id: RecipeId, rounds: int = 1) -> str:
@@ -272,7 +214,7 @@ def _pair(row: Mapping[str, object]) -> PairKey:
 
 
 def _without_key(row: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in row.items() if name not in _PAIR}
+    return {name: value for name, value in row.items() if name not in PAIR}
 
 
 def _nested(row: Mapping[str, object]) -> dict[str, object]:

@@ -1,9 +1,10 @@
 """The sandbox backend that runs programs in Docker containers.
 
-``backend`` gives out boxes, which ``pool`` starts in advance on the ``engine``, in one of the
-empty ``networks`` that it keeps. ``connection`` connects to that engine, ``boot`` puts the sources
-of `sandbox.inside` on a container's command line, ``channel`` exchanges jobs and reports with the
-runner that waits there, and ``process_owner`` says which process left which containers.
+``backend`` gives out boxes (``box``), whose containers ``pool`` starts in advance on the
+``engine``, in one of the empty ``networks`` that it keeps. ``connection`` connects to that engine,
+``boot`` puts the sources of `sandbox.inside` on a container's command line, ``channel`` exchanges
+jobs and reports with the runner that waits there, and ``process_owner`` says which process left
+which containers.
 """
 
 from sandbox.backends.docker.backend import DockerSandbox

@@ -12,7 +12,7 @@ from itertools import count, islice
 from prefect.futures import PrefectFuture
 
 from agents import Endpoint
-from infra.errors import LanguageModelError, StoreError
+from infra.errors import DiskFullError, LanguageModelError, StoreError
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.settings import Settings
@@ -82,7 +82,8 @@ def _logged_run(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
                 seconds=time.monotonic() - started,
             )
             # After an error of the store, that error is the one to be seen.
-            with contextlib.nullcontext() if run_is_whole else contextlib.suppress(StoreError):
+            unseen = () if run_is_whole else (StoreError, DiskFullError)
+            with contextlib.suppress(*unseen):
                 benchmarks.record_stage_run(database, run)
 
 
@@ -207,6 +208,6 @@ class Gathering:
         """Let an error of the store end the run after the pairs in flight."""
         try:
             yield
-        except StoreError as error:
+        except (StoreError, DiskFullError) as error:
             self._error = self._error or error
             self._queue.close()

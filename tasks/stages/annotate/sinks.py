@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from infra.atomic import atomic_write
-from infra.errors import StoreError
+from infra.errors import DiskFullError, StoreError
 from infra.records import Annotation, Pair
 from infra.store import Database, annotations
 from tasks.runtime.run_logger import run_logger
@@ -40,7 +40,8 @@ class AnnotationWriter:
         """Take annotations; store all that wait where it is time to.
 
         Raises:
-            StoreError: The store cannot be written; nothing that waits is lost by this call.
+            StoreError: The store cannot be written; what waits is kept for the next call.
+            DiskFullError: The disk is full; what waits is kept for the next call.
         """
         self._waiting += new_annotations
         if len(self._waiting) >= _LARGEST_BATCH or self._clock() >= self._next_at:
@@ -96,11 +97,12 @@ def store_annotations(database: Database, new_annotations: Sequence[Annotation])
     other annotations of a batch nor the run.
 
     Raises:
-        StoreError: The database cannot be opened or written.
+        StoreError: The database cannot be opened or written; nothing of the batch is stored.
+        DiskFullError: The disk is full; nothing of the batch is stored.
     """
     try:
         annotations.add_annotations(database, new_annotations)
-    except StoreError:
+    except (StoreError, DiskFullError):
         raise
     except Exception as error:  # noqa: BLE001 - DuckDB's binding raises many
         if len(new_annotations) == 1:

@@ -1,7 +1,7 @@
 """Laws of the artifact store.
 
 Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
-``generated``, ``migrations``, ``vectors``.
+``generated``, ``migrations``, ``annotation_writer``, ``vectors``.
 
 Covers `infra.store.recipes`.
 """

@@ -1,6 +1,6 @@
 """The life of boxes on the engine: made, installed into, lost, removed.
 
-Covers ``backend``, ``boot``, ``connection``, ``engine`` and ``process_owner``.
+Covers ``backend``, ``boot``, ``box``, ``connection``, ``engine`` and ``process_owner``.
 """
 
 import asyncio

@@ -1,0 +1,61 @@
+"""The law of a full disk: annotation ends with a clear error, loses nothing and goes on later.
+
+Covers `tasks.stages.annotate.sinks`.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.errors import DiskFullError
+from infra.ids import RecipeId
+from infra.records import Annotation
+from infra.settings import StoreSettings
+from infra.store import annotations, open_database
+from tasks.stages.annotate.sinks import AnnotationWriter
+from tests.tasks.stages.annotate.test_sinks import annotation, call
+
+BATCH = 50
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a file system of four megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
+    if os.geteuid() or subprocess.run(words, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount a small file system here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_error_and_what_was_stored_and_what_waits_are_both_there_afterwards(
+    small_disk: Path,
+) -> None:
+    database = open_database(StoreSettings(folder=small_disk))
+    writer = AnnotationWriter(database)
+    added: list[Annotation] = []
+
+    def add_for_ever() -> None:
+        while True:
+            noise = os.urandom(4_000 * BATCH).hex()
+            names = range(len(added), len(added) + BATCH)
+            batch = [annotation(str(n), calls=call(reply=noise[n % BATCH :: BATCH])) for n in names]
+            added.extend(batch)
+            writer.add(batch)
+            writer.flush()
+
+    with pytest.raises(DiskFullError, match=r"disk of .* is full .* run the same command again"):
+        add_for_ever()
+    assert len(added) > BATCH
+    assert not database.settings.refused.exists(), "no value was at fault"
+    stored = annotations.finished_pairs(database, RecipeId("r"))
+    assert stored == {item.key for item in added[:-BATCH]}
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    writer.flush()
+    keys = [item.key for item in added]
+    assert annotations.load_annotations(database, RecipeId("r"), keys) == added
