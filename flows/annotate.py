@@ -9,6 +9,7 @@ from flows.runtime.run_names import run_name
 from infra.ray import box_resources, ensure_ray
 from infra.settings import Settings
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
+from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_of
 from tasks.stages.candidates import find_candidates
@@ -46,9 +47,21 @@ def judge_candidates(
         plan = plan_annotation(search, of_round, ready.settings)
         if plan.pairs:
             ensure_ray(ready.settings.ray)  # else Prefect's task runner starts a cluster of its own
-            annotate_pairs(plan, ready.settings)
+            _judge(plan, ready.settings)
         plans.append(plan)
     return plans[0].reference
+
+
+def _judge(plan: AnnotationPlan, settings: Settings) -> None:
+    """Judge a plan's pairs: at once, or in passes between which batches answer what they ask."""
+    if not settings.annotation.batch:
+        annotate_pairs(plan, settings)
+        return
+    forget_collected(settings)
+    next_pass: AnnotationPlan | None = plan
+    while next_pass and next_pass.pairs:
+        annotate_pairs(next_pass, settings)
+        next_pass = answer_by_batch(next_pass, settings)
 
 
 @flow(

@@ -14,7 +14,8 @@ CosqaError
 │   ├── BudgetExhaustedError     the model's budget is spent, or cannot be counted
 │   ├── ModelRefusedError        the provider rejected the request: key, model name, request
 │   ├── PromptDeclinedError      the provider declined one prompt: too long, or against its policy
-│   └── UnreadableReplyError     a reply that does not validate, nor does the next one
+│   ├── UnreadableReplyError     a reply that does not validate, nor does the next one
+│   └── ReplyPendingError        the reply is to come with a batch
 ├── SandboxError             the box, never the program inside it
 │   ├── EngineUnavailableError   no Docker engine answers
 │   ├── ImageMissingError        the sandbox image is not there
@@ -88,6 +89,10 @@ class PromptDeclinedError(LanguageModelError):
 
 class UnreadableReplyError(LanguageModelError):
     """The model replied twice, and neither reply validates."""
+
+
+class ReplyPendingError(LanguageModelError):
+    """The reply is not there yet: it is to come with a batch of requests."""
 
 
 class SandboxError(CosqaError):

@@ -186,7 +186,8 @@ class Annotation(Record):
 
     ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
     judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: it will
-    be judged again). ``path`` names the way through Algorithm 1, for counting.
+    be judged again). ``pending`` is never stored: the pair waits for replies of a batch.
+    ``path`` names the way through Algorithm 1, for counting.
 
     Attributes:
         support: What the label rests on: reading alone (``screened``), a test program that passed
@@ -200,7 +201,7 @@ class Annotation(Record):
     query_id: QueryId
     code_id: CodeId
     recipe_id: RecipeId
-    status: Literal["labelled", "undecided", "failed"]
+    status: Literal["labelled", "undecided", "failed", "pending"]
     label: Literal[0, 1] | None = None
     decided_by: Literal["screener", "arbiter"] | None = None
     path: str

@@ -19,6 +19,7 @@ from agents.roles.writer import ScaffoldedWriter, Writer
 from infra.errors import (
     ModelUnavailableError,
     PromptDeclinedError,
+    ReplyPendingError,
     SandboxError,
     UnreadableReplyError,
 )
@@ -28,7 +29,7 @@ from infra.records import Annotation, Pair, Record, Support
 class _Decision(Record):
     """The part of an annotation that the algorithm decides; fields as in ``Annotation``."""
 
-    status: Literal["labelled", "undecided", "failed"]
+    status: Literal["labelled", "undecided", "failed", "pending"]
     path: AnnotationPath
     reason: str
     label: Literal[0, 1] | None = None
@@ -74,13 +75,14 @@ class Committee:
         started = time.monotonic()
         trace = Trace(self._model)
         decision = await self._decide(pair, trace)
+        evidence = Trace(self._model) if decision.status == "pending" else trace
         return Annotation(
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
             recipe_id=self._recipe_id,
             demo=self._demo,
-            calls=tuple(trace.calls),
-            executions=tuple(trace.executions),
+            calls=tuple(evidence.calls),
+            executions=tuple(evidence.executions),
             seconds=time.monotonic() - started,
             **decision.model_dump(mode="json"),
         )
@@ -93,6 +95,8 @@ class Committee:
         """Return the label, or why there is none."""
         try:
             return await self._judge(pair, trace)
+        except ReplyPendingError as error:
+            return _Decision(status="pending", path=AnnotationPath.REPLY_PENDING, reason=str(error))
         except UnreadableReplyError as error:
             return _undecided(AnnotationPath.UNREADABLE_REPLY, error)
         except PromptDeclinedError as error:

@@ -2,8 +2,11 @@
 
 from agents.committee.algorithm import Committee
 from agents.committee.configurations import configuration_of
+from agents.committee.remembering import RememberingSandbox, kept_runs
 from agents.committee.tester import Tester
 from agents.gates.validator import OracleValidator
+from agents.llm.batch.deferral import Deferral
+from agents.llm.batch.requests import BatchRequests
 from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel, ReportingModel
 from agents.llm.embedded import adapted
@@ -23,6 +26,8 @@ def build_committee(
     sandbox: Sandbox,
     endpoint: Endpoint | None = None,
     labelling_round: int = 1,
+    *,
+    by_batch: bool = False,
 ) -> Committee:
     """Return the committee that the settings describe.
 
@@ -32,11 +37,15 @@ def build_committee(
         sandbox: Where programs run; closing it is left to the caller.
         endpoint: Address and key instead of the settings'; the embedded model needs it.
         labelling_round: The round in which pairs are judged.
+        by_batch: Leave requests to the next batch: a pair that lacks a reply is pending. Runs of
+            programs are kept, so that the requests that rest on them are the same the next time.
 
     Raises:
         SettingsError: The embedded model is chosen and has no server.
     """
-    model = build_model(settings, endpoint, labelling_round)
+    model = build_model(settings, endpoint, labelling_round, by_batch=by_batch)
+    if by_batch:
+        sandbox = RememberingSandbox(sandbox, kept_runs(settings.store.replies), recipe_id)
     return committee_on(model, settings, recipe_id, sandbox)
 
 
@@ -64,7 +73,11 @@ def committee_on(
 
 
 def build_model(
-    settings: Settings, endpoint: Endpoint | None = None, labelling_round: int = 1
+    settings: Settings,
+    endpoint: Endpoint | None = None,
+    labelling_round: int = 1,
+    *,
+    by_batch: bool = False,
 ) -> LanguageModel:
     """Return the language model that the settings describe.
 
@@ -72,6 +85,7 @@ def build_model(
         settings: The model and the folder of replies.
         endpoint: Address and key instead of the settings'; the embedded model needs it.
         labelling_round: Replies of one round are not found by another.
+        by_batch: Collect requests without a kept reply for the next batch.
 
     Raises:
         SettingsError: The embedded model is chosen and has no server.
@@ -80,6 +94,6 @@ def build_model(
     if llm.is_demo and endpoint is None:
         raise SettingsError(f"{llm.model} needs the endpoint that agents.llm.embedded serves it at")
     limiter = SharedLimiter(settings.store.ledgers, llm)
-    return LanguageModel(
-        llm, ReplyCache(settings.store.replies), limiter, endpoint, labelling_round
-    )
+    replies = settings.store.replies
+    deferral = Deferral(BatchRequests(replies, llm)) if by_batch else None
+    return LanguageModel(llm, ReplyCache(replies), limiter, endpoint, labelling_round, deferral)

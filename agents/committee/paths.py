@@ -9,8 +9,9 @@ class AnnotationPath(StrEnum):
     """Every value of ``Annotation.path``.
 
     The first two are labelled by the screener, ``read_alone`` and the ``unclear_…`` ones by the
-    arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the last three failed and
-    will be judged again, ``internal_error`` by an unexpected exception.
+    arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the next three failed and
+    will be judged again, ``internal_error`` by an unexpected exception. ``reply_pending`` is never
+    stored: the pair waits for replies of a batch.
     """
 
     CLEAR_MATCH = "clear_match"
@@ -28,6 +29,7 @@ class AnnotationPath(StrEnum):
     MODEL_UNAVAILABLE = "model_unavailable"
     SANDBOX_UNAVAILABLE = "sandbox_unavailable"
     INTERNAL_ERROR = "internal_error"
+    REPLY_PENDING = "reply_pending"
 
 
 _PATHS = {

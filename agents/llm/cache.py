@@ -1,20 +1,22 @@
 """The cache of replies on disk, so that no reply is paid for twice.
 
-A reply's key is the hash of the request: model, messages, schema, sampling, attempt and
-labelling round. The
-server's address and the API key are no part of it.
+A reply's key is the hash of the request: model, messages, schema, sampling, attempt and labelling
+round. The server's address and the API key are no part of it.
 """
 
+import asyncio
 import logging
 import math
-import os
-import tempfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, ValidationError
 
 from infra.errors import BudgetExhaustedError, StoreError
+from infra.packed import PackedStore
 from infra.records import Record
 
 _MAX_TOKENS = 10**9  # of one call; a provider that reports more is not believed
@@ -75,10 +77,17 @@ class RawReply(Record):
 
 
 class ReplyCache:
-    """Replies as files ``ab/cdef….json`` below a folder that many processes share."""
+    """Replies in one file of a folder that many processes share.
+
+    Replies that former versions kept as files ``ab/cdef….json`` below the folder are found too.
+
+    Args:
+        folder: The folder; made by the first reply.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._packed = PackedStore(folder / "replies.sqlite")
 
     def find(self, key: str) -> RawReply | None:
         """Return the reply of that key, or None.
@@ -86,15 +95,16 @@ class ReplyCache:
         A file that cannot be read is moved aside, with a warning, and counts as absent.
 
         Raises:
-            StoreError: Such a file cannot be moved aside.
+            StoreError: The replies cannot be read, or such a file cannot be moved aside.
         """
-        file = self._file(key)
+        content = self._packed.find(key)
+        if content is None:
+            return self._find_file(self._folder / key[:2] / f"{key[2:]}.json")
         try:
-            return RawReply.model_validate_json(file.read_bytes())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValidationError) as error:
-            self._move_aside(file, error)
+            return RawReply.model_validate_json(content)
+        except ValidationError as error:
+            _log.warning("the kept reply %s is no reply (%s): it will be requested again",
+                         key, _first_line(error))  # fmt: skip
             return None
 
     def keep(self, key: str, reply: RawReply) -> None:
@@ -104,33 +114,43 @@ class ReplyCache:
             BudgetExhaustedError: It cannot be written: what is paid for would be lost, so that the
                 run must stop.
         """
+        self.keep_all([(key, reply)])
+
+    async def kept(self, key: str, reply: RawReply) -> None:
+        """Write a reply as `keep` does, on the disk together with others that are in flight."""
+        with self._stopping_the_run():
+            await asyncio.wrap_future(self._hand_over(key, reply))
+
+    def keep_all(self, replies: Iterable[tuple[str, RawReply]]) -> None:
+        """Write several replies, each with its key, as `keep` does."""
+        with self._stopping_the_run():
+            for written in [self._hand_over(key, reply) for key, reply in replies]:
+                written.result()
+
+    def _hand_over(self, key: str, reply: RawReply) -> "Future[None]":
+        return self._packed.keep_soon(key, reply.model_dump_json().encode())
+
+    @contextmanager
+    def _stopping_the_run(self) -> Iterator[None]:
         try:
-            self._write(self._file(key), reply.model_dump_json().encode())
-        except OSError as error:
+            yield
+        except StoreError as error:
             raise BudgetExhaustedError(
-                f"a reply that was paid for cannot be kept in {self._folder} ({error}): make room "
-                "there or make the folder writable, then run the same command again"
+                f"a reply that was paid for cannot be kept in {self._folder}: {error}"
             ) from error
 
-    def _write(self, file: Path, content: bytes) -> None:
-        if not file.parent.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            _sync_folder(file.parent.parent)
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".part")
-        part = Path(name)
+    def _find_file(self, file: Path) -> RawReply | None:
         try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            part.replace(file)
-        finally:
-            part.unlink(missing_ok=True)
-        _sync_folder(file.parent)
+            return RawReply.model_validate_json(file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValidationError) as error:
+            self._move_aside(file, error)
+            return None
 
     def _move_aside(self, file: Path, error: Exception) -> None:
         aside = file.with_suffix(".unreadable")
-        problem = str(error).splitlines()[0]
+        problem = _first_line(error)
         try:
             file.replace(aside)
         except OSError as failure:
@@ -143,14 +163,6 @@ class ReplyCache:
             file, problem, aside.name,
         )  # fmt: skip
 
-    def _file(self, key: str) -> Path:
-        return self._folder / key[:2] / f"{key[2:]}.json"
 
-
-def _sync_folder(folder: Path) -> None:
-    """Write a folder's entries to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]

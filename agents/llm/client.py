@@ -1,6 +1,5 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
-import asyncio
 import json
 import logging
 from collections.abc import Callable
@@ -38,7 +37,7 @@ def ignore_call(call: LanguageModelCall) -> None:
     """Keep no record of a call."""
 
 
-class _Question(Record):
+class Question(Record):
     """What identifies a reply, beside the model; its fields are part of the cache's keys."""
 
     role: str
@@ -83,6 +82,18 @@ class ReportingModel(Protocol):
         ...
 
 
+class Deferral(Protocol):
+    """What becomes of requests that are not to be sent at once; see `agents.llm.batch`."""
+
+    async def defer(self, key: str, role: str, question: str) -> None:
+        """Keep a request for later and raise `ReplyPendingError`; return if it is to be sent."""
+        ...
+
+    def is_new(self, key: str) -> bool:
+        """Return whether a reply that is kept has come for this run."""
+        ...
+
+
 class LanguageModel:
     """A client of one model.
 
@@ -92,6 +103,7 @@ class LanguageModel:
         limiter: Paces requests and keeps the budget, with all other workers of the same key.
         endpoint: Overrides the settings' address and key; the embedded model needs it.
         labelling_round: Replies of one round are not found by another.
+        deferral: Gets the requests without a kept reply, which are not sent then.
     """
 
     def __init__(
@@ -101,11 +113,13 @@ class LanguageModel:
         limiter: SharedLimiter,
         endpoint: Endpoint | None = None,
         labelling_round: int = 1,
+        deferral: Deferral | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
         self._settings = settings
         self._later_round = [labelling_round] if labelling_round > 1 else []  # first: no part
         self._cache = cache
+        self._deferral = deferral
         self._transport = Transport(settings, endpoint)
         self._format = ResponseFormat()
         self._budget = Budget(settings, limiter, self._transport.price_of)
@@ -126,11 +140,12 @@ class LanguageModel:
             PromptDeclinedError: The provider won't answer this prompt.
             ModelRefusedError: The provider would answer no such request: key, model, parameters.
             BudgetExhaustedError: The budget is spent.
+            ReplyPendingError: The request was left to a batch.
         """
         schema = schema_of(reply_type, self._settings.max_field_characters)
         messages = tuple(prompt.messages())
         for attempt in range(1, _ATTEMPTS + 1):
-            question = _Question(role=role, attempt=attempt, messages=messages, reply_schema=schema)
+            question = Question(role=role, attempt=attempt, messages=messages, reply_schema=schema)
             call = await self._call(question, on_call)
             try:
                 reply = read(call.reply, reply_type)
@@ -147,11 +162,21 @@ class LanguageModel:
             f"{problem}"
         )
 
+    async def request(self, question: Question, key: str) -> ResponseFormat:
+        """Request a reply and keep it; return the format in which the provider gives replies.
+
+        Raises:
+            RequestError: No reply came.
+            BudgetExhaustedError: The budget is spent.
+        """
+        await self._request_with_retries(question, key)
+        return self._format
+
     async def close(self) -> None:
         """Close the HTTP clients."""
         await self._transport.close()
 
-    async def _call(self, question: _Question, on_call: OnCall) -> LanguageModelCall:
+    async def _call(self, question: Question, on_call: OnCall) -> LanguageModelCall:
         """Return the call with its reply, from the cache or from the provider."""
         settings = self._settings
         sampling = [settings.model, settings.temperature, settings.max_tokens]
@@ -164,18 +189,20 @@ class LanguageModel:
             status="ok",
         )
         raw = self._cache.find(key)
-        cached = raw is not None
+        cached = raw is not None and not (self._deferral and self._deferral.is_new(key))
+        if raw is None and self._deferral:
+            await self._deferral.defer(key, question.role, question.model_dump_json())
         if raw is None:
             try:
                 raw = await self._request_with_retries(question, key)
             except RequestError as error:
                 status = "unavailable" if error.kind == "transient" else "refused"
                 on_call(call.model_copy(update={"status": status, "error": error.message}))
-                self._raise_for(error)
+                raise_for(error, settings)
         received = {"reply": raw.text, "cached": cached, **raw.model_dump(exclude={"text"})}
         return call.model_copy(update=received)
 
-    async def _request_with_retries(self, question: _Question, key: str) -> RawReply:
+    async def _request_with_retries(self, question: Question, key: str) -> RawReply:
         settings = self._settings
 
         def log(error: RequestError, wait_s: float) -> None:
@@ -184,7 +211,7 @@ class LanguageModel:
         caller = retrying(settings.max_retries, settings.max_backoff_s, log)
         return await caller(self._request_in_accepted_format, question, key)
 
-    async def _request_in_accepted_format(self, question: _Question, key: str) -> RawReply:
+    async def _request_in_accepted_format(self, question: Question, key: str) -> RawReply:
         """Return a reply in the best response format that the provider takes."""
         while True:
             response_format = self._format
@@ -195,10 +222,10 @@ class LanguageModel:
                     raise
 
     async def _request(
-        self, question: _Question, key: str, response_format: ResponseFormat
+        self, question: Question, key: str, response_format: ResponseFormat
     ) -> RawReply:
         """Return a reply, kept before anything else happens to it; none that failed is charged."""
-        limits = _token_limits(question, self._settings.max_tokens)
+        limits = token_limits(question, self._settings.max_tokens)
         async with self._budget.reserved(limits) as settle:
             try:
                 raw = await self._transport.request(
@@ -207,7 +234,7 @@ class LanguageModel:
             except RequestError:
                 settle(0, 0.0)
                 raise
-            await asyncio.to_thread(self._cache.keep, key, raw)
+            await self._cache.kept(key, raw)
             settle(raw.tokens or limits.total, raw.cost_usd)
             return raw
 
@@ -220,20 +247,22 @@ class LanguageModel:
             self._format = simpler
         return simpler is not None
 
-    def _raise_for(self, error: RequestError) -> NoReturn:
-        model, cause = self._settings.model, f"({error.status}: {error.message})"
-        if error.kind == "transient":
-            tries = self._settings.max_retries + 1
-            raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
-        if error.kind == "declined":
-            raise PromptDeclinedError(f"{model} declined this prompt {cause}") from None
-        raise ModelRefusedError(
-            f"{model} refused the request {cause}; check the model's name in COSQA_LLM__MODEL, the "
-            "key in COSQA_LLM__API_KEY and, for a server of your own, COSQA_LLM__BASE_URL"
-        ) from None
+
+def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
+    """Raise an error of the tree for a request that got no reply after all retries."""
+    model, cause = settings.model, f"({error.status}: {error.message})"
+    if error.kind == "transient":
+        tries = settings.max_retries + 1
+        raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
+    if error.kind == "declined":
+        raise PromptDeclinedError(f"{model} declined this prompt {cause}") from None
+    raise ModelRefusedError(
+        f"{model} refused the request {cause}; check the model's name in COSQA_LLM__MODEL, the "
+        "key in COSQA_LLM__API_KEY and, for a server of your own, COSQA_LLM__BASE_URL"
+    ) from None
 
 
-def _token_limits(question: _Question, max_tokens: int) -> TokenLimits:
+def token_limits(question: Question, max_tokens: int) -> TokenLimits:
     """Return the most tokens that a request may take; the prompt's are estimated by its length."""
     contents = [message["content"] for message in question.messages]
     size = sum(len(text.encode()) for text in [*contents, json.dumps(question.reply_schema)])

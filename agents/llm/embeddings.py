@@ -162,11 +162,12 @@ class EmbeddingModel:
             )
             settle(reply.tokens or limits.total, reply.cost_usd)
             vectors = _vectors(response, len(texts))
-            for text, vector in zip(texts, vectors, strict=True):
-                kept = reply.model_copy(
-                    update={"text": base64.b64encode(vector.tobytes()).decode()}
-                )
-                await asyncio.to_thread(self._cache.keep, key_of[text], kept)
+            kept = [
+                reply.model_copy(update={"text": base64.b64encode(vector.tobytes()).decode()})
+                for vector in vectors
+            ]
+            keys = [key_of[text] for text in texts]
+            await asyncio.to_thread(self._cache.keep_all, zip(keys, kept, strict=True))
         return vectors
 
     async def _send(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - litellm has no types

@@ -64,14 +64,14 @@ class Transport:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.timeout_s):
-                response = await self._complete(*self._translated(messages, schema, form))
+                response = await self._complete(*translated(self._settings, messages, schema, form))
         except TimeoutError:
             message = f"no reply in {self._settings.timeout_s:g} s"
             raise RequestError(408, message) from None
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
             key = self._completions.key if self._completions else self._key
             raise request_error(error, key) from None  # its chain may hold request headers
-        return _raw_reply(response, time.monotonic() - started)
+        return raw_reply(response, time.monotonic() - started)
 
     def price_of(self, limits: TokenLimits) -> float | None:
         """Return the US dollars for so many tokens by litellm's table, None for no known price."""
@@ -107,18 +107,22 @@ class Transport:
             **parameters,
         )
 
-    def _translated(
-        self, messages: Sequence[Message], schema: dict[str, Any], form: ResponseFormat
-    ) -> tuple[list[Message], dict[str, Any]]:
-        """Return messages and parameters; those that are None are left out, as some refuse it."""
-        system = messages[0]["content"] + format_instruction(form.mode, schema)
-        parameters = {
-            "max_tokens": self._settings.max_tokens,
-            "temperature": self._settings.temperature if form.temperature else None,
-            "response_format": response_format(form.mode, schema),
-        }
-        given = {name: value for name, value in parameters.items() if value is not None}
-        return [{"role": "system", "content": system}, *messages[1:]], given
+
+def translated(
+    settings: LanguageModelSettings,
+    messages: Sequence[Message],
+    schema: dict[str, Any],
+    form: ResponseFormat,
+) -> tuple[list[Message], dict[str, Any]]:
+    """Return messages and parameters; those that are None are left out, as some refuse it."""
+    system = messages[0]["content"] + format_instruction(form.mode, schema)
+    parameters = {
+        "max_tokens": settings.max_tokens,
+        "temperature": settings.temperature if form.temperature else None,
+        "response_format": response_format(form.mode, schema),
+    }
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return [{"role": "system", "content": system}, *messages[1:]], given
 
 
 def request_error(error: Any, key: str | None) -> RequestError:  # noqa: ANN401 - litellm has no types
@@ -160,7 +164,8 @@ def check_model(settings: LanguageModelSettings) -> None:
         )
 
 
-def _raw_reply(response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - litellm has no types
+def raw_reply(response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - litellm has no types
+    """Return what litellm's response holds."""
     usage = getattr(response, "usage", None)
     text = response.choices[0].message.content if response.choices else None
     return RawReply(

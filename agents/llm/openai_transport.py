@@ -83,6 +83,27 @@ class ChatCompletions:
                 model=self._model, original_exception=error, custom_llm_provider=self._provider
             ) from None
 
+    @property
+    def base_url(self) -> str:
+        """The server's address."""
+        return str(self._base_url)
+
+    def body_of(self, messages: list[Message], parameters: dict[str, Any]) -> dict[str, Any]:
+        """Return the body of the request that `complete` would send."""
+        return self._request(messages, parameters)[2]
+
+    def parsed(self, body: dict[str, Any]) -> Any:  # noqa: ANN401 - litellm has no types
+        """Return the reply that an answer's body holds, as `complete` would return it.
+
+        Raises:
+            ValueError: The body is no completion.
+        """
+        raw = httpx.Response(200, content=_with_plausible_usage(json.dumps(body).encode()))
+        try:
+            return self._response(raw, {"messages": []})
+        except self._expected_errors() as error:
+            raise ValueError(f"no completion: {error}") from None
+
     async def close(self) -> None:
         """Close the connections."""
         if self._session:
@@ -125,7 +146,7 @@ class ChatCompletions:
     async def _post(
         self, url: str, headers: dict[str, str], body: dict[str, Any]
     ) -> httpx.Response:
-        session = self._session or self._open(url)
+        session = self._session = self._session or open_session(url)
         async with session.post(url, data=json.dumps(body).encode(), headers=headers) as response:
             content = await response.read()
             received = response.headers.copy()
@@ -175,17 +196,6 @@ class ChatCompletions:
             return None
         return float(prompt + completion)
 
-    def _open(self, url: str) -> "aiohttp.ClientSession":
-        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
-
-        http_handler = import_module("litellm.llms.custom_httpx.http_handler")
-        connector = aiohttp.TCPConnector(limit=0, ssl=http_handler.get_ssl_configuration())
-        unlimited = aiohttp.ClientTimeout(total=None)
-        self._session = aiohttp.ClientSession(
-            connector=connector, timeout=unlimited, proxy=_proxy_for(url)
-        )
-        return self._session
-
 
 class _NullLogger:
     """A logger for litellm that logs nothing: no prompt and no key is written down."""
@@ -205,6 +215,16 @@ def _with_plausible_usage(content: bytes) -> bytes:
     if any(isinstance(count, float) and not count.is_integer() for count in counts):
         return json.dumps({**answer, "usage": None}).encode()
     return content
+
+
+def open_session(url: str) -> "aiohttp.ClientSession":
+    """Return a session for requests to an address, with litellm's certificates and the proxy."""
+    import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
+
+    http_handler = import_module("litellm.llms.custom_httpx.http_handler")
+    connector = aiohttp.TCPConnector(limit=0, ssl=http_handler.get_ssl_configuration())
+    unlimited = aiohttp.ClientTimeout(total=None)
+    return aiohttp.ClientSession(connector=connector, timeout=unlimited, proxy=_proxy_for(url))
 
 
 def _proxy_for(url: str) -> str | None:

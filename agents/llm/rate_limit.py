@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from infra.errors import BudgetExhaustedError
@@ -134,12 +135,49 @@ class SharedLimiter:
             balance.max_request_usd = max(balance.max_request_usd, usd or 0.0)
             balance.unpriced += usd is None
 
+    def reserve_batch(self, requests: int, tokens: float, usd: float | None) -> Ticket:
+        """Reserve tokens and money for requests that are sent as a batch, which is not paced.
+
+        Args:
+            requests: How many requests it has.
+            tokens: The most that they may take.
+            usd: The most that they may cost; where unknown, the highest price so far for each.
+
+        Raises:
+            BudgetExhaustedError: They could exceed the budget, or what was spent cannot be known.
+        """
+        with self._balance() as balance:
+            price = requests * balance.max_request_usd if usd is None else usd
+            self._refuse_beyond_budget(balance, tokens, price)
+            balance.tokens += tokens
+            balance.usd += price
+            return Ticket(
+                wait_s=0, tokens=tokens, expected_tokens=0, usd=price, is_priced=usd is not None
+            )
+
+    def settle_batch(self, ticket: Ticket, tokens: float, usd: float | None) -> None:
+        """Replace what was reserved for a batch by what it took; see `settle`."""
+        with self._balance() as balance:
+            balance.tokens += tokens - ticket.tokens
+            if usd is None and ticket.is_priced:
+                return
+            balance.usd += (usd or 0.0) - ticket.usd
+            balance.unpriced += usd is None
+
+    def left(self) -> tuple[float, float]:
+        """Return the tokens and the US dollars that are left, infinite without a budget."""
+        settings = self._settings
+        with self._balance() as balance:
+            tokens = inf if settings.budget_tokens is None else settings.budget_tokens
+            usd = inf if settings.budget_usd is None else settings.budget_usd
+            return tokens - balance.tokens, usd - balance.usd
+
     def spent(self) -> tuple[int, float]:
         """Return tokens and US dollars, those reserved included."""
         with self._balance() as balance:
             return round(balance.tokens), balance.usd
 
-    def _refuse_beyond_budget(self, balance: _Balance, tokens: int, usd: float) -> None:
+    def _refuse_beyond_budget(self, balance: _Balance, tokens: float, usd: float) -> None:
         settings = self._settings
         if settings.budget_usd is not None and balance.unpriced:
             raise BudgetExhaustedError(

@@ -79,8 +79,7 @@ Queries = Annotated[
     str | None,
     typer.Option(
         metavar="FILE|NAME[=PATH]",
-        help='Queries as JSON Lines, {"query": "..."} on each line, or those of another source '
-        "(cosqa=CoSQA/).",
+        help='JSON Lines, {"query": "..."} each, or the queries of another source (cosqa=CoSQA/).',
         show_default="python-source: 40 for the standard library",
         rich_help_panel=_INPUT,
     ),
@@ -165,6 +164,14 @@ Limit = Annotated[
         metavar="N",
         help="Annotate the candidates of the first N queries only.",
         show_default="all queries",
+        rich_help_panel=JUDGE,
+    ),
+]
+Batch = Annotated[
+    bool | None,
+    typer.Option(
+        "--batch",
+        help="Send requests by the provider's batch API: half the price, up to a day a step.",
         rich_help_panel=JUDGE,
     ),
 ]
@@ -260,6 +267,7 @@ def pipeline(
     top_k: TopK = None,
     model: Model = None,
     limit: Limit = None,
+    batch: Batch = None,
     method: Methods = None,
     store: Store = None,
     output: Output = None,
@@ -285,7 +293,7 @@ def pipeline(
             "search": {"encoders": encoder or None, "top_k": top_k},
             "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
             "llm": {"model": model},
-            "annotation": {"limit": limit},
+            "annotation": {"limit": limit, "batch": batch},
             "store": {"folder": store},
             "publish": {"folder": output, "allow_demo": allow_demo}
             | {"include_unlicensed": unlicensed},

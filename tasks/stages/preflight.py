@@ -9,6 +9,7 @@ from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
 from agents import check_model
+from agents.llm.batch.messages import check_batches
 from infra.errors import SettingsError
 from infra.settings import Settings, load_settings
 from infra.store import Database, open_database
@@ -74,11 +75,14 @@ def check_agents(settings: Settings) -> RecipeReference:
     """Check the model and the engine; return the recipe of the agents.
 
     Raises:
-        SettingsError: The language model's name or key is invalid.
+        SettingsError: The language model's name or key is invalid, or batches are asked for and
+            its provider takes none.
         EngineUnavailableError: No Docker engine answers.
         ImageMissingError: The sandbox image is missing.
     """
     check_model(settings.llm)
+    if settings.annotation.batch:
+        check_batches(settings.llm)
     return current_recipe(settings)
 
 

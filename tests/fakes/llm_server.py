@@ -15,6 +15,8 @@ At ``/v1/embeddings`` each request takes the next of the steps in ``embedding_st
 for ever: ``status`` and ``delay_s`` as above, ``data`` (what is sent for the list of vectors) or
 nothing, for vectors that `embedding_of` makes of the texts.
 
+Batches of requests are answered by the same rules; see `tests.fakes.llm_batches`.
+
 ``python -m tests.fakes.llm_server --script rules.json --log calls.jsonl`` prints its address.
 """
 
@@ -30,6 +32,8 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
+
+from tests.fakes.llm_batches import Batches
 
 KEY = "scripted-key"
 FORMATS = ("json_schema", "json_object")
@@ -57,6 +61,7 @@ class ScriptedServer:
         self.calls: list[dict[str, Any]] = []
         self.embedded: list[dict[str, Any]] = []
         self.embedding_steps: list[dict[str, Any]] = [{}]
+        self.batches = Batches(self._answer_in_batch)
         self._formats = formats
         self._log = log
         self._turns: Counter[tuple[int, str, str]] = Counter()
@@ -135,9 +140,12 @@ class ScriptedServer:
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                path, headers = _read_head(head)
-                body = await reader.readexactly(int(headers["content-length"]))
-                writer.write(await self._respond(path, headers, body))
+                method, path, headers = _read_head(head)
+                body = await _read_body(reader, headers)
+                if path.startswith(("/v1/files", "/v1/batches")):
+                    writer.write(self._respond_on_batches(method, path, headers, body))
+                else:
+                    writer.write(await self._respond(path, headers, body))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # the client hung up, as those do whose patience ends
@@ -157,6 +165,20 @@ class ScriptedServer:
         if "status" in step:
             return _failure(step)
         return _http(HTTPStatus.OK, _completion(request, _text(step, request), step.get("usage")))
+
+    def _respond_on_batches(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> bytes:
+        if headers.get("authorization") != f"Bearer {KEY}":
+            return _failure({"status": 401, "message": "Incorrect API key provided"})
+        answer = self.batches.respond(method, path, body)
+        return _raw(200, answer) if isinstance(answer, bytes) else _http(*answer)
+
+    def _answer_in_batch(self, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        step = self.answer(request, KEY)
+        if "status" in step:
+            return step["status"], {"error": {"message": step.get("message", "scripted")}}
+        return 200, _completion(request, _text(step, request), step.get("usage"))
 
     async def _embed(self, headers: Mapping[str, str], request: dict[str, Any]) -> bytes:
         steps = self.embedding_steps
@@ -188,11 +210,23 @@ def embedding_of(text: str, dimension: int) -> list[float]:
     return [1.0 + text.count(chr(97 + place)) for place in range(dimension)]
 
 
-def _read_head(head: bytes) -> tuple[str, dict[str, str]]:
-    """Return the path and the headers of a request."""
+def _read_head(head: bytes) -> tuple[str, str, dict[str, str]]:
+    """Return the method, the path and the headers of a request."""
     first, *lines = head.decode("latin-1").rstrip().split("\r\n")
     named = (line.partition(":") for line in lines)
-    return first.split()[1], {name.lower(): value.strip() for name, _, value in named}
+    method, path, _ = first.split()
+    return method, path, {name.lower(): value.strip() for name, _, value in named}
+
+
+async def _read_body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
+    if headers.get("transfer-encoding") != "chunked":
+        return await reader.readexactly(int(headers.get("content-length", 0)))
+    body = b""
+    while size := int((await reader.readuntil(b"\r\n")).strip(), 16):
+        body += await reader.readexactly(size)
+        await reader.readexactly(2)
+    await reader.readuntil(b"\r\n")
+    return body
 
 
 def _failure(step: Mapping[str, Any]) -> bytes:
@@ -201,7 +235,10 @@ def _failure(step: Mapping[str, Any]) -> bytes:
 
 
 def _http(status: int, body: object, retry_after: str | None = None) -> bytes:
-    content = json.dumps(body).encode()
+    return _raw(status, json.dumps(body).encode(), retry_after)
+
+
+def _raw(status: int, content: bytes, retry_after: str | None = None) -> bytes:
     lines = [f"HTTP/1.1 {status} -", "Content-Type: application/json"]
     lines += [f"Content-Length: {len(content)}"]
     lines += [f"Retry-After: {retry_after}"] if retry_after else []

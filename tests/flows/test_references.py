@@ -46,6 +46,7 @@ def sizes(folder: Path, prefect_server: str) -> dict[str, tuple[int, int]]:
                 PREFECT_API_URL=prefect_server,
                 PYTHONPATH=str(ROOT),
                 COSQA_ANNOTATION__CONFIGURATION="single",
+                COSQA_ANNOTATION__BATCH_POLL_S="0.5",
                 COSQA_GENERATION__CONFIGURATION="single",
             ),
         )
@@ -76,6 +77,7 @@ def _commands(world: World) -> list[list[str]]:
     leaderboard = ["leaderboard", "--benchmark", exported, "--method", "bm25", *places]
     return [
         world.command("benchmark", "--top-k", "3")[1:],
+        world.command("annotate", "--top-k", "4", "--batch")[1:],
         *(
             world.command(name, "--top-k", "3")[1:]
             for name in ("collect", "annotate", "generate", "publish", "evaluate", "study")

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from agents import token_prices
+from agents.llm.batch.prices import batch_share
 from infra.errors import SandboxError
 from infra.records import Code, Query, Record
 from infra.settings import Settings
@@ -78,7 +79,7 @@ def estimate(settings: Settings) -> Estimate:
     if settings.llm.is_demo:
         cost, basis = 0.0, "the embedded model runs on this machine"
     elif cost is None:
-        cost, basis = cost_of_pair(None, price_of(settings.llm.model))
+        cost, basis = _cost_without_history(settings)
     return Estimate(
         queries=limited,
         pairs=pairs,
@@ -96,6 +97,15 @@ def price_of(model: str) -> TokenPrice | None:
     if prices is None:
         return None
     return TokenPrice(model=model, prompt_usd=prices[0], completion_usd=prices[1])
+
+
+def _cost_without_history(settings: Settings) -> tuple[float, str]:
+    """Return the model's price for a pair, or the paper's mean; in batches their share of it."""
+    cost, basis = cost_of_pair(None, price_of(settings.llm.model))
+    if not settings.annotation.batch:
+        return cost, basis
+    batch = batch_share(settings.llm.model)
+    return cost * batch.share, f"{basis}, times {batch.share:g} for batches: {batch.basis}"
 
 
 def _size(database: Database | None, settings: Settings) -> tuple[str, int, int]:

@@ -181,6 +181,7 @@ class Gathering:
         self._store(arrived, writer)
 
     def _store(self, arrived: list[Annotation], writer: AnnotationWriter) -> None:
+        arrived = [item for item in arrived if item.status != "pending"]
         with self._ending_the_run():
             writer.add(arrived)
         self._bar.advance(len(arrived))

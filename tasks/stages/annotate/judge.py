@@ -117,7 +117,12 @@ async def judge_all(
     """
     sandbox = make_sandbox(settings.sandbox)
     committee = build_committee(
-        settings, recipe.recipe_id, sandbox, endpoint, recipe.labelling_round
+        settings,
+        recipe.recipe_id,
+        sandbox,
+        endpoint,
+        recipe.labelling_round,
+        by_batch=settings.annotation.batch,
     )
 
     async def annotate(pair: Pair) -> Annotation:

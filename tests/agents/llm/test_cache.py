@@ -1,8 +1,7 @@
 """Laws of the cache of replies: paid once, kept whole, and nothing absurd in it."""
 
-import errno
+import asyncio
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -10,77 +9,74 @@ import pytest
 
 from agents.llm.cache import RawReply, ReplyCache
 from infra.errors import BudgetExhaustedError
+from infra.packed import PackedStore
 
 REPLY = RawReply(text="yes ✓", prompt_tokens=3, completion_tokens=1, seconds=0.5)
 KEY = "ab" + "0" * 18
 
 
-def test_a_kept_reply_is_found_by_every_store_on_the_folder(tmp_path: Path) -> None:
-    ReplyCache(tmp_path).keep(KEY, REPLY)
+def test_a_kept_reply_is_found_by_every_cache_on_the_folder(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path)
+    assert cache.find(KEY) is None
+    cache.keep(KEY, REPLY)
+    assert cache.find(KEY) == REPLY
     assert ReplyCache(tmp_path).find(KEY) == REPLY
-    assert (tmp_path / "ab" / f"{'0' * 18}.json").is_file()
 
 
-def test_what_was_not_kept_is_absent(tmp_path: Path) -> None:
+def test_what_was_not_kept_is_absent_and_looking_for_it_makes_nothing(tmp_path: Path) -> None:
     assert ReplyCache(tmp_path / "nowhere").find(KEY) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_replies_in_flight_are_kept_together(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path)
+    keys = [f"{number:020x}" for number in range(300)]
+    await asyncio.gather(*(cache.kept(key, RawReply(text=key)) for key in keys))
+    assert [found.text for key in keys if (found := cache.find(key))] == keys
+
+
+def old_file(folder: Path, content: bytes) -> Path:
+    file = folder / "ab" / f"{'0' * 18}.json"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    return file
+
+
+def test_a_reply_that_a_former_version_kept_as_a_file_is_found(tmp_path: Path) -> None:
+    old_file(tmp_path, REPLY.model_dump_json().encode())
+    assert ReplyCache(tmp_path).find(KEY) == REPLY
 
 
 DAMAGES = [b"", b'{"text": "ye', b"\xff\xfe", b'{"words": "yes"}', b"[1]", b"null", b"\0" * 99]
 
 
 @pytest.mark.parametrize("content", DAMAGES)
-def test_an_unreadable_reply_is_moved_aside_with_a_warning_and_replaced(
+def test_an_unreadable_reply_is_left_out_with_a_warning_and_replaced(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cache = ReplyCache(tmp_path)
-    cache.keep(KEY, REPLY)
-    file = tmp_path / "ab" / f"{'0' * 18}.json"
-    file.write_bytes(content)
+    PackedStore(tmp_path / "replies.sqlite").keep(KEY, content)
+    file = old_file(tmp_path, content)
+    cache, other = ReplyCache(tmp_path), "ab" + "1" * 18
     assert cache.find(KEY) is None
-    assert file.with_suffix(".unreadable").read_bytes() == content
-    assert str(file) in caplog.text
+    assert KEY in caplog.text
     cache.keep(KEY, REPLY)
     assert cache.find(KEY) == REPLY
+    file.rename(file.with_stem("1" * 18))
+    assert cache.find(other) is None
+    assert file.with_name(f"{'1' * 18}.unreadable").read_bytes() == content
 
 
-def test_a_folder_in_the_place_of_a_reply_is_moved_aside(tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_an_old_reply_is_moved_aside(tmp_path: Path) -> None:
     (tmp_path / "ab" / f"{'0' * 18}.json").mkdir(parents=True)
     assert ReplyCache(tmp_path).find(KEY) is None
     ReplyCache(tmp_path).keep(KEY, REPLY)
     assert ReplyCache(tmp_path).find(KEY) == REPLY
 
 
-def test_a_kept_reply_and_the_folders_that_name_it_are_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced = []
-    real = os.fsync
-
-    def fsync(handle: int) -> None:
-        synced.append(Path(f"/proc/self/fd/{handle}").resolve())
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    ReplyCache(tmp_path).keep(KEY, REPLY)
-    above, part, folder = synced
-    assert (above, folder) == (tmp_path, tmp_path / "ab")
-    assert part.parent == folder
-    ReplyCache(tmp_path).keep(KEY, REPLY)
-    assert synced[3:][1:] == [folder]
-
-
-@pytest.mark.parametrize("failure", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
-def test_a_reply_that_cannot_be_written_stops_the_run_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: int
-) -> None:
-    def fsync(handle: int) -> None:
-        raise OSError(failure, os.strerror(failure))
-
-    (tmp_path / "ab").mkdir()
-    monkeypatch.setattr(os, "fsync", fsync)
+def test_a_reply_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
+    (tmp_path / "replies").write_text("a file in the place of the folder")
     with pytest.raises(BudgetExhaustedError, match="paid for cannot be kept"):
-        ReplyCache(tmp_path).keep(KEY, REPLY)
-    assert list((tmp_path / "ab").iterdir()) == []
+        ReplyCache(tmp_path / "replies").keep(KEY, REPLY)
 
 
 @pytest.mark.parametrize(
@@ -124,8 +120,3 @@ def test_a_price_that_cannot_be_true_is_unknown(cost: Any) -> None:
 @pytest.mark.parametrize("cost", [0, 0.0, 1e-9, 3])
 def test_a_plausible_price_is_kept(cost: float) -> None:
     assert RawReply(text="", cost_usd=cost).cost_usd == cost
-
-
-def test_nothing_is_left_beside_a_kept_reply(tmp_path: Path) -> None:
-    ReplyCache(tmp_path).keep(KEY, REPLY)
-    assert [file.name for file in (tmp_path / "ab").iterdir()] == [f"{'0' * 18}.json"]

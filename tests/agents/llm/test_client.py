@@ -20,6 +20,7 @@ from infra.errors import (
 from infra.records import LanguageModelCall
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
 from tests.fakes.llm_server import KEY, ScriptedServer
+from tests.fakes.packed import packed_text
 
 pytestmark = pytest.mark.usefixtures("way")
 
@@ -227,7 +228,7 @@ async def test_the_key_is_nowhere_in_evidence_errors_or_files(
     with caplog.at_level(0), pytest.raises(LanguageModelError) as caught:
         await screen(bench.model(temperature=1), calls)
     assert "Incorrect API key provided: ***" in str(caught.value)
-    stored = _all_text(tmp_path)
+    stored = packed_text(tmp_path)
     assert "clear_match" in stored
     assert KEY not in f"{caught.value}{calls}{stored}{caplog.text}{bench.endpoint!r}"
 
@@ -311,7 +312,3 @@ async def test_the_key_of_a_kept_reply_stays_what_it_was(bench: Bench, screen: S
     calls: list[LanguageModelCall] = []
     await screen(bench.model(), calls)
     assert calls[0].prompt_digest == "fa18bde7d67817e65b32", "else all replies are paid for again"
-
-
-def _all_text(folder: Path) -> str:
-    return "".join(file.read_text() for file in folder.rglob("*.json"))

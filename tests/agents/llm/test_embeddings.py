@@ -16,6 +16,7 @@ from infra.errors import (
 )
 from infra.settings import EncoderSettings, StoreSettings
 from tests.fakes.llm_server import KEY, ScriptedServer, embedding_of
+from tests.fakes.packed import packed_text
 
 TEXTS = ["abba", "read a json file", "", "abba", "cab"]
 LIMITS = EmbeddingLimits(max_tokens=50, batch_size=2, concurrency=2)
@@ -70,7 +71,7 @@ async def test_what_is_paid_for_is_never_asked_for_again(
     again = await embed(client(server, tmp_path, api_key="another"), TEXTS)
     assert len(server.embedded) == before
     assert np.array_equal(again[0], embedding_of("abba", 8))
-    assert not any(KEY in text for text in written(tmp_path))
+    assert not any(KEY in text for text in [*written(tmp_path), packed_text(tmp_path)])
     shorter = EmbeddingLimits(max_tokens=50, dimension=4)
     assert (await embed(client(server, tmp_path, shorter), TEXTS)).shape == (5, 4)
 

@@ -105,6 +105,20 @@ def test_without_history_a_model_that_has_a_price_costs_its_tokens(settings: Set
     assert "litellm's price of openai/gpt-4o" in forecast.basis
 
 
+def test_by_batches_the_cost_is_halved_and_the_words_say_how_that_is_known(
+    settings: Settings,
+) -> None:
+    for model, words in (("openai/gpt-4o-mini", "litellm's list"), ("openai/x", "as OpenAI's")):
+        at_once = settings.model_copy(update={"llm": LanguageModelSettings(model=model)})
+        annotation = settings.annotation.model_copy(update={"batch": True})
+        usual = estimate(at_once).cost_per_pair_usd
+        forecast = estimate(at_once.model_copy(update={"annotation": annotation}))
+        assert usual
+        assert forecast.cost_per_pair_usd == pytest.approx(usual / 2)
+        assert "times 0.5 for batches" in forecast.basis
+        assert words in forecast.basis
+
+
 def test_every_round_counts(settings: Settings) -> None:
     rounds = AnnotationSettings(configuration="single", rounds=3)
     for key in keys(settings)[:2]:

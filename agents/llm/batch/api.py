@@ -1,0 +1,210 @@
+"""OpenAI's batch protocol: files are uploaded, batches made of them, results downloaded.
+
+https://platform.openai.com/docs/guides/batch: ``POST /files`` (purpose ``batch``), ``POST
+/batches``, ``GET /batches/{id}``, ``GET /batches`` and ``GET /files/{id}/content``.
+"""
+
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agents.llm.openai_transport import open_session
+from agents.llm.retry import RequestError
+from infra.records import Record
+
+if TYPE_CHECKING:
+    import aiohttp
+
+ENDPOINT = "/v1/chat/completions"
+ENDED = ("completed", "failed", "expired", "cancelled")
+
+_WINDOW = "24h"
+_PAGE = 100
+_MAX_PAGES = 100
+_CHUNK = 2**20
+_MAX_MESSAGE = 600
+_MARK = "cosqa"
+_ORGANIZATION = {
+    "OPENAI_ORGANIZATION": "OpenAI-Organization",
+    "OPENAI_ORG_ID": "OpenAI-Organization",
+    "OPENAI_PROJECT_ID": "OpenAI-Project",
+}
+
+
+class ProviderBatch(Record):
+    """A batch as the provider describes it.
+
+    Attributes:
+        batch_id: Its name.
+        status: validating, in_progress, finalizing, completed, failed, expired, cancelling,
+            cancelled, or what else a provider says.
+        done: Number of requests that are finished, failed ones included.
+        files: The files of replies and of errors that there are.
+        problem: Why it failed.
+        mark: Our name of it.
+    """
+
+    batch_id: str
+    status: str
+    done: int = 0
+    files: tuple[str, ...] = ()
+    problem: str = ""
+    mark: str = ""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self.status in ENDED
+
+
+class BatchApi:
+    """The batch API of one server; each request is tried once and raises `RequestError`.
+
+    Args:
+        base_url: The server's address.
+        key: The key, None for a server that needs none.
+        timeout_s: Longest silence of the server.
+    """
+
+    def __init__(self, base_url: str, key: str | None, timeout_s: float) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._key = key
+        self._timeout_s = timeout_s
+        self._headers = {
+            header: os.environ[name] for name, header in _ORGANIZATION.items() if name in os.environ
+        }
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._session: aiohttp.ClientSession | None = None
+
+    async def upload(self, file: Path) -> str:
+        """Upload a file of requests; return the provider's name of it."""
+        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where batches are used
+
+        with file.open("rb") as stream:
+            form = aiohttp.FormData()
+            form.add_field("purpose", "batch")
+            form.add_field("file", stream, filename=file.name)
+            return _text(await self._send("POST", "/files", data=form), "id")
+
+    async def create(self, file_id: str, mark: str) -> ProviderBatch:
+        """Make a batch of an uploaded file, with our name of it."""
+        body = {
+            "input_file_id": file_id,
+            "endpoint": ENDPOINT,
+            "completion_window": _WINDOW,
+            "metadata": {_MARK: mark},
+        }
+        return _batch(await self._send("POST", "/batches", json=body))
+
+    async def retrieve(self, batch_id: str) -> ProviderBatch:
+        """Return the state of a batch."""
+        return _batch(await self._send("GET", f"/batches/{batch_id}"))
+
+    async def find(self, mark: str) -> ProviderBatch | None:
+        """Return the batch of our name, None where there is none."""
+        after: dict[str, str] = {}
+        for _ in range(_MAX_PAGES):
+            answer = await self._send("GET", "/batches", params={"limit": str(_PAGE), **after})
+            rows = answer.get("data")
+            batches = [_batch(row) for row in rows or [] if isinstance(row, dict)]
+            for batch in batches:
+                if batch.mark == mark:
+                    return batch
+            if not answer.get("has_more") or not batches:
+                break
+            after = {"after": batches[-1].batch_id}
+        return None
+
+    async def download(self, file_id: str, to: Path) -> None:
+        """Write a file of results."""
+        async with self._answer("GET", f"/files/{file_id}/content") as response:
+            with to.open("wb") as stream:
+                async for chunk in response.content.iter_chunked(_CHUNK):
+                    stream.write(chunk)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session:
+            await self._session.close()
+            self._session = None
+
+    async def _send(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - aiohttp's
+        async with self._answer(method, path, **options) as response:
+            content = await response.read()
+        try:
+            answer = json.loads(content)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise RequestError(502, f"{path} was answered by {content[:100]!r}, not a JSON object")
+        return answer
+
+    @asynccontextmanager
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        **options: Any,  # noqa: ANN401 - aiohttp's
+    ) -> AsyncIterator["aiohttp.ClientResponse"]:
+        import aiohttp  # noqa: PLC0415 - a tenth of a second, only where batches are used
+
+        url = f"{self._base_url}{path}"
+        session = self._session = self._session or open_session(url)
+        patience = aiohttp.ClientTimeout(
+            total=None, sock_connect=self._timeout_s, sock_read=self._timeout_s
+        )
+        try:
+            async with session.request(
+                method, url, headers=self._headers, timeout=patience, **options
+            ) as response:
+                if response.status >= 400:
+                    text = (await response.read()).decode(errors="replace")
+                    retry_after = response.headers.get("Retry-After")
+                    message = self._shown(f"{method} {path}: {text}")
+                    raise RequestError(response.status, message, retry_after=retry_after)
+                yield response
+        except TimeoutError:
+            message = f"{method} {path}: no answer in {self._timeout_s:g} s"
+            raise RequestError(408, message) from None
+        except aiohttp.ClientError as error:
+            raise RequestError(503, self._shown(f"{method} {path}: {error}")) from None
+
+    def _shown(self, message: str) -> str:
+        """Return a message without the key."""
+        return (message.replace(self._key, "***") if self._key else message)[:_MAX_MESSAGE]
+
+
+def _batch(answer: Mapping[str, Any]) -> ProviderBatch:
+    counts = _mapping(answer.get("request_counts"))
+    errors = _mapping(answer.get("errors")).get("data")
+    problems = [_mapping(error) for error in errors] if isinstance(errors, list) else []
+    files = [answer.get(name) for name in ("output_file_id", "error_file_id")]
+    return ProviderBatch(
+        batch_id=_text(answer, "id"),
+        status=_text(answer, "status"),
+        done=sum(_count(counts.get(name)) for name in ("completed", "failed")),
+        files=tuple(file for file in files if isinstance(file, str) and file),
+        problem="; ".join(f"{item.get('code')}: {item.get('message')}" for item in problems)[
+            :_MAX_MESSAGE
+        ],
+        mark=str(_mapping(answer.get("metadata")).get(_MARK, "")),
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _text(answer: Mapping[str, Any], name: str) -> str:
+    value = answer.get(name)
+    if not isinstance(value, str) or not value:
+        raise RequestError(502, f"an answer without {name}: {str(answer)[:100]}")
+    return value

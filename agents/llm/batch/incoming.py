@@ -1,0 +1,108 @@
+"""Incoming results of a batch: its replies are kept, what else became of requests is counted."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agents.llm.batch.lines import Outcome, outcomes_of
+from agents.llm.batch.messages import BatchMessages
+from agents.llm.cache import RawReply, ReplyCache
+
+_KEPT_TOGETHER = 1_000
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Incoming:
+    """What became of a batch's requests; those in no list wait for another batch.
+
+    Attributes:
+        answered: Keys whose replies are kept.
+        failed: Keys that another batch may answer, if it is not one too many.
+        refused: Keys that no batch can answer.
+        tokens: Tokens that the replies took.
+        usd: What they cost, None where a price is unknown.
+        problem: Why the last request failed.
+    """
+
+    answered: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    tokens: float = 0
+    usd: float | None = 0.0
+    problem: str = ""
+
+
+def read_results(
+    files: Sequence[Path],
+    keys: set[str],
+    messages: BatchMessages,
+    cache: ReplyCache,
+    expected_tokens: float,
+) -> Incoming:
+    """Keep the replies in a batch's files; of several outcomes of a request the first counts.
+
+    Args:
+        files: The files of replies and errors.
+        keys: The batch's requests.
+        messages: Reads the replies.
+        cache: Keeps them.
+        expected_tokens: What a reply counts for that does not tell its tokens.
+
+    Raises:
+        BudgetExhaustedError: A reply cannot be kept.
+    """
+    incoming = Incoming()
+    replies: list[tuple[str, RawReply]] = []
+    for outcome in _first_of_each(files, keys):
+        reply = _reply_of(outcome, messages)
+        if reply is None:
+            _count_failure(outcome, incoming)
+            continue
+        replies.append((outcome.key, reply))
+        incoming.tokens += reply.tokens or expected_tokens
+        unknown = incoming.usd is None or reply.cost_usd is None
+        incoming.usd = None if unknown else (incoming.usd or 0.0) + (reply.cost_usd or 0.0)
+        if len(replies) == _KEPT_TOGETHER:
+            _keep(replies, cache, incoming)
+    _keep(replies, cache, incoming)
+    return incoming
+
+
+def _first_of_each(files: Sequence[Path], keys: set[str]) -> Iterable[Outcome]:
+    left = set(keys)
+    repeated = 0
+    for file in files:
+        for outcome in outcomes_of(file, keys):
+            if outcome.key in left:
+                left.remove(outcome.key)
+                yield outcome
+            else:
+                repeated += 1
+    if repeated:
+        _log.warning("%s requests have several results: the first counts", f"{repeated:,}")
+
+
+def _reply_of(outcome: Outcome, messages: BatchMessages) -> RawReply | None:
+    if outcome.body is None:
+        return None
+    try:
+        return messages.reply_of(outcome.body)
+    except ValueError:
+        return None
+
+
+def _count_failure(outcome: Outcome, incoming: Incoming) -> None:
+    if outcome.kind == "refused":
+        incoming.refused.append(outcome.key)
+    elif outcome.kind != "expired":
+        incoming.failed.append(outcome.key)
+    incoming.problem = outcome.problem or "no completion"
+
+
+def _keep(replies: list[tuple[str, RawReply]], cache: ReplyCache, incoming: Incoming) -> None:
+    cache.keep_all(replies)
+    incoming.answered += [key for key, _ in replies]
+    replies.clear()

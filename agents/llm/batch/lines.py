@@ -1,0 +1,93 @@
+"""The lines of a batch's files: requests as they are uploaded, outcomes as they are downloaded."""
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from agents.llm.batch.api import ENDPOINT
+from agents.llm.retry import RequestError
+from infra.records import Record
+
+_EXPIRED = "batch_expired"
+_OK = 200
+_MAX_MESSAGE = 600
+
+_log = logging.getLogger(__name__)
+
+
+class Outcome(Record):
+    """What became of a request.
+
+    Attributes:
+        key: The reply's key.
+        kind: ``answered``; ``failed``, where another batch may do; ``refused``, where none will;
+            ``expired``, where the batch had no time for it.
+        body: The completion, where answered.
+        problem: Why not.
+    """
+
+    key: str
+    kind: Literal["answered", "failed", "refused", "expired"]
+    body: dict[str, Any] | None = None
+    problem: str = ""
+
+
+def request_line(key: str, body: dict[str, Any]) -> bytes:
+    """Return a request as a line of the file to upload; the key is its ``custom_id``."""
+    line = {"custom_id": key, "method": "POST", "url": ENDPOINT, "body": body}
+    return json.dumps(line).encode() + b"\n"
+
+
+def outcomes_of(file: Path, keys: set[str]) -> Iterator[Outcome]:
+    """Yield the outcomes in a downloaded file.
+
+    Lines that are no outcome, or of a request that the batch did not have, are left out with a
+    warning.
+
+    Args:
+        file: The file of replies or of errors.
+        keys: The batch's requests.
+    """
+    strange = 0
+    with file.open("rb") as stream:
+        for line in stream:
+            outcome = _outcome(line) if line.strip() else None
+            if outcome and outcome.key in keys:
+                yield outcome
+            else:
+                strange += bool(line.strip())
+    if strange:
+        _log.warning(
+            "%s lines of a batch's results are unreadable or of requests that were not in it: they "
+            "are left out", f"{strange:,}",
+        )  # fmt: skip
+
+
+def _outcome(line: bytes) -> Outcome | None:
+    try:
+        row = json.loads(line)
+        key, response, error = row["custom_id"], row.get("response"), row.get("error")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    if not isinstance(key, str):
+        return None
+    if isinstance(error, dict) and error.get("code") == _EXPIRED:
+        return Outcome(key=key, kind="expired", problem=_EXPIRED)
+    if isinstance(response, dict) and not error:
+        return _answer(key, response.get("status_code"), response.get("body"))
+    return Outcome(key=key, kind="failed", problem=str(error or response)[:_MAX_MESSAGE])
+
+
+def _answer(key: str, status: object, body: object) -> Outcome:
+    """Return what became of a request to which the model's server answered."""
+    if status == _OK and isinstance(body, dict):
+        return Outcome(key=key, kind="answered", body=body)
+    code = status if isinstance(status, int) and status != _OK else 500
+    failure = RequestError(code, str(body)[:_MAX_MESSAGE])
+    return Outcome(
+        key=key,
+        kind="failed" if failure.kind == "transient" else "refused",
+        problem=f"{failure.status}: {failure.message}",
+    )

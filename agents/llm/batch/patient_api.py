@@ -1,0 +1,91 @@
+"""The batch API with repetition: errors that may pass are waited out."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from agents.llm.batch.api import BatchApi, ProviderBatch
+from agents.llm.batch.messages import WAY_OUT, BatchMessages
+from agents.llm.client import raise_for
+from agents.llm.retry import RequestError, retrying
+from infra.errors import ModelRefusedError
+from infra.settings import LanguageModelSettings
+
+_NO_BATCHES = (404, 405, 501)
+_TOO_MANY = 429
+
+_log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+
+
+class NoBatchesError(ModelRefusedError):
+    """The server does not know an address of the batch API."""
+
+
+class PatientBatchApi:
+    """The batch API of a model's provider; see `agents.llm.batch.api`.
+
+    Every request may raise ``ModelUnavailableError`` (no answer after all retries),
+    ``ModelRefusedError`` (it will never be accepted) and, as one of these, `NoBatchesError`.
+
+    Args:
+        settings: The model, its retries and time-out.
+        messages: Know the server's address and the key.
+    """
+
+    def __init__(self, settings: LanguageModelSettings, messages: BatchMessages) -> None:
+        self._settings = settings
+        self._base_url = messages.base_url
+        self._api = BatchApi(messages.base_url, messages.key, settings.timeout_s)
+
+    async def upload(self, file: Path) -> str:
+        """Upload a file of requests; return the provider's name of it."""
+        return await self._repeated(partial(self._api.upload, file))
+
+    async def create(self, file_id: str, mark: str) -> ProviderBatch:
+        """Make a batch of an uploaded file, once."""
+        return await self._repeated(partial(self._create_once, file_id, mark))
+
+    async def retrieve(self, batch_id: str) -> ProviderBatch:
+        """Return the state of a batch."""
+        return await self._repeated(partial(self._api.retrieve, batch_id))
+
+    async def find(self, mark: str) -> ProviderBatch | None:
+        """Return the batch of our name, None where there is none."""
+        return await self._repeated(partial(self._api.find, mark))
+
+    async def download(self, file_id: str, to: Path) -> None:
+        """Write a file of results."""
+        await self._repeated(partial(self._api.download, file_id, to))
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._api.close()
+
+    async def _create_once(self, file_id: str, mark: str) -> ProviderBatch:
+        """Make a batch; where the answer is lost, find out whether it was made."""
+        try:
+            return await self._api.create(file_id, mark)
+        except RequestError as error:
+            if error.kind != "transient" or error.status == _TOO_MANY:
+                raise
+            if found := await self._api.find(mark):
+                return found
+            raise
+
+    async def _repeated(self, step: Callable[[], Awaitable[_Result]]) -> _Result:
+        def log(error: RequestError, wait_s: float) -> None:
+            _log.info("%s: %s, retry in %.1f s", self._settings.model, error.status, wait_s)
+
+        caller = retrying(self._settings.max_retries, self._settings.max_backoff_s, log)
+        try:
+            return await caller(step)
+        except RequestError as error:
+            if error.status in _NO_BATCHES:
+                raise NoBatchesError(
+                    f"the server at {self._base_url} has no batch API, or not this batch "
+                    f"({error.status}: {error.message}): {WAY_OUT}"
+                ) from None
+            raise_for(error, self._settings)

@@ -1,0 +1,298 @@
+"""The runner of batches: submits the requests that wait, and keeps the replies when they come."""
+
+import asyncio
+import fcntl
+import logging
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from agents.llm.batch.api import ProviderBatch
+from agents.llm.batch.incoming import Incoming, read_results
+from agents.llm.batch.messages import WAY_OUT, BatchMessages, question_of
+from agents.llm.batch.outgoing import Room, write_batch
+from agents.llm.batch.patient_api import NoBatchesError, PatientBatchApi
+from agents.llm.batch.requests import BatchRequests, SentBatch
+from agents.llm.cache import ReplyCache
+from agents.llm.client import LanguageModel, raise_for
+from agents.llm.rate_limit import SharedLimiter
+from agents.llm.retry import RequestError
+from agents.llm.structured_output import ResponseFormat
+from infra.errors import ModelRefusedError, ModelUnavailableError, StoreLockedError
+from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
+
+_MAX_SILENT_POLLS = 10
+_TOKEN_LIMIT = "token limit"  # noqa: S105 - in the error of an account with too much in its queue
+_MIN_REFUSED = 10  # requests; fewer may be of prompts that are refused for themselves
+
+_log = logging.getLogger(__name__)
+
+OnProgress = Callable[[int, int, str], None]
+
+
+class BatchRunner:
+    """Answers all requests that wait, by as many batches as it takes.
+
+    Args:
+        llm: The model.
+        annotation: How often to look, and how many requests a batch may have.
+        store: The folders of replies and of what was spent.
+        on_progress: Gets the number of finished requests, that of all, and what is awaited.
+    """
+
+    def __init__(
+        self,
+        llm: LanguageModelSettings,
+        annotation: AnnotationSettings,
+        store: StoreSettings,
+        on_progress: OnProgress,
+    ) -> None:
+        self._llm = llm
+        self._poll_s = annotation.batch_poll_s
+        self._most = annotation.batch_requests
+        self._folder = store.replies
+        self._requests = BatchRequests(store.replies, llm)
+        self._cache = ReplyCache(store.replies)
+        self._limiter = SharedLimiter(store.ledgers, llm)
+        self._model = LanguageModel(llm, self._cache, self._limiter)
+        self._messages = BatchMessages(llm)
+        self._api = PatientBatchApi(llm, self._messages)
+        self._on_progress = on_progress
+        self._form: ResponseFormat | None = None
+        self._must_wait = False
+        self._silent_polls = 0
+        self._done = self._total = 0
+
+    async def answer_all(self) -> bool:
+        """Return once no request waits and no batch is in flight: whether there was any.
+
+        Replies are kept, for the model that asks again. A request that batches fail to answer is
+        left to that model, to be sent by itself.
+
+        Raises:
+            ModelRefusedError: The provider takes no batches, refuses this one, or it was cancelled.
+            ModelUnavailableError: The provider does not answer; batches go on, and a later run
+                finds them.
+            BudgetExhaustedError: The budget has no room for a request, or a reply cannot be kept.
+            StoreLockedError: Another run is at it.
+        """
+        try:
+            with _alone(self._folder):
+                await self._find_lost()
+                waiting = sum(self._requests.roles_waiting().values())
+                self._total = waiting + sum(batch.requests for batch in self._sent())
+                while await self._submit_waiting() or self._sent():
+                    await self._look()
+            return self._total > 0
+        finally:
+            await self._api.close()
+            await self._model.close()
+
+    def _sent(self) -> list[SentBatch]:
+        return self._requests.sent()
+
+    async def _find_lost(self) -> None:
+        """Find the batches of a run that was killed while it submitted them."""
+        for batch in self._sent():
+            if batch.provider_id is not None:
+                continue
+            try:
+                found = await self._api.find(batch.mark)
+            except NoBatchesError:
+                _log.warning(
+                    "%s cannot tell whether a batch of %s requests was submitted when a run was "
+                    "killed: it is submitted again",
+                    self._messages.base_url, f"{batch.requests:,}",
+                )  # fmt: skip
+                found = None
+            if found:
+                self._requests.submitted(batch.mark, found.batch_id)
+            else:
+                self._withdraw(batch)
+
+    def _withdraw(self, batch: SentBatch) -> None:
+        """Let the requests of a batch that nothing came of wait for another."""
+        self._requests.end(batch.mark)
+        self._limiter.settle_batch(batch.ticket, 0, 0.0)
+
+    async def _submit_waiting(self) -> bool:
+        """Submit what waits, as far as budget and provider allow now; return whether any was."""
+        before = self._done
+        while not self._must_wait and self._requests.roles_waiting():
+            if self._form is None:
+                await self._find_format()
+                continue
+            if not await self._submit_one(self._form):
+                break
+        return self._done > before
+
+    async def _find_format(self) -> None:
+        """Send one request by itself: it shows key and model to be right, and the format."""
+        request = next(self._requests.waiting())
+        question = question_of(request.question)
+        try:
+            self._form = await self._model.request(question, request.key)
+        except RequestError as error:
+            if error.kind != "declined":
+                raise_for(error, self._llm)
+            self._requests.refuse(request.key)
+        else:
+            self._requests.answer(request.key)
+        self._done += 1
+
+    async def _submit_one(self, form: ResponseFormat) -> bool:
+        """Submit one batch; return whether the budget had room for it."""
+        mark = secrets.token_hex(10)
+        file = self._folder / f"batch-{mark}.jsonl"
+        try:
+            room = Room(self._most, *self._limiter.left())
+            batch = await asyncio.to_thread(
+                write_batch, file, self._requests.waiting(), room, self._llm,
+                (self._messages, form),
+            )  # fmt: skip
+            if self._sent() and (batch.tokens > room.tokens or (batch.usd or 0.0) > room.usd):
+                return False  # until what is in flight is settled
+            ticket = self._limiter.reserve_batch(len(batch.keys), batch.tokens, batch.usd)
+            sent = SentBatch(mark=mark, requests=len(batch.keys), ticket=ticket)
+            self._requests.begin(sent, batch.keys)
+            await self._submit_file(sent, file)
+        finally:
+            file.unlink(missing_ok=True)
+        return True
+
+    async def _submit_file(self, batch: SentBatch, file: Path) -> None:
+        try:
+            file_id = await self._api.upload(file)
+            created = await self._api.create(file_id, batch.mark)
+        except ModelRefusedError:
+            self._withdraw(batch)
+            raise
+        self._requests.submitted(batch.mark, created.batch_id)
+        _log.info("batch %s of %s requests is submitted", created.batch_id, f"{batch.requests:,}")
+
+    async def _look(self) -> None:
+        """Look at the batches in flight; keep what has come, or wait."""
+        running: list[str] = []
+        done = ended = 0
+        for batch in self._sent():
+            try:
+                state = await self._state_of(batch)
+                if state and state.has_ended:
+                    await self._take(batch, state)
+                    ended += 1
+                elif state:
+                    running.append(state.status)
+                    done += min(state.done, batch.requests)
+            except NoBatchesError as error:
+                _log.warning("%s; its requests are submitted again", error)
+                self._requests.end(batch.mark)  # what is reserved for it stays: it may be billed
+                ended += 1
+        self._on_progress(self._done + done, self._total, ", ".join(running))
+        if running and not ended:
+            await asyncio.sleep(self._poll_s)
+
+    async def _state_of(self, batch: SentBatch) -> ProviderBatch | None:
+        """Return the state of a batch; None where the provider is silent, which may pass."""
+        try:
+            state = await self._api.retrieve(str(batch.provider_id))
+        except ModelUnavailableError as error:
+            self._silent_polls += 1
+            if self._silent_polls >= _MAX_SILENT_POLLS:
+                raise
+            _log.warning("%s; batches go on, looking again in %g s", error, self._poll_s)
+            await asyncio.sleep(self._poll_s)
+            return None
+        self._silent_polls = 0
+        return state
+
+    async def _take(self, batch: SentBatch, state: ProviderBatch) -> None:
+        """Take what has come of a batch that has ended."""
+        if state.status == "failed":
+            self._take_failure(batch, state)
+            return
+        files = [self._folder / f"batch-{batch.mark}-{place}.jsonl" for place in range(2)]
+        try:
+            for file, file_id in zip(files, state.files, strict=False):
+                await self._api.download(file_id, file)
+            incoming = await asyncio.to_thread(
+                read_results,
+                [file for file in files if file.exists()],
+                self._requests.keys_of(batch.mark),
+                self._messages,
+                self._cache,
+                batch.ticket.tokens / max(1, batch.requests),
+            )
+        finally:
+            for file in files:
+                file.unlink(missing_ok=True)
+        unanswered = batch.requests - len(incoming.answered)
+        self._requests.end(batch.mark, incoming.answered, incoming.failed, incoming.refused)
+        self._limiter.settle_batch(batch.ticket, incoming.tokens, incoming.usd)
+        self._done += len(incoming.answered) + len(incoming.refused)
+        self._must_wait = False
+        _log.info("batch %s: %s, %s replies, %s unanswered %s", state.batch_id, state.status,
+                  f"{len(incoming.answered):,}", f"{unanswered:,}", incoming.problem)  # fmt: skip
+        self._refuse_hopeless(batch, state, incoming)
+
+    def _refuse_hopeless(self, batch: SentBatch, state: ProviderBatch, incoming: Incoming) -> None:
+        """Raise where another batch would end alike."""
+        told = f"batch {state.batch_id} of {self._llm.model}"
+        if state.status == "cancelled":
+            raise ModelRefusedError(
+                f"{told} was cancelled at the provider: the replies that had come are kept; run "
+                f"the same command again to submit the others, or {WAY_OUT}"
+            )
+        if incoming.answered:
+            return
+        if state.status == "expired":
+            raise ModelUnavailableError(
+                f"{told} expired with none of its {batch.requests:,} requests answered: run the "
+                f"same command again later, or {WAY_OUT}"
+            )
+        if len(incoming.refused) >= _MIN_REFUSED:
+            raise ModelRefusedError(
+                f"{told}: all of its {batch.requests:,} requests were refused, the last with "
+                f"{incoming.problem}; {WAY_OUT}"
+            )
+
+    def _take_failure(self, batch: SentBatch, state: ProviderBatch) -> None:
+        """Let the requests of a batch that was not accepted wait: for others to end, or a smaller.
+
+        Raises:
+            ModelRefusedError: It was refused for another reason than the account's queue.
+        """
+        self._withdraw(batch)
+        is_too_much = _TOKEN_LIMIT in state.problem.lower().replace("_", " ")
+        if not is_too_much or batch.requests == 1:
+            raise ModelRefusedError(
+                f"{self._llm.model}: the provider refused batch {state.batch_id} "
+                f"({state.problem}): remove the cause and run the same command again, or {WAY_OUT}"
+            )
+        self._must_wait = bool(self._sent())
+        if not self._must_wait:
+            self._most = batch.requests // 2
+        then = "waiting for others" if self._must_wait else f"{self._most:,} requests next"
+        _log.info("the account's queue has no room for batch %s: %s", state.batch_id, then)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other runs from submitting the same requests."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder / "batches.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _lock_or_refuse(handle, folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock_or_refuse(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StoreLockedError(
+            f"another run submits the requests in {folder} as batches: wait until it has ended"
+        ) from None

@@ -1,0 +1,260 @@
+"""A packed store of small contents by key: one SQLite file that many processes share.
+
+Contents are compressed and written in groups: those that are handed over while a group is written
+to the disk form the next one, so that hundreds in flight share one wait for the disk. Processes
+take turns by a lock on a file beside it. A damaged file is left as it is, and another, with the
+next number in its name, takes its place with all that can be read of it.
+"""
+
+import fcntl
+import logging
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple, TypeVar
+
+from infra.errors import StoreError
+from infra.sqlite import connect, sync_folder
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS packed "
+    "(number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, content BLOB NOT NULL)"
+)
+_INSERT = (
+    "INSERT INTO packed (key, content) VALUES (?, ?) "
+    "ON CONFLICT (key) DO UPDATE SET content = excluded.content"
+)
+_ALL_ROWS = (
+    "SELECT key, content FROM packed ORDER BY number",
+    "SELECT key, content FROM packed ORDER BY number DESC",
+)
+_FIND = "SELECT content FROM packed WHERE key = ?"
+
+_log = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+
+
+class _Waiting(NamedTuple):
+    """A content that is to be written, and the future that tells when it is."""
+
+    key: bytes
+    content: bytes
+    written: "Future[None]"
+
+
+class PackedStore:
+    """Contents by key (hexadecimal digits), in a file that any number of processes share.
+
+    Args:
+        file: The SQLite file; made by the first content that is kept.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._first = file
+        self._current = file, self._after(file)
+        self._reader, self._writer = _Connection(), _Connection()
+        self._reading = Lock()
+        self._guard = Lock()
+        self._waiting: list[_Waiting] = []
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"write-{file.stem}")
+
+    @property
+    def file(self) -> Path:
+        """The file in use: the first one, or the last of those that took a damaged one's place."""
+        current, after = self._current
+        while os.path.exists(after):  # noqa: PTH110 - at each look-up, and five times as fast
+            current, after = after, self._after(after)
+            self._current = current, after
+        return current
+
+    def find(self, key: str) -> bytes | None:
+        """Return the content of that key, or None; also, with a warning, where it is damaged.
+
+        Raises:
+            StoreError: The file cannot be read.
+        """
+
+        def read(file: Path) -> tuple[bytes] | None:
+            connection = self._reader.to(file)
+            row: tuple[bytes] | None = connection.execute(_FIND, (bytes.fromhex(key),)).fetchone()
+            return row
+
+        def replace(damaged: Path, error: Exception) -> None:
+            with self._locked():
+                self._replace(damaged, error)
+
+        with self._reading:
+            is_there = self._reader.is_open or self.file.exists()
+            row = self._surely(read, replace) if is_there else None
+        try:
+            return zlib.decompress(row[0]) if row else None
+        except zlib.error as error:
+            _log.warning("entry %s of %s is damaged (%s): it is left out", key, self.file, error)
+            return None
+
+    def keep(self, key: str, content: bytes) -> None:
+        """Write a content; on return it survives a loss of power.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        self.keep_soon(key, content).result()
+
+    def keep_soon(self, key: str, content: bytes) -> "Future[None]":
+        """Hand a content over to be written; return a future that ends once it is on the disk.
+
+        The future raises as `keep` does.
+        """
+        waiting = _Waiting(bytes.fromhex(key), content, Future())
+        waiting.written.set_running_or_notify_cancel()  # cannot be cancelled: it will be written
+        with self._guard:
+            self._waiting.append(waiting)
+            if len(self._waiting) == 1:
+                self._thread.submit(self._write_waiting)
+        return waiting.written
+
+    def _write_waiting(self) -> None:
+        """Write all that waits as one transaction."""
+        with self._guard:
+            group, self._waiting = self._waiting, []
+
+        def write(file: Path) -> None:
+            rows = ((item.key, zlib.compress(item.content)) for item in group)
+            _insert(self._writer.to(file), rows)
+
+        try:
+            with self._locked():
+                self._surely(write, self._replace)
+        except Exception as error:  # noqa: BLE001 - raised where the futures are waited for
+            for item in group:
+                item.written.set_exception(error)
+        else:
+            for item in group:
+                item.written.set_result(None)
+
+    def _surely(
+        self, step: Callable[[Path], _Result], replace: Callable[[Path, Exception], None]
+    ) -> _Result:
+        """Return what a step returns, done again on another file where the one in use is damaged.
+
+        Raises:
+            StoreError: It cannot be done.
+        """
+        file = self.file
+        try:
+            try:
+                return step(file)
+            except sqlite3.DatabaseError as error:
+                if _code(error) not in _DAMAGED:
+                    raise
+                replace(file, error)
+                return step(self.file)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"{file} cannot be read or written ({error}): make room there, or make the file "
+                "and its folder writable, then run the same command again"
+            ) from error
+
+    def _replace(self, damaged: Path, error: Exception) -> None:
+        """Let the file of the next number take a damaged one's place; the lock must be held.
+
+        The damaged one keeps its name, for SQLite of other processes may have it open.
+        """
+        if self.file != damaged:  # another process was faster
+            return
+        part = damaged.with_name(f".{self._first.stem}.part")
+        _remove(part)
+        rescued = sqlite3.connect(part, isolation_level=None)
+        rescued.execute(_TABLE)
+        _insert(rescued, _readable_rows(damaged))
+        (number,) = rescued.execute("SELECT count(*) FROM packed").fetchone()
+        rescued.close()
+        part.rename(self._after(damaged))
+        sync_folder(part.parent)
+        _log.warning(
+            "%s is damaged (%s): %s entries could be read and are taken over into %s; what is "
+            "lost will be made again", damaged, error, f"{number:,}", self.file.name,
+        )  # fmt: skip
+
+    def _after(self, file: Path) -> Path:
+        """Return the file that takes the place of a damaged one."""
+        number = 0 if file == self._first else int(file.stem.rpartition("-")[2])
+        return self._first.with_stem(f"{self._first.stem}-{number + 1}")
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock that processes take in turn to write."""
+        file = self._first.with_suffix(".lock")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise StoreError(
+                f"{file} cannot be opened ({error}): make its folder writable, then run the same "
+                "command again"
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)  # and with it the lock
+
+
+class _Connection:
+    """A connection that is made anew when it is to lead to another file."""
+
+    def __init__(self) -> None:
+        self._file: Path | None = None
+        self._connection: sqlite3.Connection
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it leads to a file."""
+        return self._file is not None
+
+    def to(self, file: Path) -> sqlite3.Connection:
+        """Return the connection to a file, which has the table then."""
+        if self._file != file:
+            connection = connect(file)
+            connection.execute(_TABLE)
+            self._connection, self._file = connection, file
+        return self._connection
+
+
+def _insert(connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    """Insert rows in one transaction, whole or not at all."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.executemany(_INSERT, rows)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _readable_rows(file: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the rows before the first damaged place, and those after the last one."""
+    for statement in _ALL_ROWS:
+        try:
+            connection = sqlite3.connect(file)
+            yield from connection.execute(statement)
+        except sqlite3.Error:
+            continue
+        return
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary error code."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF
+
+
+def _remove(file: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        file.with_name(file.name + suffix).unlink(missing_ok=True)

@@ -1,0 +1,86 @@
+"""Annotation by the provider's batch API: passes over the pending pairs, and batches between them.
+
+A pass judges every pair as far as the kept replies go, and collects the requests that lack one.
+Then all of them are answered by batches, and the next pass goes one step further.
+"""
+
+import asyncio
+
+from prefect import task
+from prefect.logging import get_run_logger
+
+from agents.committee.remembering import forget_runs
+from agents.llm.batch.requests import BatchRequests
+from agents.llm.batch.runner import BatchRunner
+from infra.settings import Settings
+from infra.store import annotations, open_database
+from infra.store.pending import count_pairs
+from tasks.runtime.progress import Progress, progress
+from tasks.stages.annotate.plan import AnnotationPlan, in_round
+
+
+def forget_collected(settings: Settings) -> None:
+    """Forget the requests that an earlier run collected but did not submit."""
+    BatchRequests(settings.store.replies, settings.llm).forget_waiting()
+
+
+@task(name="answer-by-batch")
+def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan | None:
+    """Answer the requests of a pass by batches; return the next pass, None after the last one.
+
+    Args:
+        plan: The pass.
+        settings: The model, its budget and how often batches in flight are looked at.
+
+    Raises:
+        ModelRefusedError: The provider takes no batches, refuses one, or one was cancelled.
+        ModelUnavailableError: The provider does not answer; a later run finds its batches.
+        BudgetExhaustedError: The budget is spent, or a reply cannot be kept.
+    """
+    requests = BatchRequests(settings.store.replies, settings.llm)
+    waiting = requests.roles_waiting()
+    number = sum(waiting.values()) + sum(batch.requests for batch in requests.sent())
+    if not number:
+        requests.clear()
+        forget_runs(settings.store.replies)
+        return None
+    of_roles = ", ".join(f"{role} {count:,}" for role, count in waiting.items())
+    step = of_roles or "of an earlier run"
+    get_run_logger().info("%s requests are to be answered by batches: %s", f"{number:,}", step)
+    with progress("batches", f"requests answered by batches ({step})", number) as bar:
+        report = _Report(bar, step)
+        runner = BatchRunner(settings.llm, settings.annotation, settings.store, report)
+        asyncio.run(runner.answer_all())
+    return _next_pass(plan, settings)
+
+
+def _next_pass(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan:
+    """Return the plan of what is left of a pass: it adds no canaries."""
+    database = open_database(settings.store)
+    counts = count_pairs(database, plan.selection)
+    keys = [canary.key for canary in plan.canaries]
+    judged = annotations.load_annotations(database, plan.recipe.recipe_id, keys)
+    done = {item.key for item in judged if item.status != "failed"}
+    left = tuple(canary for canary in plan.canaries if canary.key not in done)
+    get_run_logger().info(
+        "%s pairs are left to judge%s", f"{counts.pending:,}", in_round(plan.recipe, settings)
+    )
+    return plan.model_copy(update={"pending": counts.pending, "canaries": left})
+
+
+class _Report:
+    """Writes the state of batches to the progress bar, and to the log where it has changed."""
+
+    def __init__(self, bar: Progress, step: str) -> None:
+        self._bar = bar
+        self._step = step
+        self._last = (0, "")
+
+    def __call__(self, done: int, total: int, states: str) -> None:
+        self._bar.advance(max(0, done - self._bar.done))
+        if (done, states) != self._last:
+            self._last = done, states
+            get_run_logger().info(
+                "step %s: %s of %s requests done%s", self._step, f"{done:,}", f"{total:,}",
+                f" ({states})" if states else "",
+            )  # fmt: skip
