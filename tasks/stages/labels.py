@@ -135,8 +135,8 @@ def labelled_benchmark(
     if settings.split is None:
         return benchmark
     columns = columns_of(benchmark)
-    queries, labels = columns.queries.column("query_id").to_pylist(), columns.labels
-    relevant = labels.column("query_id").filter(pc.greater(labels.column("relevance"), 0))
+    queries, judged = columns.queries.column("query_id").to_pylist(), columns.labels
+    relevant = judged.column("query_id").filter(pc.greater(judged.column("relevance"), 0))
     matches = count_matches(queries, relevant.to_pylist())
     parts = split_queries(matches, settings.split, settings.split_seed)
     return benchmark.model_copy(update={"splits": parts})

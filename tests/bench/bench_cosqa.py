@@ -31,6 +31,8 @@ from tasks.reports.leaderboard import (
     leaderboard_markdown,
 )
 from tasks.retrievers import Rankings
+from tasks.search.pairs import Block, in_memory
+from tasks.search.scores import Positions
 from tasks.sources import open_source
 from tests.bench.measure import cosqa_data
 from tests.tasks.sources.reading import read_whole
@@ -69,20 +71,23 @@ class Embedded:
         rows: Vectors = self._vectors(encoder)[0][[row_of[query] for query in ids]]
         return rows
 
-    def codes(self, encoder: str) -> Iterator[tuple[Sequence[str], Vectors]]:
-        """Yield the codes' vectors."""
-        yield [code.code_id for code in self._benchmark.codes], self._vectors(encoder)[1]
+    def code_blocks(
+        self, encoders: Sequence[str], wanted: Positions | None = None
+    ) -> Iterator[Block]:
+        """Yield the codes' vectors, in the order of their ids."""
+        return in_memory({name: self._vectors(name)[1] for name in encoders})(wanted)
 
     def _vectors(self, encoder: str) -> tuple[Vectors, Vectors]:
         if encoder not in self._made:
             model = encoders.get(encoder)()
+            codes = sorted(self._benchmark.codes, key=lambda code: code.code_id)
 
             def embed(texts: Sequence[str], kind: Kind) -> Vectors:
-                return model.encode(texts, kind, batch_size=32)
+                return model.encode(texts, kind, batch_size=0)
 
             self._made[encoder] = (
                 embed([query.text for query in self._benchmark.queries], "query"),
-                embed([code.text for code in self._benchmark.codes], "code"),
+                embed([code.text for code in codes], "code"),
             )
         return self._made[encoder]
 

@@ -109,7 +109,7 @@ def main() -> None:
 def _measure(settings: Settings, methods: Sequence[str], scale: float, *, show: bool) -> None:
     encoder = settings.search.encoders[0]
     chosen = [encoder if method == "made-up" else method for method in methods]
-    runs = [("publish", ("publish",), ())]
+    runs: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = [("publish", ("publish",), ())]
     runs += [(f"evaluate {name}", ("evaluate",), (name,)) for name in chosen]
     runs += [
         ("publish, nothing to do", ("publish",), ()),

@@ -27,7 +27,8 @@ def test_rows_are_read_as_the_records_that_they_were_made_of() -> None:
     assert CODES[2] in ROWS
     assert Rows.of(Code, ROWS) is ROWS
     assert list(Rows.of(Code, ())) == []
-    assert whole != CODES[:3]
+    shorter: Sequence[Code] = CODES[:3]
+    assert whole != shorter
     with pytest.raises(IndexError):
         ROWS[4]
 

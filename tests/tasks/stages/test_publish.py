@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prefect.logging import disable_run_logger
@@ -15,9 +16,9 @@ from infra.errors import DiskFullError
 from infra.settings import PublishSettings, Settings, StoreSettings
 from infra.store import Database, benchmarks, open_database
 from infra.store.benchmarks import Published
-from tasks.benchmarks import read_benchmark, verify_export, write_benchmark
+from tasks.benchmarks import Benchmark, read_benchmark, verify_export, write_benchmark
 from tasks.stages import publish
-from tasks.stages.labels import LabelSet, judging_recipe, labels_of_agents
+from tasks.stages.labels import LabelSet, judging_recipe, labelled_benchmark, labels_of_agents
 from tasks.stages.publish import publish_benchmark
 from tasks.stages.scoring import OpenBenchmark, method_key, score_method
 from tests.fakes.benchmarks import people_benchmark
@@ -49,10 +50,12 @@ def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
     tmp_path: Path, labels: tuple[Database, LabelSet], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[str] = []
-    read = publish.labelled_benchmark
-    monkeypatch.setattr(
-        publish, "labelled_benchmark", lambda *given: (reads.append("read"), read(*given))[1]
-    )
+
+    def read(*given: Any) -> Benchmark:
+        reads.append("read")
+        return labelled_benchmark(*given)
+
+    monkeypatch.setattr(publish, "labelled_benchmark", read)
 
     def is_read(**settings: object) -> bool:
         reads.clear()
