@@ -23,7 +23,6 @@ from infra.settings import AnnotationSettings, Settings, load_settings
 from tasks.forecast.workload import Cluster
 
 _SIZE, _CLUSTER = "Size", "Cluster"
-_IN_FLIGHT = 64
 
 Codes = Annotated[
     int, typer.Option(min=1, metavar="N", help="Number of functions.", rich_help_panel=_SIZE)
@@ -187,10 +186,10 @@ def forecast(
     )
     cluster = _cluster(nodes, cores, gpus, memory).model_copy(
         update={
-            "in_flight": in_flight or getattr(settings.annotation, "in_flight", _IN_FLIGHT),
+            "in_flight": in_flight or settings.annotation.in_flight,
             "requests_per_minute": settings.llm.requests_per_minute,
             "tokens_per_minute": settings.llm.tokens_per_minute,
-            "batch": batch or getattr(settings.annotation, "batch", False),
+            "batch": batch or settings.annotation.batch,
         }
     )
     return ForecastOptions(settings, codes, queries, encoders, cluster, as_json)

@@ -28,7 +28,6 @@ from tasks.ranking.methods import chosen_methods, components
 from tasks.retrievers import retrievers
 from tasks.stages.annotate.forecast import price_of
 
-_SEARCH_MEMORY_MB = 2_048
 _BOX_S = 0.1  # in which a box is held for a test program and its checks, at least
 # Million parameters that each token meets; other registered encoders are of base size.
 _PARAMETERS = {
@@ -70,7 +69,7 @@ def forecast_of(
         lexical=lexical,
         dense=dense,
         depth=settings.evaluation.depth,
-        search_memory_mb=getattr(settings.search, "memory_mb", _SEARCH_MEMORY_MB),
+        search_memory_mb=settings.search.memory_mb,
     )
     price = None if settings.llm.is_demo else price_of(settings.llm.model)
     return forecast(workload, cluster, measurements(settings), price)

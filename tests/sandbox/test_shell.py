@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
-from sandbox.backends.docker.backend import DockerBox
+from sandbox.backends.docker.box import DockerBox
 from sandbox.base import Sandbox
 from sandbox.packages.pip import PACKAGES, InstallPlan
 from sandbox.packages.pip import outcome as pip_outcome
