@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# Many tests wait for processes and containers rather than compute: more runners than cores.
+PARALLEL := --numprocesses 3 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all lint format setup engine clean
@@ -14,10 +16,10 @@ run: setup engine  ## Set up, then build and score the default benchmark (standa
 	$(BIN)/cosqa benchmark --top-k 5
 
 test: setup engine  ## Set up, then run the tests without the exhaustive ones (under 10 minutes on 2 cores)
-	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest -m "not exhaustive"
+	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) -m "not exhaustive"
 
 test-all: setup engine  ## Set up, then run all tests
-	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest
+	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL)
 
 lint: $(READY)  ## ruff, mypy strict and the import rules
 	$(BIN)/ruff check .

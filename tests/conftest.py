@@ -2,6 +2,7 @@
 
 import atexit
 import os
+from collections.abc import Generator
 
 import pytest
 
@@ -21,3 +22,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("COSQA_REQUIRE_DOCKER") == "1":
             pytest.fail(problem)
         pytest.skip(problem)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Escape lone surrogates in what a test wrote: the runner's processes cannot send them."""
+    report = yield
+    report.sections = [
+        (title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections
+    ]
+    return report

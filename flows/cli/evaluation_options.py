@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import JUDGE, SCORING, Methods, Model, Output, Store, default
+from flows.cli.input_options import default
+from flows.cli.options import JUDGE, SCORING, Methods, Model, Output, Store
 from infra.errors import SettingsError
 from infra.registry import unknown_name
 from infra.settings import (

@@ -5,17 +5,8 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import (
-    JUDGE,
-    SCORING,
-    Checkpoints,
-    Encoders,
-    Methods,
-    Preset,
-    Store,
-    TopK,
-    default,
-)
+from flows.cli.input_options import Preset, default
+from flows.cli.options import JUDGE, SCORING, Checkpoints, Encoders, Methods, Store, TopK
 from flows.cli.pairs import named_folders
 from infra.errors import SettingsError
 from infra.machine import memory_gb, this_machine

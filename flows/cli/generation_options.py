@@ -6,24 +6,17 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import (
-    INSTEAD,
-    JUDGE,
-    Checkpoints,
+from flows.cli.input_options import (
     Codes,
     Collection,
     Distribution,
-    Encoders,
-    Output,
     Preset,
     Queries,
     Source,
     SourceOption,
     SourcePath,
-    Store,
-    TopK,
-    pipeline,
 )
+from flows.cli.options import INSTEAD, JUDGE, Checkpoints, Encoders, Output, Store, TopK, pipeline
 from infra.errors import SettingsError
 from infra.settings import Settings
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.options import Checkpoints, Output, Store, default
+from flows.cli.input_options import default
+from flows.cli.options import Checkpoints, Output, Store
 from flows.cli.pairs import named_folders
 from infra.errors import SettingsError
 from infra.settings import SearchSettings, Settings, load_settings

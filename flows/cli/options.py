@@ -10,111 +10,35 @@ from typing import Annotated
 
 import typer
 
+from flows.cli.input_options import (
+    Codes,
+    Collection,
+    Distribution,
+    Preset,
+    Queries,
+    Reread,
+    Source,
+    SourceOption,
+    SourcePath,
+    default,
+)
 from flows.cli.pairs import named_folders, source_options
 from infra.errors import SettingsError
 from infra.settings import (
     LanguageModelSettings,
     PublishSettings,
     SearchSettings,
-    Section,
     Settings,
-    SourceSettings,
     StoreSettings,
     load_settings,
 )
-from infra.settings.presets import preset_names
 from tasks.encoders import SYNTAX, encoders
 from tasks.retrievers import retrievers
-from tasks.sources import sources
 
-_INPUT, _SEARCH, _OUTPUT = "Input", "Candidates", "Output"
+_SEARCH, _OUTPUT = "Candidates", "Output"
 JUDGE, SCORING, INSTEAD = "Annotation", "Scoring", "Instead of running"
 
 
-def default(section: type[Section], field: str) -> str:
-    """Return the default of a setting, for the help of the option that sets it."""
-    value = section.model_fields[field].default
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
-
-
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help=f"Settings of a published benchmark: one of {', '.join(preset_names())}. "
-        "What is set elsewhere, here or in cosqa.toml, comes before them; "
-        "`cosqa settings --preset NAME` prints them.",
-        show_default="none",
-        rich_help_panel=_INPUT,
-    ),
-]
-Source = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help=f"Where queries and code come from: one of {', '.join(sources)}.",
-        show_default=default(SourceSettings, "name"),
-        rich_help_panel=_INPUT,
-    ),
-]
-SourcePath = Annotated[
-    Path | None,
-    typer.Option(
-        "--path",
-        metavar="PATH",
-        help="Folder or file that the source reads.",
-        show_default="python-source: Python's standard library",
-        rich_help_panel=_INPUT,
-    ),
-]
-Distribution = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Installed distribution that python-source reads, in place of --path.",
-        rich_help_panel=_INPUT,
-    ),
-]
-Queries = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE|NAME[=PATH]",
-        help='JSON Lines, {"query": "..."} each, or the queries of another source (cosqa=CoSQA/).',
-        show_default="python-source: 40 for the standard library",
-        rich_help_panel=_INPUT,
-    ),
-]
-Codes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--codes",
-        metavar="NAME[=PATH]",
-        help="Source that code is read from, apart from the queries (codesearchnet=python/). "
-        "Repeat it for several, whose code is put together in this order.",
-        show_default="the source's own",
-        rich_help_panel=_INPUT,
-    ),
-]
-SourceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--source-option",
-        metavar="[NAME.]KEY=VALUE",
-        help="Another option of the source, such as filters=testable,parseable, or of one named in "
-        "--queries or --codes (codesearchnet.filters=testable). Repeat it for several; `cosqa "
-        "settings` prints those of the chosen source.",
-        rich_help_panel=_INPUT,
-    ),
-]
-Collection = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Name of the queries and code in the store and of what is exported.",
-        show_default="the source's name",
-        rich_help_panel=_INPUT,
-    ),
-]
 Encoders = Annotated[
     list[str] | None,
     typer.Option(
@@ -220,8 +144,6 @@ Methods = Annotated[
         rich_help_panel=SCORING,
     ),
 ]
-_REREAD = "Read the input again even if no file, option or filter of it has changed."
-Reread = Annotated[bool, typer.Option("--reread", help=_REREAD, rich_help_panel=_INPUT)]
 DryRun = Annotated[
     bool,
     typer.Option(

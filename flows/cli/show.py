@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from flows.cli.options import Preset
+from flows.cli.input_options import Preset
 from infra.languages import languages
 from infra.registry import Registry
 from infra.settings import CONFIGURATION_SUMMARIES, load_settings

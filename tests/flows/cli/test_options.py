@@ -1,7 +1,7 @@
 """Laws of the options: bad values are refused by a sentence, defaults are the settings' own.
 
-Covers `flows.cli.options`, `flows.cli.pairs`, `flows.cli.evaluation_options` and
-`flows.cli.estimate_options`.
+Covers `flows.cli.options`, `flows.cli.input_options`, `flows.cli.pairs`,
+`flows.cli.evaluation_options` and `flows.cli.estimate_options`.
 """
 
 from pathlib import Path

@@ -44,6 +44,7 @@ from infra.store import (
     recipes,
     vectors,
 )
+from infra.store.database import Transaction
 
 SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -204,6 +205,16 @@ def test_a_failed_pair_is_not_finished_and_gives_way_to_its_next_annotation(
 EVIDENCE = ("annotations", "llm_calls", "executions")
 
 
+def know_vectors_by_row(tx: Transaction) -> None:
+    """Make the table of vectors that stores had until version 7, with a row for each item."""
+    tx.execute("DROP TABLE vector_files")
+    tx.execute(
+        "CREATE TABLE vectors (encoder_key VARCHAR NOT NULL, kind VARCHAR NOT NULL, "
+        "item_id VARCHAR NOT NULL, file VARCHAR NOT NULL, "
+        "PRIMARY KEY (encoder_key, kind, item_id))"
+    )
+
+
 def test_evidence_of_an_earlier_release_stays_and_loses_its_keys(database: Database) -> None:
     stored = annotation("labelled", 1)
     annotations.add_annotations(database, [stored])
@@ -214,6 +225,7 @@ def test_evidence_of_an_earlier_release_stays_and_loses_its_keys(database: Datab
             tx.execute(
                 f"ALTER TABLE {table} ADD PRIMARY KEY (query_id, code_id, recipe_id{ordinal})"
             )
+        know_vectors_by_row(tx)
         tx.execute("UPDATE meta SET schema_version = 7")
     upgraded = open_database(database.settings)
     with upgraded.transaction() as tx:
@@ -280,12 +292,7 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
         tx.execute("DROP TABLE generated_codes")
         tx.execute("DROP TABLE confirmations")
         tx.execute("DROP TABLE estimations")
-        tx.execute("DROP TABLE vector_files")
-        tx.execute(
-            "CREATE TABLE vectors (encoder_key VARCHAR NOT NULL, kind VARCHAR NOT NULL, "
-            "item_id VARCHAR NOT NULL, file VARCHAR NOT NULL, "
-            "PRIMARY KEY (encoder_key, kind, item_id))"
-        )
+        know_vectors_by_row(tx)
         for code in CODES[:3]:
             tx.execute("INSERT INTO vectors VALUES ('k', 'code', ?, 'a.parquet')", [code.code_id])
         tx.execute("UPDATE meta SET schema_version = 2")

@@ -143,6 +143,7 @@ def test_a_changed_specification_has_another_key_but_a_reworded_source_does_not(
         {"query_prefix": "q"}, {"code_prefix": "q"}, {"query_length": 9}, {"code_length": 9},
         {"white_space": "collapsed"}, {"special_tokens": "tokenizer"}, {"lower_case": True},
         {"query_adapter": "a"}, {"code_adapter": "a"}, {"projections": ("a",)}, {"truncated": True},
+        {"dtype": "bfloat16"},
     ]  # fmt: skip
     keys = {spec.model_copy(update=changed).key for changed in changes} | {spec.key}
     assert len(keys) == len(changes) + 1
