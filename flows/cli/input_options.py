@@ -97,7 +97,7 @@ Collection = Annotated[
     ),
 ]
 Reread = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--reread",
         help="Read the input again even if no file, option or filter of it has changed.",

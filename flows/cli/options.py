@@ -195,7 +195,7 @@ def pipeline(
     output: Output = None,
     allow_demo: AllowDemo = None,
     unlicensed: IncludeUnlicensed = None,
-    reread: Reread = False,
+    reread: Reread = None,
     dry_run: DryRun = False,
     replay: Replay = False,
 ) -> PipelineOptions:
@@ -206,11 +206,10 @@ def pipeline(
     """
     if dry_run and replay:
         raise SettingsError("--dry-run and --replay are both given: leave one out")
-    own = {"path": path, "distribution": distribution, "queries": queries}
+    own = {"path": path, "distribution": distribution, "queries": queries, "reread": reread}
     settings = load_settings(
         {
             "source": {"name": source, "collection": collection, "codes": codes or None}
-            | {"reread": reread or None}
             | source_options(own, source_option or []),
             "search": {"encoders": encoder or None, "top_k": top_k},
             "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
