@@ -35,7 +35,7 @@ WRONG = "from target import double\ndef test_it():\n    assert double(2) == 5\n"
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def arena(sandbox: Sandbox) -> AsyncIterator[Sandbox]:
     """Return a sandbox with little time for commands."""
-    made = make_sandbox(LIMITS.model_copy(update={"command_timeout_s": 2.0}))
+    made = make_sandbox(LIMITS.model_copy(update={"command_timeout_s": 5.0}))
     yield made
     await made.close()
 
