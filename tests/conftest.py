@@ -8,6 +8,9 @@ import pytest
 
 from tests.real_sandbox import engine_problem
 
+for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's processes are told
+    os.environ.pop(_size, None)
+
 
 @atexit.register  # the first to be registered is the last to run
 def _keep_the_summary_last() -> None:

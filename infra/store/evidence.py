@@ -1,7 +1,7 @@
 """The agents' annotations with all evidence, read as Arrow batches of bounded size.
 
-The rows of three tables are sorted together, on disk where memory is short, and put side by side
-batch by batch: an annotation, its model calls, its executions. No row becomes a Python object.
+Part by part, the rows of three tables are sorted together and put side by side: an annotation, its
+model calls, its executions. No row becomes a Python object.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from infra.records import Record
 from infra.store.database import Database, Transaction
 
 _MEMORY_MB = 1_024  # DuckDB's own while it sorts; what is more goes to files beside the database
+_PART = 65_536  # annotations that are sorted at once, with all their rows
 _BATCH = 16_384  # rows of the three tables together
 
 _KEY = "query_id, code_id, recipe_id"
@@ -72,15 +73,17 @@ def read_evidence(database: Database, selection: EvidenceSelection) -> Iterator[
     """
     with database.transaction() as tx, _chosen(tx, selection):
         tx.limit_memory(_MEMORY_MB)
-        rows = tx.connection.sql(
-            f"SELECT place, 0 AS kind, 0 AS ordinal, {_struct(_ANNOTATION)} AS annotation, "  # noqa: S608 - literals only
-            f"NULL AS call, NULL AS execution FROM annotations JOIN chosen USING ({_KEY}) "
-            f"UNION ALL SELECT place, 1, ordinal, NULL, {_struct(_CALL)}, NULL "
-            f"FROM llm_calls JOIN chosen USING ({_KEY}) "
-            f"UNION ALL SELECT place, 2, ordinal, NULL, NULL, {_struct(_EXECUTION, **_NESTED)} "
-            f"FROM executions JOIN chosen USING ({_KEY}) ORDER BY place, kind, ordinal"
-        )
-        yield from _side_by_side(rows.to_arrow_reader(_BATCH))
+        for first in range(1, tx.count("SELECT count(*) FROM chosen") + 1, _PART):
+            part = f"(SELECT * FROM chosen WHERE place BETWEEN {first} AND {first + _PART - 1})"
+            rows = tx.connection.sql(
+                f"SELECT place, 0 AS kind, 0 AS ordinal, {_struct(_ANNOTATION)} AS annotation, "  # noqa: S608 - literals only
+                f"NULL AS call, NULL AS execution FROM annotations JOIN {part} USING ({_KEY}) "
+                f"UNION ALL SELECT place, 1, ordinal, NULL, {_struct(_CALL)}, NULL "
+                f"FROM llm_calls JOIN {part} USING ({_KEY}) "
+                f"UNION ALL SELECT place, 2, ordinal, NULL, NULL, {_struct(_EXECUTION, **_NESTED)} "
+                f"FROM executions JOIN {part} USING ({_KEY}) ORDER BY place, kind, ordinal"
+            )
+            yield from _side_by_side(rows.to_arrow_reader(_BATCH))
 
 
 @contextmanager
