@@ -1,7 +1,7 @@
 """The rate limit and the budget that all workers of one API key share.
 
 They are kept in a small file under a lock, beside the replies that the workers share anyway. To
-divide the limits among workers instead would waste what idle ones don't use, since shards come and
+divide the limits among workers instead would waste what idle ones don't use, since they come and
 go.
 """
 
