@@ -167,14 +167,8 @@ Limit = Annotated[
         rich_help_panel=JUDGE,
     ),
 ]
-Batch = Annotated[
-    bool | None,
-    typer.Option(
-        "--batch",
-        help="Send requests by the provider's batch API: half the price, up to a day a step.",
-        rich_help_panel=JUDGE,
-    ),
-]
+_BATCH = "Send requests by the provider's batch API: half the price, up to a day a step."
+Batch = Annotated[bool | None, typer.Option("--batch", help=_BATCH, rich_help_panel=JUDGE)]
 Store = Annotated[
     Path | None,
     typer.Option(
@@ -221,7 +215,7 @@ Methods = Annotated[
     ),
 ]
 _REREAD = "Read the input again even if no file, option or filter of it has changed."
-Reread = Annotated[bool, typer.Option("--reread", help=_REREAD, rich_help_panel=_INPUT)]
+Reread = Annotated[bool | None, typer.Option("--reread", help=_REREAD, rich_help_panel=_INPUT)]
 DryRun = Annotated[
     bool,
     typer.Option(
@@ -273,7 +267,7 @@ def pipeline(
     output: Output = None,
     allow_demo: AllowDemo = None,
     unlicensed: IncludeUnlicensed = None,
-    reread: Reread = False,
+    reread: Reread = None,
     dry_run: DryRun = False,
     replay: Replay = False,
 ) -> PipelineOptions:
@@ -284,11 +278,10 @@ def pipeline(
     """
     if dry_run and replay:
         raise SettingsError("--dry-run and --replay are both given: leave one out")
-    own = {"path": path, "distribution": distribution, "queries": queries}
+    own = {"path": path, "distribution": distribution, "queries": queries, "reread": reread}
     settings = load_settings(
         {
             "source": {"name": source, "collection": collection, "codes": codes or None}
-            | {"reread": reread or None}
             | source_options(own, source_option or []),
             "search": {"encoders": encoder or None, "top_k": top_k},
             "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
