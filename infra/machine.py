@@ -33,9 +33,14 @@ def this_machine() -> Machine:
     return Machine(cores=cores, gpus=len(list(Path("/dev").glob("nvidia[0-9]*"))))
 
 
+def physical_memory() -> int:
+    """Return the memory of this machine in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def memory_gb() -> float:
     """Return the memory of this machine, or less where a control group limits it, in 10^9 bytes."""
-    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    physical = physical_memory()
     limit = _CGROUP_MEMORY.read_text("utf-8").strip() if _CGROUP_MEMORY.is_file() else "max"
     return min(physical, int(limit) if limit.isdigit() else physical) / 1e9
 

@@ -6,19 +6,19 @@ take turns by a lock on a file beside it. A damaged file is left as it is, and a
 next number in its name, takes its place with all that can be read of it.
 """
 
-import fcntl
 import logging
 import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, TypeVar
 
 from infra.errors import StoreError
+from infra.locks import locked
 from infra.sqlite import connect, sync_folder
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -191,19 +191,15 @@ class PackedStore:
     def _locked(self) -> Iterator[None]:
         """Hold the lock that processes take in turn to write."""
         file = self._first.with_suffix(".lock")
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise StoreError(
-                f"{file} cannot be opened ({error}): make its folder writable, then run the same "
-                "command again"
-            ) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(file))
+            except OSError as error:
+                raise StoreError(
+                    f"{file} cannot be opened ({error}): make its folder writable, then run the "
+                    "same command again"
+                ) from error
             yield
-        finally:
-            os.close(handle)  # and with it the lock
 
 
 class _Connection:

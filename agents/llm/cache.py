@@ -116,7 +116,7 @@ class ReplyCache:
         """
         self.keep_all([(key, reply)])
 
-    async def kept(self, key: str, reply: RawReply) -> None:
+    async def keep_async(self, key: str, reply: RawReply) -> None:
         """Write a reply as `keep` does, on the disk together with others that are in flight."""
         with self._stopping_the_run():
             await asyncio.wrap_future(self._hand_over(key, reply))

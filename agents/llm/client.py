@@ -234,7 +234,7 @@ class LanguageModel:
             except RequestError:
                 settle(0, 0.0)
                 raise
-            await self._cache.kept(key, raw)
+            await self._cache.keep_async(key, raw)
             settle(raw.tokens or limits.total, raw.cost_usd)
             return raw
 

@@ -1,11 +1,10 @@
 """The rate limit and the budget that all workers of one API key share.
 
 They are kept in a small file under a lock, beside the replies that the workers share anyway. To
-divide the limits among workers instead would waste what idle ones don't use, since shards come and
+divide the limits among workers instead would waste what idle ones don't use, since they come and
 go.
 """
 
-import fcntl
 import os
 import struct
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from infra.errors import BudgetExhaustedError
 from infra.identity import digest
+from infra.locks import locked
 from infra.records import Record
 from infra.settings import LanguageModelSettings
 
@@ -204,7 +204,7 @@ class SharedLimiter:
     def _balance(self) -> Iterator[_Balance]:
         """Read the file and write it back, with every other process locked out meanwhile."""
         try:
-            with self._locked() as handle:
+            with locked(self._file) as handle:
                 content = os.pread(handle, _LAYOUT.size, 0)
                 is_whole = len(content) == _LAYOUT.size
                 balance = _Balance(*_LAYOUT.unpack(content)) if is_whole else _Balance()
@@ -216,13 +216,3 @@ class SharedLimiter:
                 f"({error}): make room there or make the folder writable, then run the same "
                 "command again"
             ) from error
-
-    @contextmanager
-    def _locked(self) -> Iterator[int]:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield handle
-        finally:
-            os.close(handle)  # and with it the lock

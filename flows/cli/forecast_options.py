@@ -6,11 +6,20 @@ from typing import Annotated
 import typer
 
 from flows.cli.input_options import Preset, default
-from flows.cli.options import JUDGE, SCORING, Checkpoints, Encoders, Methods, Store, TopK
+from flows.cli.options import (
+    JUDGE,
+    SCORING,
+    Batch,
+    Checkpoints,
+    Encoders,
+    Methods,
+    Store,
+    TopK,
+)
 from flows.cli.pairs import named_folders
 from infra.errors import SettingsError
 from infra.machine import memory_gb, this_machine
-from infra.settings import AnnotationSettings, Settings, load_settings
+from infra.settings import AnnotationSettings, EvaluationSettings, Settings, load_settings
 from tasks.forecast.workload import Cluster
 
 _SIZE, _CLUSTER = "Size", "Cluster"
@@ -60,16 +69,7 @@ InFlight = Annotated[
         min=1,
         metavar="N",
         help="Pairs that wait for the model at once, over all nodes.",
-        show_default="the setting",
-        rich_help_panel=JUDGE,
-    ),
-]
-Batch = Annotated[
-    bool,
-    typer.Option(
-        "--batch",
-        help="The provider's batch API: half the price, and up to a day for each step of the "
-        "agents.",
+        show_default=default(AnnotationSettings, "in_flight"),
         rich_help_panel=JUDGE,
     ),
 ]
@@ -79,7 +79,7 @@ Depth = Annotated[
         min=10,
         metavar="N",
         help="Results that each method ranks for a query.",
-        show_default="the setting",
+        show_default=default(EvaluationSettings, "depth"),
         rich_help_panel=SCORING,
     ),
 ]
@@ -147,7 +147,7 @@ def forecast(
     model: JudgingModel = None,
     rounds: Rounds = None,
     in_flight: InFlight = None,
-    batch: Batch = False,
+    batch: Batch = None,
     method: Methods = None,
     depth: Depth = None,
     nodes: Nodes = 1,
@@ -169,7 +169,7 @@ def forecast(
             "search": {"encoders": encoder or None, "top_k": top_k},
             "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
             "llm": {"model": model},
-            "annotation": {"rounds": rounds},
+            "annotation": {"rounds": rounds, "in_flight": in_flight, "batch": batch},
             "evaluation": {"methods": method or None, "depth": depth},
             "store": {"folder": store},
         },
@@ -177,10 +177,10 @@ def forecast(
     )
     cluster = _cluster(nodes, cores, gpus, memory).model_copy(
         update={
-            "in_flight": in_flight or settings.annotation.in_flight,
+            "in_flight": settings.annotation.in_flight,
             "requests_per_minute": settings.llm.requests_per_minute,
             "tokens_per_minute": settings.llm.tokens_per_minute,
-            "batch": batch or settings.annotation.batch,
+            "batch": settings.annotation.batch,
         }
     )
     return ForecastOptions(settings, codes, queries, encoders, cluster, as_json)

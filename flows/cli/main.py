@@ -111,7 +111,7 @@ class _Cosqa(LazyGroup):
             options="options:pipeline",
             check="checks:pipeline",
             hidden=(
-                *("model", "limit", "method", "output", "allow_demo", "unlicensed"),
+                *("model", "limit", "batch", "method", "output", "allow_demo", "unlicensed"),
                 *("dry_run", "replay"),
             ),
             action="pipeline:run",
@@ -151,7 +151,7 @@ class _Cosqa(LazyGroup):
             "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("reread", "model", "limit", "method", "dry_run", "replay"),
+            hidden=("reread", "model", "limit", "batch", "method", "dry_run", "replay"),
             action="pipeline:run",
             examples=("cosqa publish", "cosqa publish --output cosqa-benchmarks-2"),
         ),
@@ -159,7 +159,7 @@ class _Cosqa(LazyGroup):
             "Score retrieval methods on the exported benchmarks and write the report.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("reread", "limit", "unlicensed", "dry_run", "replay"),
+            hidden=("reread", "limit", "batch", "unlicensed", "dry_run", "replay"),
             action="pipeline:run",
             examples=("cosqa evaluate --method bm25 --method minilm",),
         ),
@@ -168,7 +168,7 @@ class _Cosqa(LazyGroup):
             options="study_options:study",
             check="checks:study",
             action="study:study",
-            hidden=("model", "limit", "unlicensed", "dry_run", "replay"),
+            hidden=("reread", "model", "limit", "batch", "unlicensed", "dry_run", "replay"),
             details="Each figure stands beside the published one, with the difference and with "
             "what differed: data, model, size. Methods that are not scored yet are ranked first. "
             "What cannot be computed says what is missing.",

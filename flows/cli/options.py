@@ -91,14 +91,8 @@ Limit = Annotated[
         rich_help_panel=JUDGE,
     ),
 ]
-Batch = Annotated[
-    bool | None,
-    typer.Option(
-        "--batch",
-        help="Send requests by the provider's batch API: half the price, up to a day a step.",
-        rich_help_panel=JUDGE,
-    ),
-]
+_BATCH = "Send requests by the provider's batch API: half the price, up to a day a step."
+Batch = Annotated[bool | None, typer.Option("--batch", help=_BATCH, rich_help_panel=JUDGE)]
 Store = Annotated[
     Path | None,
     typer.Option(

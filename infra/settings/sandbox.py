@@ -4,6 +4,7 @@ import os
 
 from pydantic import Field
 
+from infra.machine import physical_memory
 from infra.settings.section import Section
 
 _CORES = os.cpu_count() or 1
@@ -59,6 +60,6 @@ class SandboxSettings(Section):
         """Maximum boxes in use at once on the machine that asks, which runs them."""
         if self.slots is not None:
             return self.slots
-        memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _MEGABYTE
-        fitting = int(_SHARE_OF_MEMORY * memory_mb / self.memory_mb)
+        # Of the machine, not of this process's control group: the engine is outside of that.
+        fitting = int(_SHARE_OF_MEMORY * physical_memory() / (self.memory_mb * _MEGABYTE))
         return max(2, min(_BOXES_A_CORE * _CORES, fitting))

@@ -3,8 +3,11 @@
 ``database.py`` opens the file for one transaction at a time. Each other file has the queries over
 the tables of one stage (``corpus``, ``vectors``, ``candidates``, ``annotations``, ``recipes``,
 ``generated``, ``benchmarks``, ``estimations``) or of several (``pending``, ``studies``), as
-functions that take a `Database` and take or return records; ``spool`` holds rows on their way in,
-``inputs`` what they were read from.
+functions that take a `Database` and take or return records or Arrow columns. ``spool`` holds rows
+on their way in, ``inputs`` what they were read from; ``annotation_writer`` writes annotations,
+``decided`` and ``evidence`` read what they say and rest on; ``exports``, ``figures`` and
+``measured`` are read by publishing, reports and forecasts. Vectors are in files (``vector_files``),
+which ``vectors`` knows and ``vector_blocks`` reads.
 Only a flow's process writes.
 """
 

@@ -148,8 +148,9 @@ def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
 def record_stage_run(database: Database, run: StageRun) -> None:
     """Store a stage's run, unless it did no work, with the resources that it had."""
     if run.items:
+        row = run.model_dump() | used_resources()  # may wait for Ray: the store is not open yet
         with database.transaction() as tx:
-            tx.insert("stage_runs", [run.model_dump() | used_resources()])
+            tx.insert("stage_runs", [row])
 
 
 def count_stage_runs(database: Database) -> int:

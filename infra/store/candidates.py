@@ -149,5 +149,4 @@ def candidate_columns(
     """Return what `load_candidates` does as columns; by_encoder is JSON, encoder → cosine."""
     most = limit if limit is not None else 2**31
     with database.transaction() as tx:
-        found = tx.connection.sql(_SELECTED, params=[collection, most, search_id])
-        return found.to_arrow_table()
+        return tx.arrow(_SELECTED, [collection, most, search_id])

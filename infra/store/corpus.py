@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pyarrow as pa
 
 from infra.collected import Content
-from infra.records import Code, Label, Query, Record, SourceInfo
+from infra.records import Code, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
 from infra.store.inputs import record_inputs
 from infra.store.spool import SpooledContent, spooled
@@ -224,17 +224,6 @@ def count_source_labels(database: Database, collection: str) -> int:
     """Return the number of labels that came with a collection's source."""
     with database.transaction() as tx:
         return tx.count("SELECT count(*) FROM source_labels WHERE collection = ?", [collection])
-
-
-def load_source_labels(database: Database, collection: str) -> list[Label]:
-    """Return the labels that came with a collection's source."""
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT query_id, code_id, origin, relevance, demo FROM source_labels "
-            "WHERE collection = ? ORDER BY origin, query_id, code_id",
-            [collection],
-        )
-    return [Label.model_validate(row) for row in rows]
 
 
 def label_origins(database: Database, collection: str) -> list[str]:

@@ -51,9 +51,7 @@ class Transaction:
 
     def value(self, sql: str, parameters: Sequence[object] = ()) -> object:
         """Return the first column of the first row, None when there is no row."""
-        rows = self.connection.execute(
-            sql, parameters
-        ).fetchall()  # a result must be read to its end
+        rows = self.rows(sql, parameters)  # all of them: a result must be read to its end
         return rows[0][0] if rows else None
 
     def count(self, sql: str, parameters: Sequence[object] = ()) -> int:

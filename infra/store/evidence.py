@@ -74,7 +74,8 @@ def read_evidence(database: Database, selection: EvidenceSelection) -> Iterator[
     with database.transaction() as tx, _chosen(tx, selection):
         tx.limit_memory(_MEMORY_MB)
         for first in range(1, tx.count("SELECT count(*) FROM chosen") + 1, _PART):
-            part = f"(SELECT * FROM chosen WHERE place BETWEEN {first} AND {first + _PART - 1})"
+            last = first + _PART - 1
+            part = f"(SELECT * FROM chosen WHERE place BETWEEN {first} AND {last})"  # noqa: S608
             rows = tx.connection.sql(
                 f"SELECT place, 0 AS kind, 0 AS ordinal, {_struct(_ANNOTATION)} AS annotation, "  # noqa: S608 - literals only
                 f"NULL AS call, NULL AS execution FROM annotations JOIN {part} USING ({_KEY}) "

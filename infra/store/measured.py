@@ -26,10 +26,12 @@ class ModelEffort(Record):
         judgements: Their number.
         calls: Requests, those that the store of replies answered included.
         paid_calls: Requests that the model answered.
-        call_seconds: Seconds of all paid calls.
+        single_calls: Those of them that were sent by themselves: a batch's reply has no time.
+        call_seconds: Seconds of all single calls.
         prompt_tokens: Tokens sent, of all paid calls.
         completion_tokens: Tokens received.
-        cost_usd: US dollars of all paid calls; None where that of one is unknown.
+        cost_usd: US dollars of all single calls, whose price is the usual one; None where there is
+            none, or the price of one is unknown.
         executions: Runs of test programs.
         execution_seconds: Seconds of these.
     """
@@ -37,6 +39,7 @@ class ModelEffort(Record):
     judgements: int
     calls: int
     paid_calls: int
+    single_calls: int
     call_seconds: float
     prompt_tokens: int
     completion_tokens: int
@@ -70,8 +73,9 @@ def effort_of(database: Database, model: str) -> ModelEffort | None:
             "coalesce(sum(seconds) FILTER (NOT cached), 0) AS call_seconds, "
             "coalesce(sum(prompt_tokens) FILTER (NOT cached), 0)::BIGINT AS prompt_tokens, "
             "coalesce(sum(completion_tokens) FILTER (NOT cached), 0)::BIGINT AS completion_tokens, "
-            "CASE WHEN count(*) FILTER (NOT cached AND cost_usd IS NULL) > 0 THEN NULL "
-            "ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd, "
+            "count(*) FILTER (NOT cached AND seconds > 0) AS single_calls, "
+            "CASE WHEN count(*) FILTER (NOT cached AND seconds > 0 AND cost_usd IS NULL) = 0 "
+            "THEN sum(cost_usd) FILTER (NOT cached AND seconds > 0) END AS cost_usd, "
             "count(DISTINCT (query_id, code_id, recipe_id)) AS judgements "
             "FROM llm_calls WHERE model = ? AND status = 'ok'",
             [model],

@@ -124,13 +124,10 @@ def locate(database: Database, encoder_key: str, kind: Kind, ids: Ids) -> Places
     Raises:
         StoreError: A file is damaged.
     """
-    lost = set(lost_files(database, encoder_key, kind))
-    files = [
-        recorded.file
-        for recorded in files_of(database, encoder_key, kind)
-        if recorded.file not in lost
-    ]
-    stored = [VectorFile(database.settings.vectors / file).ids for file in files]
+    folder = database.settings.vectors
+    recorded = files_of(database, encoder_key, kind)
+    files = [one.file for one in recorded if (folder / one.file).exists()]
+    stored = [VectorFile(folder / file).ids for file in files]
     return Places(files, *places_in(stored, ids))
 
 
@@ -155,9 +152,7 @@ def places_in(
 def member_ids(database: Database, collections: Sequence[str], kind: Kind) -> Ids:
     """Return the ids of the queries or codes of collections, each once, ascending."""
     with database.transaction() as tx, tx.table("wanted", {"collection": collections}):
-        table = tx.connection.sql(
-            f"{_MEMBERS[kind]} SEMI JOIN wanted USING (collection) ORDER BY item_id"
-        ).to_arrow_table()
+        table = tx.arrow(f"{_MEMBERS[kind]} SEMI JOIN wanted USING (collection) ORDER BY item_id")
     return ids_of(table["item_id"])
 
 
@@ -172,10 +167,10 @@ def load_texts(database: Database, kind: Kind, ids: Ids) -> list[str]:
     """Return the (n,) texts of queries or codes in the order of their ids."""
     wanted = pa.table({"item_id": ids, "position": np.arange(len(ids), dtype=np.int64)})
     with database.transaction() as tx, tx.stream("wanted", wanted):
-        table = tx.connection.sql(
+        table = tx.arrow(
             f"SELECT text FROM ({_TEXTS[kind]}) JOIN wanted USING (item_id) "  # noqa: S608
             "ORDER BY position"
-        ).to_arrow_table()
+        )
     texts: list[str] = table["text"].to_pylist()
     return texts
 

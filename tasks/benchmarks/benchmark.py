@@ -31,7 +31,7 @@ class Benchmark(Record):
     Attributes:
         name: A name that is fit for a folder.
         label_origin: The origin of every label but those of written answers
-            (`is_generated`).
+            (`GENERATED`).
         sources: Where queries, codes and labels come from.
         recipe: Everything that could change the agents' labels; None for labels of another origin.
         failed: Pairs that could not be judged; counted, never exported.
@@ -89,11 +89,6 @@ def columns_of(benchmark: Benchmark) -> Columns:
         Rows.of(Label, benchmark.labels),
         Rows.of(Undecided, benchmark.undecided),
     )
-
-
-def is_generated(label: Label) -> bool:
-    """Return whether the label's code was written for its query, which had no match."""
-    return label.origin.startswith(GENERATED)
 
 
 def qrels_of(labels: Iterable[Label]) -> dict[str, dict[str, float]]:

@@ -1,5 +1,6 @@
 """Reading of an exported benchmark, its checksums verified first."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,8 +23,8 @@ def read_benchmark(folder: Path) -> Benchmark:
     """Return an export as the benchmark that it was written from.
 
     Pairs left undecided and evidence are there if the export lists them. The evidence stays in its
-    file until somebody goes through it; whoever does so for results should call `verify_export`
-    with that file first. BEIR's copies are not read, and so not verified.
+    file until somebody goes through it, and is verified then. BEIR's copies are not read, and so
+    not verified.
 
     Raises:
         PublishError: The folder is no export, or a table of it is missing or changed.
@@ -42,10 +43,23 @@ def read_benchmark(folder: Path) -> Benchmark:
         undecided=_rows(Undecided, folder, "undecided", UNDECIDED),
         failed=manifest.counts.get("failed", 0),
         dropped=manifest.dropped,
-        evidence=ExportedAnnotations(folder),
+        evidence=_VerifiedAnnotations(folder),
         code_base=manifest.code_base,
         splits=dict(zip(splits["query_id"].to_pylist(), splits["split"].to_pylist(), strict=True)),
     )
+
+
+class _VerifiedAnnotations(ExportedAnnotations):
+    """The evidence of an export, whose checksum is compared each time before it is read."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the annotations of the file.
+
+        Raises:
+            PublishError: The file is missing or changed.
+        """
+        verify_export(self.folder, EVIDENCE_FILE.__eq__)
+        yield from super().batches()
 
 
 def _is_read(path: str) -> bool:

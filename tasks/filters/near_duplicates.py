@@ -18,7 +18,8 @@ from tasks.filters._kept_bags import KeptBags
 
 NEAR = "near duplicate"
 
-SET_SIMILARITY = (8, 10)  # exact: 0.8
+# Least similarities, 0.8 and 0.7, as numerator and denominator: compared without rounding.
+SET_SIMILARITY = (8, 10)
 MULTISET_SIMILARITY = (7, 10)
 FEWEST_IDENTIFIERS = 10
 

@@ -12,17 +12,18 @@ from tasks.forecast.workload import Cluster, Workload
 
 _CPU_PER_CALL_S = 0.005  # of all processes, for a call's queueing, sending and storing
 _BATCH_STEP_S = 24 * 3600.0  # that providers promise for a batch
-_BATCH_PRICE = 0.5
+_BATCH_SHARE = 0.5  # of the usual price, where that of the model is not known
 _REPLY_BYTES = 900.0  # of a packed reply
 _DRIVER_GB, _PER_REQUEST_GB = 1.2, 0.002
 
 
 class TokenPrice(Record):
-    """A model's price: US dollars for a token sent and one received."""
+    """A model's price: US dollars for a token sent and one received, and the share in batches."""
 
     model: str
     prompt_usd: float
     completion_usd: float
+    batch_share: float = _BATCH_SHARE
 
 
 def cost_of_pair(effort: PairEffort | None, price: TokenPrice | None) -> tuple[float, str]:
@@ -59,7 +60,9 @@ def annotate(
     limits = bounds(workload.judgements, effort, cluster)
     limit = max(limits, key=lambda name: limits[name])
     usd, basis = cost_of_pair(known.effort, price)
-    usd *= workload.judgements * (_BATCH_PRICE if cluster.batch else 1)
+    share = price.batch_share if price else _BATCH_SHARE
+    if cluster.batch:
+        usd, basis = usd * share, f"{basis}, times {share:g} by batches"
     replies_gb = workload.judgements * effort.calls * _REPLY_BYTES / 1e9
     return StageForecast(
         stage="annotate",
@@ -67,10 +70,10 @@ def annotate(
         seconds=limits[limit],
         memory_gb=_DRIVER_GB + cluster.in_flight * _PER_REQUEST_GB,
         disk_gb=rows_gb(known, judgement=workload.judgements) + replies_gb,
-        cost_usd=usd,
+        cost_usd=usd * workload.judgements,
         rate=f"{effort.calls:.2f} calls of {effort.call_seconds:.1f} s, "
         f"{effort.tokens:,.0f} tokens, {effort.executions:.2f} executions a judgement",
-        source=f"{effort.source}; cost: {basis}{', half by batches' if cluster.batch else ''}",
+        source=f"{effort.source}; cost: {basis}",
         measured=effort.judgements > 0,
         grows_with="judgements",
         limit=limit,

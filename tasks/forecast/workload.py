@@ -5,8 +5,6 @@ from pydantic import Field
 from infra.records import Record
 
 BASE_SIZE = 85.0  # million parameters of a base-size encoder: 12 layers of 768 dimensions
-
-
 _QUERIES_LIKE_READING = 32_000  # queries over a function take as long as reading it does
 
 
@@ -86,11 +84,6 @@ class Workload(Record):
     def texts(self) -> int:
         """Number of texts that each encoder embeds."""
         return self.codes + self.queries
-
-    @property
-    def dimension(self) -> int:
-        """Length of all encoders' vectors together."""
-        return sum(encoder.dimension for encoder in self.encoders)
 
     @property
     def comparisons(self) -> float:

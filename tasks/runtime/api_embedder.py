@@ -12,17 +12,17 @@ from tasks.encoders._api import ApiSpec
 _BATCH, _CONCURRENCY = 64, 4
 
 
-def embed_shards_by_api(
+def embed_batches_by_api(
     encoder: str,
-    shards: Iterable[tuple[Kind, Sequence[str]]],
+    batches: Iterable[tuple[Kind, Sequence[str]]],
     settings: EncoderSettings,
     store: StoreSettings,
 ) -> Iterator[tuple[int, Vectors]]:
-    """Yield (number of the shard, its vectors), one shard after the other.
+    """Yield (number of the batch, its vectors), one batch after the other.
 
     Args:
         encoder: Name of an encoder behind an API.
-        shards: The texts of each shard, and whether they are queries or codes.
+        batches: The texts of each batch, and whether they are queries or codes.
         settings: The API's key, limits and budget.
         store: Where paid vectors are kept and what is spent is counted.
 
@@ -44,7 +44,7 @@ def embed_shards_by_api(
     with asyncio.Runner() as runner:
         by_api = factory(ask=lambda texts: runner.run(model.embed(texts)))  # type: ignore[call-arg]
         try:
-            for number, (kind, texts) in enumerate(shards):
+            for number, (kind, texts) in enumerate(batches):
                 yield number, by_api.encode(texts, kind, batch_size=len(texts))
         finally:
             runner.run(model.close())

@@ -6,19 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from infra.errors import CosqaError, EncoderError
 from infra.settings import EncoderSettings, RaySettings
-from tasks.encoders import Encoder, EncoderClass, Kind, encoders
+from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders
 from tasks.runtime.placement import Node, Place, places_for
 from tasks.runtime.run_logger import run_logger
-
-Vectors = npt.NDArray[np.float32]
 
 _IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its way
 _MOST_DEATHS = 3  # of actors over one batch, or before a first batch

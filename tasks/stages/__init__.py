@@ -9,5 +9,6 @@ benchmark), ``publish``, ``scoring`` (ranks and scores methods), ``leaderboard``
 Others: ``pooling`` turns unjudged results into candidates, ``rerank`` orders results by a language
 model, ``diff`` compares two versions of a benchmark, ``compare_annotators`` scores agents and human
 annotators against known labels, ``replay`` derives stored labels again, and ``sandbox`` is the code
-behind the sandbox commands.
+behind the sandbox commands. ``agreement`` compares an encoder's dtypes, ``stored_evidence`` streams
+what labels rest on, and ``forecast`` says what a benchmark of a given size takes.
 """

@@ -123,9 +123,11 @@ def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, st
         kind: Queries or codes.
         text_of: Id → text.
     """
-    ids = vectors.ids_of(sorted(text_of))
-    read = lambda some: [text_of[item] for item in some.to_pylist()]  # noqa: E731
-    _embed(work, name, [Job(kind, ids, read)])
+
+    def read(some: vectors.Ids) -> list[str]:
+        return [text_of[item] for item in some.to_pylist()]
+
+    _embed(work, name, [Job(kind, vectors.ids_of(sorted(text_of)), read)])
 
 
 def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
@@ -156,9 +158,9 @@ def _embedded(
     """Yield (number of the batch, its vectors), by an API or by actors."""
     # Both take seconds to import, and a run without new texts needs neither.
     if work.spec.is_api:
-        from tasks.runtime.api_embedder import embed_shards_by_api  # noqa: PLC0415
+        from tasks.runtime.api_embedder import embed_batches_by_api  # noqa: PLC0415
 
-        return embed_shards_by_api(work.encoder, batches, work.settings, work.database.settings)
+        return embed_batches_by_api(work.encoder, batches, work.settings, work.database.settings)
     ensure_ray(work.ray)
     from tasks.runtime.embedder import embed_batches  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from infra.store import Database, measured, open_database
 from infra.store.benchmarks import StageRun
 from tasks.encoders import encoders
 from tasks.forecast.forecast import Forecast, forecast
-from tasks.forecast.measurements import Measurements, PairEffort
+from tasks.forecast.measurements import BUILT_IN_EFFORT, Measurements, PairEffort
 from tasks.forecast.rates import Work
 from tasks.forecast.workload import (
     BASE_SIZE,
@@ -153,15 +153,15 @@ def _effort(database: Database, model: str) -> PairEffort | None:
     calls = found.calls / found.judgements
     executions = found.executions / found.judgements
     run_s = found.execution_seconds / found.executions if found.executions else 0.0
-    cost = found.cost_usd
+    single, cost = found.single_calls, found.cost_usd
     return PairEffort(
         calls=calls,
-        call_seconds=found.call_seconds / found.paid_calls,
+        call_seconds=found.call_seconds / single if single else BUILT_IN_EFFORT.call_seconds,
         prompt_tokens=calls * found.prompt_tokens / found.paid_calls,
         completion_tokens=calls * found.completion_tokens / found.paid_calls,
         executions=executions,
         box_seconds=executions * max(run_s, _BOX_S),
-        cost_usd=None if cost is None else calls * cost / found.paid_calls,
+        cost_usd=None if cost is None else calls * cost / single,
         judgements=found.judgements,
         source=f"measured here: {found.judgements:,} judgements by {model}",
     )

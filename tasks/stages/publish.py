@@ -8,6 +8,7 @@ from prefect import task
 from prefect.logging import get_run_logger
 
 from infra.identity import digest, digest_of
+from infra.program import program_digest
 from infra.settings import PublishSettings
 from infra.store import Database, benchmarks, exports
 from infra.store.benchmarks import Published
@@ -17,7 +18,11 @@ from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.stages.labels import LabelSet, labelled_benchmark
 
-_LAYOUT = "1"  # to be raised when the same labels are to give other files
+# What decides, beside the store and the settings, which files the same labels give.
+_WRITERS = (
+    *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.answers"),
+    *("infra.store.decided", "infra.store.evidence", "infra.records"),
+)
 
 
 @task(
@@ -90,7 +95,7 @@ def _log(published: Published, manifest: Manifest, state: str) -> None:
 
 
 def _stamp(database: Database, labels: LabelSet, settings: PublishSettings) -> str:
-    """Return the digest of all that an export depends on, in the store and in the settings.
+    """Return the digest of all that an export depends on: store, settings and program text.
 
     It is taken before the labels are read: what is stored meanwhile makes the next run read them.
     """
@@ -99,7 +104,8 @@ def _stamp(database: Database, labels: LabelSet, settings: PublishSettings) -> s
     )
     chosen = settings.model_dump(mode="json", exclude={"folder"})
     parts = (labels.model_dump_json(), digest_of(chosen), state)
-    return digest("export", _LAYOUT, database.store_id, *parts)
+    program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))
+    return digest("export", program, database.store_id, *parts)
 
 
 def _stamped(

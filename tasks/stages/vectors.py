@@ -67,10 +67,12 @@ class TextVectors:
         work = Embedding(self._database, encoder, self._settings, self._ray)
         find_files(work, kind)
         key = encoder_key(encoder)
-        missing = vectors.locate(self._database, key, kind, ids).is_missing
-        if missing.any():
-            at = {ids[row].as_py(): row for row in np.flatnonzero(missing).tolist()}
-            embed_texts(work, self._name, kind, {item: text_at(row) for item, row in at.items()})
+        places = vectors.locate(self._database, key, kind, ids)
+        missing = np.flatnonzero(places.is_missing).tolist()
+        if not missing:
+            return LocatedVectors(self._database.settings.vectors, places)
+        at = {ids[row].as_py(): row for row in missing}
+        embed_texts(work, self._name, kind, {item: text_at(row) for item, row in at.items()})
         return StoredVectors(self._database, key, kind, self._name).open(ids)
 
     def load_pairs(self, encoder: str, pairs: Pairs) -> PairVectors:

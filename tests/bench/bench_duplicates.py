@@ -25,7 +25,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any, Protocol
 
 from infra.errors import CosqaError
@@ -39,6 +38,7 @@ from tasks.filters.near_duplicates import (
     SET_SIMILARITY,
     identifiers,
 )
+from tests.bench.measure import memory_mb
 
 _NAME = re.compile(r"\b[a-z]\w{2,}\b")
 
@@ -135,19 +135,14 @@ def _measured(name: str, number: int) -> dict[str, float]:
     texts = list(islice(_texts(), number))
     FINDERS[name]()  # imports
     gc.collect()
-    before, finder, dropped = _memory(), FINDERS[name](), 0
+    before, finder, dropped = memory_mb(), FINDERS[name](), 0
     started = time.process_time()
     for text in texts:
         bag = identifiers(text)
         dropped += bag.total() >= FEWEST_IDENTIFIERS and finder.is_near(bag)
     seconds = time.process_time() - started
-    more = _memory() - before
+    more = (memory_mb() - before) * 2**20
     return {"functions": len(texts), "dropped": dropped, "seconds": seconds, "bytes": more}
-
-
-def _memory() -> int:
-    status = Path("/proc/self/status").read_text("utf-8")
-    return int(status.partition("VmRSS:")[2].split()[0]) * 1024
 
 
 def _texts() -> Iterator[str]:

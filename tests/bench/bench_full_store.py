@@ -13,24 +13,19 @@ outside every 0.2 s; shared pages count once. Limits: 4 GB each, 90 s to publish
 import argparse
 import contextlib
 import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
 from rich.console import Console
 from rich.table import Table
 
 from infra.settings import Settings
+from tests.bench.commands import COSQA, Watch
 from tests.bench.made_up_store import Sizes, make_store, settings_of
 
-COSQA = str(Path(sys.executable).with_name("cosqa"))
 LIMIT_GB, PUBLISH_S, NOTHING_S = 4, 90, 20
-_SECONDS_BETWEEN_SAMPLES = 0.2
 
 
 class Cost(NamedTuple):
@@ -49,21 +44,9 @@ def measured(command: Sequence[str], settings: Settings, methods: Sequence[str] 
         *("--store", str(settings.store.folder), "--output", str(settings.publish.folder)),
         *(word for method in methods for word in ("--method", method)),
     ]
-    started, peak = time.monotonic(), 0
-    with tempfile.TemporaryFile("w+") as log:
-        process = psutil.Popen(
-            [COSQA, *command, *options], env=_environment(settings), stdout=log,
-            stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        while process.poll() is None:
-            peak = max(peak, _memory_of(process))
-            time.sleep(_SECONDS_BETWEEN_SAMPLES)
-        seconds = time.monotonic() - started
-        log.seek(0)
-        printed = log.read()
-    if process.returncode:
-        raise SystemExit(f"cosqa {' '.join(command)} ended with {process.returncode}:\n{printed}")
-    return Cost(seconds, peak / 1e9, printed)
+    watch = Watch(pause_s=0.2)
+    done = watch.run([COSQA, *command, *options], _environment(settings))
+    return Cost(done.seconds, watch.peak(done.started, done.ended) / 1e9, done.printed)
 
 
 def _environment(settings: Settings) -> dict[str, str]:
@@ -77,16 +60,6 @@ def _environment(settings: Settings) -> dict[str, str]:
         "COSQA_STORE__LOCK_TIMEOUT_S": "120",
         "PREFECT_API_TLS_INSECURE_SKIP_VERIFY": "true",
     }
-
-
-def _memory_of(process: psutil.Process) -> int:
-    """Return the proportional set sizes of a process and of all below it, in bytes."""
-    total = 0
-    with contextlib.suppress(psutil.NoSuchProcess):
-        for each in (process, *process.children(recursive=True)):
-            with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                total += each.memory_full_info().pss
-    return total
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run
 from tasks.retrievers import retrievers
 from tasks.retrievers._tokens import words
+from tests.bench.measure import memory_mb
 
 METHODS = ("bm25", "tf-idf", "bag-of-words", "lucene", "bow-sklearn")
 Result = TypeVar("Result")
@@ -116,15 +117,10 @@ def _bm25s(queries: list[Query], codes: list[Code], depth: int) -> Rankings:
 def _timed(found: dict[str, list[float]], name: str, work: Callable[[], Result]) -> Result:
     """Return what some work returns; note its seconds and its peak memory beyond what there was."""
     Path("/proc/self/clear_refs").write_text("5", "utf-8")  # the peak begins anew
-    before, started = _status("VmRSS"), time.perf_counter()
+    before, started = memory_mb(), time.perf_counter()
     result = work()
-    found[name] = [time.perf_counter() - started, _status("VmHWM") - before]
+    found[name] = [time.perf_counter() - started, memory_mb("VmHWM") - before]
     return result
-
-
-def _status(key: str) -> float:
-    text = Path("/proc/self/status").read_text("utf-8")
-    return int(text.partition(f"{key}:")[2].split()[0]) / 1024
 
 
 if __name__ == "__main__":

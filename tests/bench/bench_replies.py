@@ -63,7 +63,7 @@ def keep_packed(folder: Path, numbers: range, in_flight: int) -> None:
 
         async def place() -> None:
             for number in waiting:
-                await cache.kept(key_of(number), made_up_reply(number))
+                await cache.keep_async(key_of(number), made_up_reply(number))
 
         await asyncio.gather(*(place() for _ in range(in_flight)))
 

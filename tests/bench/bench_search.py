@@ -1,7 +1,7 @@
 """How long exact search takes, against nothing but the matrix product, FAISS and torch.
 
     python -m tests.bench.bench_search [--queries 2000] [--codes 650000] [--rounds 3]
-        [--dimensions 256 768 768] [--depths 20 1000] [--folder bench-search]
+        [--dimensions 256 768 768] [--depths 20 1000] [--folder FOLDER]
 
 Vectors of three made-up encoders are written to files as the store has them (4.7 GB at full size,
 removed at the end). Ours reads them by the store's reader and finds the highest mean cosines. The
@@ -20,7 +20,6 @@ tell.
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -28,6 +27,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from rich.console import Console
@@ -60,9 +60,7 @@ def encoder_names(dimensions: list[int]) -> dict[str, int]:
 
 
 def write_store(options: argparse.Namespace) -> None:
-    """Write the files of vectors, unless they are there."""
-    if (options.folder / "queries-0.npy").exists():
-        return
+    """Write the files of vectors."""
     database = open_database(StoreSettings(folder=options.folder))
     for number, (name, size) in enumerate(encoder_names(options.dimensions).items()):
         for start in range(0, options.codes, ROWS):
@@ -242,18 +240,17 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, nargs="+", default=[256, 768, 768])
     parser.add_argument("--depths", type=int, nargs="+", default=[20, 1_000])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, default=Path("bench-search"))
+    parser.add_argument("--folder", type=Path, help="where the files are put for the time being")
     parser.add_argument("--alone", choices=CONTENDERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
         alone(options)
         return
-    try:
+    with TemporaryDirectory(dir=options.folder) as folder:
+        options.folder = Path(folder)
         write_store(options)
         for depth in options.depths:
             Console(width=130).print(measured(depth, options))
-    finally:
-        shutil.rmtree(options.folder)
 
 
 def measured(depth: int, options: argparse.Namespace) -> Table:

@@ -12,7 +12,6 @@ from pathlib import Path
 import psutil
 
 COSQA = str(Path(sys.executable).with_name("cosqa"))
-SECONDS_BETWEEN_SAMPLES = 0.5
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,14 @@ class Watch:
     """Bytes of memory over time, of a command's processes together (Ray's and Prefect's included).
 
     Of each process it takes the proportional set size, in which shared pages count once over all.
+
+    Attributes:
+        pause_s: Seconds between two looks.
+        samples: Time of each look, and bytes.
     """
 
-    samples: list[tuple[float, int]] = field(default_factory=list)  # time, bytes
+    pause_s: float = 0.5
+    samples: list[tuple[float, int]] = field(default_factory=list)
 
     def run(
         self, words: Sequence[str], environment: Mapping[str, str], folder: Path | None = None
@@ -54,7 +58,7 @@ class Watch:
             while process.poll() is None:
                 self.samples.append((time.time(), memory_of(process)))
                 with contextlib.suppress(psutil.TimeoutExpired):
-                    process.wait(SECONDS_BETWEEN_SAMPLES)
+                    process.wait(self.pause_s)
             ended = time.time()
             printed.seek(0)
             text = printed.read()

@@ -1,6 +1,8 @@
 """Requests by a provider's batch API: collected, submitted, awaited, at about half the price.
 
 ``deferral`` collects the requests of agents whose reply is not kept, ``requests`` keeps them and
-the batches in flight, ``api`` speaks OpenAI's batch protocol, ``lines`` makes and reads its files,
-``runner`` submits and awaits, ``prices`` knows what it costs.
+the batches in flight. ``runner`` submits and awaits: ``outgoing`` writes what is uploaded and
+``incoming`` reads what comes back, in the ``lines`` of OpenAI's files and the ``messages`` of the
+model's provider. ``api`` speaks OpenAI's batch protocol, which ``patient_api`` repeats after errors
+that may pass; ``prices`` knows what it costs.
 """

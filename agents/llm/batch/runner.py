@@ -1,12 +1,10 @@
 """The runner of batches: submits the requests that wait, and keeps the replies when they come."""
 
 import asyncio
-import fcntl
 import logging
-import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from agents.llm.batch.api import ProviderBatch
@@ -21,6 +19,7 @@ from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat
 from infra.errors import ModelRefusedError, ModelUnavailableError, StoreLockedError
+from infra.locks import locked
 from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
 
 _MAX_SILENT_POLLS = 10
@@ -280,19 +279,11 @@ class BatchRunner:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Keep other runs from submitting the same requests."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder / "batches.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        _lock_or_refuse(handle, folder)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(folder / "batches.lock", wait=False))
+        except BlockingIOError:
+            raise StoreLockedError(
+                f"another run submits the requests in {folder} as batches: wait until it has ended"
+            ) from None
         yield
-    finally:
-        os.close(handle)
-
-
-def _lock_or_refuse(handle: int, folder: Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise StoreLockedError(
-            f"another run submits the requests in {folder} as batches: wait until it has ended"
-        ) from None

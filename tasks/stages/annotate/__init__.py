@@ -2,6 +2,7 @@
 
 ``plan`` counts pending pairs and chooses ``canaries``; each ``judge`` is a long-lived task on a Ray
 worker that judges pairs from a queue, which ``gather`` fills and empties into the store through
-``sinks``; ``model_server`` serves the embedded
-model during a run; ``forecast`` estimates the number and cost of pairs before one.
+``sinks``; ``batches`` answers requests by a provider's batch API between two passes;
+``model_server`` serves the embedded model during a run; ``forecast`` estimates the number and cost
+of pairs before one.
 """

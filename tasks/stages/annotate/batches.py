@@ -7,6 +7,7 @@ Then all of them are answered by batches, and the next pass goes one step furthe
 import asyncio
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from agents.committee.remembering import forget_runs
@@ -24,7 +25,7 @@ def forget_collected(settings: Settings) -> None:
     BatchRequests(settings.store.replies, settings.llm).forget_waiting()
 
 
-@task(name="answer-by-batch")
+@task(name="answer-by-batch", cache_policy=NO_CACHE)  # two passes may have equal plans
 def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan | None:
     """Answer the requests of a pass by batches; return the next pass, None after the last one.
 

@@ -96,7 +96,10 @@ def price_of(model: str) -> TokenPrice | None:
     prices = token_prices(model)
     if prices is None:
         return None
-    return TokenPrice(model=model, prompt_usd=prices[0], completion_usd=prices[1])
+    share = batch_share(model).share
+    return TokenPrice(
+        model=model, prompt_usd=prices[0], completion_usd=prices[1], batch_share=share
+    )
 
 
 def _cost_without_history(settings: Settings) -> tuple[float, str]:

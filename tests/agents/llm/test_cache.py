@@ -31,7 +31,7 @@ def test_what_was_not_kept_is_absent_and_looking_for_it_makes_nothing(tmp_path: 
 async def test_replies_in_flight_are_kept_together(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
     keys = [f"{number:020x}" for number in range(300)]
-    await asyncio.gather(*(cache.kept(key, RawReply(text=key)) for key in keys))
+    await asyncio.gather(*(cache.keep_async(key, RawReply(text=key)) for key in keys))
     assert [found.text for key in keys if (found := cache.find(key))] == keys
 
 

@@ -80,7 +80,8 @@ def test_a_collection_comes_back_as_it_went_in(database: Database) -> None:
     keep(database, "print-1", collected())
     assert corpus.load_queries(database, "c") == list(QUERIES[:2])
     assert corpus.load_codes(database, "c") == list(CODES)
-    assert corpus.load_source_labels(database, "c") == list(collected().labels)
+    [label] = collected().labels
+    assert corpus.label_columns(database, "c", label.origin).to_pylist() == [label.model_dump()]
     assert corpus.load_source(database, "c") == (INFO, {"too short": 3})
     [stored] = corpus.collections_of(database, "print-1")
     assert (stored.name, stored.queries, stored.codes, stored.is_annotated) == ("c", 2, 4, True)
@@ -215,27 +216,52 @@ def know_vectors_by_row(tx: Transaction) -> None:
     )
 
 
-def test_evidence_of_an_earlier_release_stays_and_loses_its_keys(database: Database) -> None:
-    stored = annotation("labelled", 1)
-    annotations.add_annotations(database, [stored])
+def layout(database: Database) -> list[tuple[object, ...]]:
+    """Return the columns and constraints of all tables."""
     with database.transaction() as tx:
-        columns = {table: tx.rows(f"DESCRIBE {table}") for table in EVIDENCE}
-        for table in EVIDENCE:
-            ordinal = "" if table == "annotations" else ", ordinal"
-            tx.execute(
-                f"ALTER TABLE {table} ADD PRIMARY KEY (query_id, code_id, recipe_id{ordinal})"
-            )
-        know_vectors_by_row(tx)
-        tx.execute("UPDATE meta SET schema_version = 7")
-    upgraded = open_database(database.settings)
-    with upgraded.transaction() as tx:
-        assert {table: tx.rows(f"DESCRIBE {table}") for table in EVIDENCE} == columns
-        assert tx.rows(
-            "SELECT table_name FROM duckdb_constraints() WHERE constraint_type = 'PRIMARY KEY' "
-            "AND list_contains(?, table_name)", [list(EVIDENCE)],
-        ) == []  # fmt: skip
+        columns = tx.rows(
+            "SELECT table_name, column_name, data_type, is_nullable, column_default "
+            "FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
+        )
+        return columns + tx.rows(
+            "SELECT table_name, constraint_type, constraint_text FROM duckdb_constraints() "
+            "ORDER BY ALL"
+        )
+
+
+def test_a_store_of_the_last_release_keeps_every_row_and_gets_the_layout_of_a_new_one(
+    database: Database, tmp_path: Path
+) -> None:
+    keep(database, "print", collected())
+    recipes.record_recipes(database, {RECIPE: {"model": "m"}}, demo=False)
+    candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
+    annotations.add_annotations(database, [annotation("labelled", 1)])
+    benchmarks.record_stage_run(
+        database, benchmarks.StageRun(collection="c", stage="collect", items=6, seconds=1.0)
+    )
+    older = StoreSettings(folder=tmp_path / "older")
+    older.folder.mkdir()
+    with duckdb.connect(str(older.database)) as connection:
+        schema = Path(__file__).with_name("schema_7.sql").read_text("utf-8")
+        connection.execute(f"{schema}; ATTACH '{database.settings.database}' AS new (READ_ONLY)")
+        tables: dict[str, str] = {}  # of both, with their columns
+        for (table,) in connection.execute("SHOW TABLES").fetchall():
+            columns = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
+            tables[table] = ", ".join(columns)
+        connection.execute("INSERT INTO vectors VALUES ('k', 'code', 'c1', 'a.parquet')")
+        del tables["vectors"]
+        for table, listed in tables.items():
+            connection.execute(f"INSERT INTO {table} SELECT {listed} FROM new.{table}")
+        connection.execute("UPDATE meta SET schema_version = 7")
+    upgraded = open_database(older)
+    assert layout(upgraded) == layout(database)
+    for table, listed in tables.items():
+        with upgraded.transaction() as one, database.transaction() as other:
+            query = f"SELECT {listed} FROM {table} ORDER BY ALL"
+            assert one.rows(query) == other.rows(query), table
+    assert vectors.files_of(upgraded, "k", "code") == [("a.parquet", 1, None)]
+    stored = annotation("labelled", 1)
     assert annotations.load_annotations(upgraded, RECIPE, [stored.key]) == [stored]
-    test_the_store_refuses_a_status_that_contradicts_its_label(upgraded)
 
 
 def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -> None:

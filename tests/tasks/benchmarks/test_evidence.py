@@ -6,9 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from infra.errors import PublishError
 from infra.records import Annotation
-from tasks.benchmarks import RecordedAnnotations, read_benchmark, write_benchmark
+from tasks.benchmarks import RecordedAnnotations, read_benchmark, read_manifest, write_benchmark
 from tasks.benchmarks.evidence import ExportedAnnotations
+from tasks.benchmarks.manifest import write_manifest
 from tests.fakes.benchmarks import agents_benchmark
 
 [ONE] = agents_benchmark(demo=False).evidence
@@ -58,6 +60,9 @@ def test_evidence_of_an_older_export_is_read_and_written_with_all_columns(tmp_pa
     runs = [{k: v for k, v in run.items() if k != "repairs"} for run in row["executions"]]
     pq.write_table(pa.Table.from_pylist([row | {"executions": runs}]), file)
     older = read_benchmark(folder)
+    with pytest.raises(PublishError, match=r"evidence\.parquet"):
+        list(older.evidence)
+    write_manifest(read_manifest(folder), folder)
     assert list(older.evidence) == [ONE]
     write_benchmark(older, tmp_path / "again")
     assert list(read_benchmark(tmp_path / "again").evidence) == [ONE]

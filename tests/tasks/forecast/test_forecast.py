@@ -147,6 +147,8 @@ def test_money_is_what_was_paid_else_the_model_s_price_else_the_paper_s_mean() -
     asked, pooled = (forecast(FULL, where, known) for where in (HERE, batch))
     assert asked.cost_usd == pytest.approx(FULL.pairs * 0.01)
     assert pooled.cost_usd == pytest.approx(FULL.pairs * 0.005)
+    dearer = forecast(FULL, batch, known, price.model_copy(update={"batch_share": 0.75}))
+    assert dearer.cost_usd == pytest.approx(FULL.pairs * 0.0075)
 
 
 def test_the_built_in_tokens_agree_with_the_paper_s_cost_at_the_prices_of_its_model() -> None:

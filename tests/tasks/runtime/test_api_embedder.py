@@ -16,18 +16,18 @@ from infra.errors import EncoderError
 from infra.settings import EncoderSettings, StoreSettings
 from tasks.encoders import encoders
 from tasks.encoders._api import ApiSpec
-from tasks.runtime.api_embedder import embed_shards_by_api
+from tasks.runtime.api_embedder import embed_batches_by_api
 from tests.fakes.llm_server import KEY, ScriptedServer, embedding_of
 
 TEXTS = [f"text {chr(97 + n % 26)} {n}" for n in range(30)]
 CHILD = """
 import json, sys
 from infra.settings import EncoderSettings, StoreSettings
-from tasks.runtime.api_embedder import embed_shards_by_api
+from tasks.runtime.api_embedder import embed_batches_by_api
 url, folder, texts = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 settings = EncoderSettings(base_url=url, api_key="scripted-key", batch_size=3, actors=1)
-shards = [("code", texts)]
-list(embed_shards_by_api("api:openai/tiny", shards, settings, StoreSettings(folder=folder)))
+batches = [("code", texts)]
+list(embed_batches_by_api("api:openai/tiny", batches, settings, StoreSettings(folder=folder)))
 """
 
 
@@ -36,7 +36,7 @@ def embedded(server: ScriptedServer, folder: Path, encoder: str, texts: list[str
         {"base_url": server.base_url, "api_key": KEY, "batch_size": 3, "actors": 1}
     )
     store = StoreSettings(folder=folder)
-    ((number, vectors),) = embed_shards_by_api(encoder, [("code", texts)], settings, store)
+    ((number, vectors),) = embed_batches_by_api(encoder, [("code", texts)], settings, store)
     assert number == 0
     return vectors
 

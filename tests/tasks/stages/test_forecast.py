@@ -12,7 +12,7 @@ from infra.ids import SearchId
 from infra.machine import this_machine
 from infra.settings import Settings
 from infra.store import Database, benchmarks, candidates, measured, open_database
-from tasks.forecast.measurements import Measurements
+from tasks.forecast.measurements import BUILT_IN_EFFORT, Measurements
 from tasks.forecast.workload import Cluster, lexical_work
 from tasks.stages.forecast import encoder_size, forecast_of, measurements
 
@@ -107,6 +107,19 @@ def test_the_effort_of_a_judgement_is_that_of_the_model_s_paid_calls(
     unknown = measurements(settings).effort
     assert unknown is not None
     assert unknown.cost_usd is None
+
+
+def test_replies_of_batches_tell_no_time_and_no_usual_price(
+    database: Database, settings: Settings
+) -> None:
+    add_call(database, "c1", seconds=0.0, cost_usd=0.5)
+    effort = measurements(settings).effort
+    assert effort is not None
+    assert (effort.call_seconds, effort.cost_usd) == (BUILT_IN_EFFORT.call_seconds, None)
+    add_call(database, "c2", seconds=3.0, cost_usd=1.0)
+    effort = measurements(settings).effort
+    assert effort is not None
+    assert (effort.judgements, effort.call_seconds, effort.cost_usd) == (2, 3.0, 1.0)
 
 
 def test_rows_have_the_bytes_of_their_tables_once_there_are_enough(database: Database) -> None:

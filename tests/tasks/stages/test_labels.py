@@ -13,7 +13,7 @@ from infra.settings import PublishSettings
 from infra.store import generated
 from infra.store.generated import Confirmation
 from tasks.benchmarks import Benchmark, read_benchmark, write_benchmark
-from tasks.benchmarks.benchmark import is_generated
+from tasks.benchmarks.benchmark import GENERATED
 from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
 from tests.tasks.stages.generate.world import (
     CODES,
@@ -47,7 +47,7 @@ def benchmark_of(folder: Path, rounds: int = 1, **settings: object) -> Benchmark
 
 
 def written(benchmark: Benchmark) -> list[Label]:
-    return [item for item in benchmark.labels if is_generated(item)]
+    return [item for item in benchmark.labels if item.origin.startswith(GENERATED)]
 
 
 def test_a_label_is_what_most_rounds_say_and_a_pair_without_is_undecided_or_unfinished(

@@ -68,6 +68,10 @@ def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
     assert not is_read()
     assert is_read(include_undecided=True), "another setting"
     assert not is_read(include_undecided=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(publish, "program_digest", lambda *_: "other program text")
+        assert is_read(include_undecided=True)
+    assert is_read(include_undecided=True)
     label(labels[0], 2, 1, 1, ROUNDS[0])
     assert is_read(include_undecided=True), "another label"
     card = tmp_path / "out" / "c-agents" / "README.md"

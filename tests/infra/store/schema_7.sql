@@ -1,0 +1,276 @@
+-- The schema of version 7, as the last release made it: a fixture of `test_store.py`.
+--
+-- The artifact store's one schema. A stage owns its tables and reads only those above its own.
+--
+-- There are no foreign keys: DuckDB checks them so eagerly that a collection could not be replaced
+-- inside one transaction. Keys and CHECKs hold, and every stage writes parents before children.
+
+CREATE TABLE meta (
+    schema_version INTEGER NOT NULL,
+    store_id       VARCHAR NOT NULL
+);
+
+-- collect: collections, queries, codes and source labels -------------------------------------------
+
+CREATE TABLE collections (
+    collection   VARCHAR PRIMARY KEY,
+    fingerprint  VARCHAR NOT NULL,       -- of everything that the source read
+    source       VARCHAR NOT NULL,
+    licence      VARCHAR NOT NULL,
+    revision     VARCHAR NOT NULL,
+    location     VARCHAR NOT NULL,
+    for_agents   BOOLEAN NOT NULL,       -- whether the agents annotate its pairs
+    collected_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE dropped (
+    collection VARCHAR NOT NULL,
+    rule       VARCHAR NOT NULL,
+    items      BIGINT NOT NULL CHECK (items >= 0),
+    PRIMARY KEY (collection, rule)
+);
+
+CREATE TABLE queries (
+    query_id VARCHAR PRIMARY KEY,        -- hash of the normalised text
+    text     VARCHAR NOT NULL CHECK (length(text) > 0)
+);
+
+CREATE TABLE codes (
+    code_id VARCHAR PRIMARY KEY,         -- hash of the normalised text
+    text    VARCHAR NOT NULL CHECK (length(text) > 0)
+);
+
+CREATE TABLE collection_queries (
+    collection VARCHAR NOT NULL,
+    position   INTEGER NOT NULL,         -- the source's order, which "the first 20 queries" means
+    query_id   VARCHAR NOT NULL,
+    origin     VARCHAR NOT NULL,
+    split      VARCHAR NOT NULL DEFAULT '',
+    PRIMARY KEY (collection, query_id)
+);
+
+CREATE TABLE collection_codes (
+    collection    VARCHAR NOT NULL,
+    position      INTEGER NOT NULL,
+    code_id       VARCHAR NOT NULL,
+    name          VARCHAR NOT NULL,
+    module        VARCHAR NOT NULL,
+    first_line    INTEGER NOT NULL,
+    last_line     INTEGER NOT NULL,
+    documentation VARCHAR NOT NULL,
+    parameters    VARCHAR[] NOT NULL,
+    origin        VARCHAR NOT NULL,
+    source        VARCHAR NOT NULL DEFAULT '',
+    language      VARCHAR NOT NULL DEFAULT '',
+    licence       VARCHAR NOT NULL DEFAULT '',  -- '': the whole source's
+    url           VARCHAR NOT NULL DEFAULT '',
+    split         VARCHAR NOT NULL DEFAULT '',
+    PRIMARY KEY (collection, code_id)
+);
+
+CREATE TABLE collection_sources (        -- of collections put together from several
+    collection VARCHAR NOT NULL,
+    position   INTEGER NOT NULL,
+    name       VARCHAR NOT NULL,
+    licence    VARCHAR NOT NULL,
+    revision   VARCHAR NOT NULL,
+    location   VARCHAR NOT NULL,
+    PRIMARY KEY (collection, position)
+);
+
+CREATE TABLE source_labels (             -- labels that came with a source
+    collection VARCHAR NOT NULL,
+    origin     VARCHAR NOT NULL,
+    query_id   VARCHAR NOT NULL,
+    code_id    VARCHAR NOT NULL,
+    relevance  DOUBLE NOT NULL,
+    demo       BOOLEAN NOT NULL,
+    PRIMARY KEY (collection, origin, query_id, code_id)
+);
+
+-- embed: the Parquet file of each item's vector ---------------------------------------------------
+
+CREATE TABLE vectors (
+    encoder_key VARCHAR NOT NULL,        -- hash of the encoder's specification
+    kind        VARCHAR NOT NULL CHECK (kind IN ('query', 'code')),
+    item_id     VARCHAR NOT NULL,
+    file        VARCHAR NOT NULL,        -- relative to the folder of vectors
+    PRIMARY KEY (encoder_key, kind, item_id)
+);
+
+-- candidates --------------------------------------------------------------------------------------
+
+CREATE TABLE searches (
+    search_id  VARCHAR PRIMARY KEY,      -- of codes, encoders and top_k, or of a benchmark and pairs
+    collection VARCHAR NOT NULL,
+    encoders   VARCHAR[] NOT NULL,
+    top_k      INTEGER NOT NULL CHECK (top_k >= 1),
+    pool       BOOLEAN NOT NULL,         -- whether it adds unjudged results to a benchmark's pool
+    created_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE candidates (
+    search_id  VARCHAR NOT NULL,
+    query_id   VARCHAR NOT NULL,
+    code_id    VARCHAR NOT NULL,
+    rank       INTEGER NOT NULL CHECK (rank >= 1),
+    similarity DOUBLE NOT NULL,
+    by_encoder JSON NOT NULL,             -- encoder → cosine
+    PRIMARY KEY (search_id, query_id, code_id)
+);
+
+-- annotate: annotations with their evidence -------------------------------------------------------
+
+CREATE TABLE recipes (
+    recipe_id  VARCHAR PRIMARY KEY,      -- hash of everything that could change a label
+    body       JSON NOT NULL,
+    demo       BOOLEAN NOT NULL,
+    created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    used_at    TIMESTAMPTZ NOT NULL DEFAULT now()  -- when a run last used the recipe
+);
+
+CREATE TABLE annotations (
+    query_id     VARCHAR NOT NULL,
+    code_id      VARCHAR NOT NULL,
+    recipe_id    VARCHAR NOT NULL,
+    status       VARCHAR NOT NULL CHECK (status IN ('labelled', 'undecided', 'failed')),
+    label        TINYINT CHECK (label IN (0, 1)),
+    decided_by   VARCHAR,
+    path         VARCHAR NOT NULL,       -- the path through Algorithm 1
+    reason       VARCHAR NOT NULL,
+    demo         BOOLEAN NOT NULL,
+    grade        VARCHAR NOT NULL CHECK (
+        grade IN ('screened', 'valid_oracle', 'void_oracle', 'ungated', 'undecided')),
+    judgements   INTEGER NOT NULL CHECK (judgements >= 0),
+    agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
+    seconds      DOUBLE NOT NULL,
+    annotated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (query_id, code_id, recipe_id),
+    CHECK ((status = 'labelled') = (label IS NOT NULL))
+);
+
+CREATE TABLE llm_calls (
+    query_id          VARCHAR NOT NULL,
+    code_id           VARCHAR NOT NULL,
+    recipe_id         VARCHAR NOT NULL,
+    ordinal           INTEGER NOT NULL,
+    role              VARCHAR NOT NULL,
+    attempt           INTEGER NOT NULL,
+    model             VARCHAR NOT NULL,
+    prompt_digest     VARCHAR NOT NULL,
+    status            VARCHAR NOT NULL,
+    reply             VARCHAR NOT NULL,
+    error             VARCHAR NOT NULL,
+    prompt_tokens     BIGINT,            -- NULL: the provider did not say
+    completion_tokens BIGINT,
+    cost_usd          DOUBLE,            -- NULL: unknown, which is not 0
+    seconds           DOUBLE NOT NULL,
+    cached            BOOLEAN NOT NULL,
+    PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
+);
+
+CREATE TABLE executions (
+    query_id         VARCHAR NOT NULL,
+    code_id          VARCHAR NOT NULL,
+    recipe_id        VARCHAR NOT NULL,
+    ordinal          INTEGER NOT NULL,
+    round            INTEGER NOT NULL,
+    program          VARCHAR NOT NULL,
+    requirements     VARCHAR[] NOT NULL,
+    outcome          VARCHAR NOT NULL,
+    error_type       VARCHAR NOT NULL,
+    message          VARCHAR NOT NULL,
+    missing_module   VARCHAR NOT NULL,
+    seconds          DOUBLE NOT NULL,
+    peak_memory_mb   DOUBLE,
+    stdout           VARCHAR NOT NULL,
+    stderr           VARCHAR NOT NULL,
+    tests_run        INTEGER NOT NULL,
+    asserts_executed INTEGER NOT NULL,
+    target_calls     INTEGER NOT NULL,
+    oracle           JSON,               -- the gates' report; NULL: not checked
+    details          JSON,               -- outcomes of tests, and repairs; NULL: by an older version
+    PRIMARY KEY (query_id, code_id, recipe_id, ordinal)
+);
+
+-- generate ----------------------------------------------------------------------------------------
+
+CREATE TABLE generated_codes (           -- codes that a model wrote for queries without a match
+    collection VARCHAR NOT NULL,
+    query_id   VARCHAR NOT NULL,
+    ordinal    INTEGER NOT NULL CHECK (ordinal >= 0),  -- among the answers to the query
+    code_id    VARCHAR NOT NULL,
+    model      VARCHAR NOT NULL,
+    recipe_id  VARCHAR NOT NULL,         -- of the agents that verified it
+    status     VARCHAR NOT NULL CHECK (status IN ('verified', 'refused')),
+    reason     VARCHAR NOT NULL,
+    edited     BOOLEAN NOT NULL,         -- whether a person changed the code
+    calls      JSON NOT NULL,            -- the model calls that wrote it
+    written_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, query_id, ordinal)
+);
+
+CREATE TABLE confirmations (             -- what people say of these
+    collection   VARCHAR NOT NULL,
+    query_id     VARCHAR NOT NULL,
+    ordinal      INTEGER NOT NULL,
+    person       VARCHAR NOT NULL,
+    confirmed    BOOLEAN NOT NULL,
+    notes        VARCHAR NOT NULL,
+    confirmed_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, query_id, ordinal, person)
+);
+
+-- publish and evaluate ----------------------------------------------------------------------------
+
+CREATE TABLE benchmarks (
+    benchmark_id VARCHAR PRIMARY KEY,    -- hash of the exported files
+    name         VARCHAR NOT NULL,
+    collection   VARCHAR NOT NULL,
+    label_origin VARCHAR NOT NULL,
+    demo         BOOLEAN NOT NULL,
+    folder       VARCHAR NOT NULL,
+    published_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE evaluations (
+    benchmark_id VARCHAR NOT NULL,
+    method       VARCHAR NOT NULL,
+    method_key   VARCHAR NOT NULL,       -- hash of the method and of the depth of its rankings
+    depth        INTEGER NOT NULL,
+    seconds      DOUBLE NOT NULL,
+    evaluated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (benchmark_id, method_key)
+);
+
+CREATE TABLE scores (
+    benchmark_id VARCHAR NOT NULL,
+    method_key   VARCHAR NOT NULL,
+    metric       VARCHAR NOT NULL,       -- with its variant
+    query_id     VARCHAR NOT NULL,
+    value        DOUBLE NOT NULL,
+    PRIMARY KEY (benchmark_id, method_key, metric, query_id)
+);
+
+-- estimates of scores without labels, and studies of such estimates ------------------------------
+
+CREATE TABLE estimations (
+    estimation_id VARCHAR PRIMARY KEY,   -- hash of all that the figures depend on
+    kind          VARCHAR NOT NULL,      -- what the figures are, such as 'estimate'
+    train         VARCHAR NOT NULL,      -- name of the training pairs
+    test          VARCHAR NOT NULL,      -- name of the queries
+    method        VARCHAR NOT NULL,
+    method_key    VARCHAR NOT NULL,
+    body          JSON NOT NULL,
+    computed_at   TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+-- runs of stages --------------------------------------------------------------------------------
+
+CREATE TABLE stage_runs (
+    collection VARCHAR NOT NULL,
+    stage      VARCHAR NOT NULL,
+    items      BIGINT NOT NULL,          -- items newly processed; runs without any are not stored
+    seconds    DOUBLE NOT NULL,
+    ended_at   TIMESTAMPTZ NOT NULL DEFAULT now()
+);
