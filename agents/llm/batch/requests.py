@@ -5,6 +5,8 @@ batches have failed to answer it. What was submitted is written down before it i
 that was killed finds its batches again.
 """
 
+import fcntl
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
@@ -13,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 
 from agents.llm.rate_limit import Ticket
-from infra.errors import StoreError
+from infra.errors import StoreError, StoreLockedError
 from infra.identity import digest
 from infra.records import Record
 from infra.settings import LanguageModelSettings
@@ -262,3 +264,28 @@ class BatchRequests:
                     "make room there or make the file writable, then run the same command again; "
                     "if the file is damaged, remove it: batches in flight will be paid for again"
                 ) from error
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other runs from submitting the requests in this folder of replies.
+
+    Raises:
+        StoreLockedError: Another run is at it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder / "batches.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _lock_or_refuse(handle, folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock_or_refuse(handle: int, folder: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise StoreLockedError(
+            f"another run submits the requests in {folder} as batches: wait until it has ended"
+        ) from None
