@@ -127,6 +127,14 @@ def test_the_state_of_labels_changes_with_all_that_they_are_made_from(tmp_path: 
     assert not changed(), "of another recipe"
     annotations.add_annotations(database, [judgement(*pair, recipe_id=ROUNDS[0], label=1)])
     assert changed(), "an annotation was replaced"
+    annotations.add_annotations(database, [judgement(*pair, recipe_id=ROUNDS[0], label=0)])
+    with database.transaction() as tx:
+        tx.execute("UPDATE annotations SET annotated_at = TIMESTAMPTZ '2001-01-01 00:00:00+00'")
+    assert changed(), "and by a clock that was set back"
+    annotations.add_annotations(database, [judgement(*pair, recipe_id=ROUNDS[0], label=1)])
+    with database.transaction() as tx:
+        tx.execute("UPDATE annotations SET annotated_at = TIMESTAMPTZ '2001-01-01 00:00:00+00'")
+    assert changed(), "once more, at the same time"
     generated.add_answers(database, [(answer(1), ())])
     assert changed(), "an answer was written"
     said = Confirmation(
