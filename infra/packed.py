@@ -9,7 +9,9 @@ next number in its name, takes its place with all that can be read of it.
 import fcntl
 import logging
 import os
+import random
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +23,7 @@ from typing import NamedTuple, TypeVar
 from infra.errors import StoreError
 from infra.sqlite import connect, sync_folder
 
+_WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large damaged file is saved in a minute
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS packed "
@@ -94,7 +97,7 @@ class PackedStore:
             row = self._surely(read, replace) if is_there else None
         try:
             return zlib.decompress(row[0]) if row else None
-        except zlib.error as error:
+        except (zlib.error, TypeError) as error:
             _log.warning("entry %s of %s is damaged (%s): it is left out", key, self.file, error)
             return None
 
@@ -200,10 +203,31 @@ class PackedStore:
                 "command again"
             ) from error
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            _wait_for_lock(handle, file)
             yield
         finally:
             os.close(handle)  # and with it the lock
+
+
+def _wait_for_lock(handle: int, file: Path) -> None:
+    """Lock a file, which takes milliseconds unless the process that holds the lock hangs."""
+    started, has_warned = time.monotonic(), False
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waited_s = time.monotonic() - started
+        else:
+            return
+        if waited_s >= _LOCK_TIMEOUT_S:
+            raise StoreError(
+                f"{file} has been locked by another process for {waited_s:.0f} s: end that "
+                f"process (`fuser {file}` finds it), then run the same command again"
+            )
+        if waited_s >= _WARNING_S and not has_warned:
+            has_warned = True
+            _log.warning("waiting for a process that has locked %s for %.0f s", file, waited_s)
+        time.sleep(random.uniform(0.001, 0.004))  # noqa: S311 - spreads retries, no security
 
 
 class _Connection:

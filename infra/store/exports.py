@@ -56,7 +56,7 @@ def state_of_labels(
     """
     with database.transaction() as tx:
         [row] = tx.rows(
-            "SELECT (SELECT epoch_us(collected_at) FROM collections "
+            "SELECT (SELECT epoch_us(collected_at) FROM collections "  # noqa: S608 - columns named here
             " WHERE collection = $collection), "
             f"(SELECT {_rows('search_id, query_id, code_id, rank')} FROM candidates "
             " WHERE list_contains($searches, search_id)), "
