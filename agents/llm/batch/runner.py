@@ -184,7 +184,8 @@ class BatchRunner:
                     done += min(state.done, batch.requests)
             except NoBatchesError as error:
                 _log.warning("%s; its requests are submitted again", error)
-                self._requests.end(batch.mark)  # what is reserved for it stays: it may be billed
+                # What is reserved for it stays: it may be billed.
+                self._requests.end(batch.mark, failed=[*self._requests.keys_of(batch.mark)])
                 ended += 1
         self._on_progress(self._done + done, self._total, ", ".join(running))
         if running and not ended:

@@ -247,6 +247,15 @@ async def test_a_batch_that_the_provider_has_lost_is_submitted_again(
     assert {item.status for item in made} == {"labelled"}
 
 
+async def test_batches_whose_results_are_always_lost_are_not_submitted_for_ever(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.batches.failures["GET /files"] = [{"status": 404}] * 1_000
+    made = await judged(batch_settings(server.base_url, tmp_path), PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert max(server.batches.requests.values()) == 3, "then each goes by itself"
+
+
 async def test_two_runs_do_not_submit_the_same_requests(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
