@@ -143,6 +143,16 @@ def test_pairs_of_several_searches_come_once_and_only_while_the_collection_holds
     assert candidates.pairs_of(database, [SEARCH, OTHER], "another collection") == []
 
 
+def test_two_searches_at_once_do_not_mix_the_candidates_of_a_query(database: Database) -> None:
+    keep(database, "print", collected(queries=1))
+    for code in ("c1", "c2"):
+        found = Candidate(
+            query_id=QUERIES[0].query_id, code_id=code, rank=1, similarity=1, by_encoder={}
+        )
+        candidates.add_candidates(database, SEARCH, [found])
+    assert [item.code_id for item in candidates.load_candidates(database, SEARCH, "c")] == ["c1"]
+
+
 def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotation:
     call = LanguageModelCall(
         role="screener", attempt=1, model="m", prompt_digest="d", status="ok", reply="{}",
@@ -214,6 +224,8 @@ def test_evidence_of_an_earlier_release_stays_and_loses_its_keys(database: Datab
             tx.execute(
                 f"ALTER TABLE {table} ADD PRIMARY KEY (query_id, code_id, recipe_id{ordinal})"
             )
+        tx.execute("DROP TABLE vector_files")
+        tx.execute("CREATE TABLE vectors (encoder_key VARCHAR, kind VARCHAR, file VARCHAR)")
         tx.execute("UPDATE meta SET schema_version = 7")
     upgraded = open_database(database.settings)
     with upgraded.transaction() as tx:
