@@ -8,7 +8,9 @@ next number in its name, takes its place with all that can be read of it.
 
 import logging
 import os
+import random
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +23,7 @@ from infra.errors import StoreError
 from infra.locks import locked
 from infra.sqlite import connect, sync_folder
 
+_WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large damaged file is saved in a minute
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS packed "
@@ -94,7 +97,7 @@ class PackedStore:
             row = self._surely(read, replace) if is_there else None
         try:
             return zlib.decompress(row[0]) if row else None
-        except zlib.error as error:
+        except (zlib.error, TypeError) as error:
             _log.warning("entry %s of %s is damaged (%s): it is left out", key, self.file, error)
             return None
 
@@ -193,13 +196,34 @@ class PackedStore:
         file = self._first.with_suffix(".lock")
         with ExitStack() as stack:
             try:
-                stack.enter_context(locked(file))
+                _enter_when_free(stack, file)
             except OSError as error:
                 raise StoreError(
                     f"{file} cannot be opened ({error}): make its folder writable, then run the "
                     "same command again"
                 ) from error
             yield
+
+
+def _enter_when_free(stack: ExitStack, file: Path) -> None:
+    """Lock a file, which takes milliseconds unless the process that holds the lock hangs."""
+    started, has_warned = time.monotonic(), False
+    while True:
+        try:
+            stack.enter_context(locked(file, wait=False))
+        except BlockingIOError:
+            waited_s = time.monotonic() - started
+        else:
+            return
+        if waited_s >= _LOCK_TIMEOUT_S:
+            raise StoreError(
+                f"{file} has been locked by another process for {waited_s:.0f} s: end that "
+                f"process (`fuser {file}` finds it), then run the same command again"
+            )
+        if waited_s >= _WARNING_S and not has_warned:
+            has_warned = True
+            _log.warning("waiting for a process that has locked %s for %.0f s", file, waited_s)
+        time.sleep(random.uniform(0.001, 0.004))  # noqa: S311 - spreads retries, no security
 
 
 class _Connection:

@@ -11,6 +11,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import ValidationError
+
 from infra.identity import digest_of
 from infra.packed import PackedStore
 from infra.records import ExecutionResult, Record
@@ -145,7 +147,10 @@ class RememberingBox:
 
     def _find(self, key: str, kind: type[_Result]) -> _Result | None:
         content = self._kept.find(key)
-        return None if content is None else kind.model_validate_json(content)
+        try:
+            return None if content is None else kind.model_validate_json(content)
+        except ValidationError:  # by another release
+            return None
 
     async def _keep(self, key: str, result: Record) -> None:
         await asyncio.wrap_future(self._kept.keep_soon(key, result.model_dump_json().encode()))

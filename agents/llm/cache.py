@@ -26,7 +26,13 @@ _log = logging.getLogger(__name__)
 
 
 def valid_unicode(text: str) -> str:
-    """Return text with lone surrogates replaced: no file, database or request can hold them."""
+    """Return text with lone surrogates replaced: no file, database or request can hold them.
+
+    Raises:
+        ValueError: It is no text.
+    """
+    if not isinstance(text, str):  # a kept reply may hold anything
+        raise ValueError(f"{type(text).__name__} in place of text")  # noqa: TRY004 - for pydantic
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

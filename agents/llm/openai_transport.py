@@ -181,7 +181,8 @@ class ChatCompletions:
                 status if isinstance(status, int) else 500,
                 raw.headers,
             ) from None
-        response._hidden_params["response_cost"] = self._cost_of(response)  # noqa: SLF001
+        # Not an entry of what is there, which a server may have sent.
+        response._hidden_params = {"response_cost": self._cost_of(response)}  # noqa: SLF001
         return response
 
     def _cost_of(self, response: Any) -> float | None:  # noqa: ANN401

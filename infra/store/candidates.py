@@ -53,7 +53,10 @@ def queries_without_candidates(
 def add_candidates(
     database: Database, search_id: SearchId, new_candidates: Sequence[Candidate]
 ) -> None:
-    """Store candidates, all of a query at once: a query with any counts as searched."""
+    """Store candidates, all of a query at once: one with any is searched, and gets no others.
+
+    So two runs at once whose results differ, as by two processors, do not mix them.
+    """
     rows = pa.table(
         {
             name: [getattr(candidate, name) for candidate in new_candidates]
@@ -79,8 +82,9 @@ def add_candidate_columns(database: Database, search_id: SearchId, rows: pa.Tabl
         tx.execute(
             "INSERT OR IGNORE INTO candidates "
             "(search_id, query_id, code_id, rank, similarity, by_encoder) "
-            "SELECT ?, query_id, code_id, rank, similarity, by_encoder::JSON FROM found",
-            [search_id],
+            "SELECT ?, query_id, code_id, rank, similarity, by_encoder::JSON FROM found "
+            "ANTI JOIN (SELECT query_id FROM candidates WHERE search_id = ?) USING (query_id)",
+            [search_id, search_id],
         )
 
 

@@ -8,6 +8,8 @@ from infra.ids import BenchmarkId, RecipeId, SearchId
 from infra.records import Record
 from infra.store.database import Database
 
+_ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, grade, annotated_at"
+
 
 class Export(Record):
     """An exported folder.
@@ -47,21 +49,25 @@ def state_of_labels(
 ) -> str:
     """Return a digest that changes with all from which a collection's labels are made.
 
-    It counts rows and looks at the newest time of each table, since no row is changed in place:
-    the collection's own, the annotations by the recipes and by those that verified its written
-    answers, the searches' candidates, the answers, and what people said of them.
+    It depends on the time of the collection and on the keys, results and times of each row, in any
+    order: of the annotations by the recipes and by those that verified its written answers, of the
+    searches' candidates, of the answers, and of what people said of them. A count and the newest
+    time would not do: a clock may have been set back.
     """
     with database.transaction() as tx:
         [row] = tx.rows(
-            "SELECT (SELECT epoch_us(collected_at) FROM collections "
+            "SELECT (SELECT epoch_us(collected_at) FROM collections "  # noqa: S608 - columns named here
             " WHERE collection = $collection), "
-            "(SELECT count(*) FROM candidates WHERE list_contains($searches, search_id)), "
-            "(SELECT (count(*), max(epoch_us(annotated_at)))::VARCHAR FROM annotations "
+            f"(SELECT {_rows('search_id, query_id, code_id, rank')} FROM candidates "
+            " WHERE list_contains($searches, search_id)), "
+            f"(SELECT {_rows(_ANNOTATED)} FROM annotations "
             " WHERE list_contains($recipes, recipe_id) OR recipe_id IN "
             " (SELECT recipe_id FROM generated_codes WHERE collection = $collection)), "
-            "(SELECT (count(*), max(epoch_us(written_at)))::VARCHAR FROM generated_codes "
+            f"(SELECT {_rows('query_id, ordinal, code_id, status, written_at')} "
+            " FROM generated_codes "
             " WHERE collection = $collection), "
-            "(SELECT (count(*), max(epoch_us(confirmed_at)))::VARCHAR FROM confirmations "
+            f"(SELECT {_rows('query_id, ordinal, person, confirmed, notes, confirmed_at')} "
+            " FROM confirmations "
             " WHERE collection = $collection)",
             {
                 "collection": collection,
@@ -70,3 +76,8 @@ def state_of_labels(
             },
         )
     return digest(*map(str, row))
+
+
+def _rows(columns: str) -> str:
+    """Return an SQL expression of rows' number and of a hash of these columns in any order."""
+    return f"(count(*), sum(hash({columns})::HUGEINT))::VARCHAR"

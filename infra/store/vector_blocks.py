@@ -86,13 +86,14 @@ class LocatedVectors:
         file, row = self.places.file[positions], self.places.row[positions]
         numbers = np.unique(file)
         first = self._rows(int(numbers[0]))
+        dimension = first.shape[1]
         if len(numbers) == 1:
             is_slice = bool(np.all(np.diff(row) == 1))
             return first[row[0] : row[-1] + 1] if is_slice else first[row]
-        loaded = np.empty((len(positions), first.shape[1]), np.float32)
+        loaded = np.empty((len(positions), dimension), np.float32)
         for number in numbers.tolist():
             of_file = file == number
-            loaded[of_file] = self._rows(number)[row[of_file]]
+            loaded[of_file] = self._rows(number, dimension)[row[of_file]]
         return loaded
 
     def read_ahead(self, positions: Positions) -> None:
@@ -101,13 +102,21 @@ class LocatedVectors:
             if number not in self._open:
                 read_ahead(self._folder / self.places.files[number])
 
-    def _rows(self, number: int) -> Vectors:
+    def _rows(self, number: int, dimension: int | None = None) -> Vectors:
+        """Return the vectors of a file, which must be as many as were located, of a dimension."""
         if number not in self._open:
             self._open[number] = VectorFile(self._folder / self.places.files[number])
             if len(self._open) > _OPEN_FILES:
                 self._open.popitem(last=False)
         self._open.move_to_end(number)
-        return self._open[number].rows
+        rows, items = self._open[number].rows, self.places.items[number]
+        if len(rows) != items or dimension not in (None, rows.shape[1]):
+            raise StoreError(
+                f"{self._folder / self.places.files[number]} has {rows.shape[0]:,} vectors of "
+                f"{rows.shape[1]} dimensions instead of {items:,} of {dimension or rows.shape[1]}: "
+                "delete the file, and run `cosqa collect` again, which writes it anew"
+            )
+        return rows
 
 
 def joint_blocks(

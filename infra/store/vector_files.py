@@ -64,10 +64,10 @@ class VectorFile:
         """
         with self._readable():
             if self._is_parquet:
-                return pq.read_table(self._file, columns=["item_id"])["item_id"]
+                return _typed(pq.read_table(self._file, columns=["item_id"]), "item_id")
             with pa.OSFile(str(self._file)) as source:  # a mapped file would stay open
                 only_ids = pa.ipc.IpcReadOptions(included_fields=[0])
-                return pa.ipc.open_file(source, options=only_ids).read_all()["item_id"]
+                return _typed(pa.ipc.open_file(source, options=only_ids).read_all(), "item_id")
 
     @cached_property
     def rows(self) -> Vectors:
@@ -85,10 +85,11 @@ class VectorFile:
 
     def _vectors(self) -> pa.ChunkedArray:
         if self._is_parquet:
-            return pq.read_table(self._file, columns=["vector"])["vector"]
+            return _typed(pq.read_table(self._file, columns=["vector"]), "vector")
         with self._file.open("rb") as stream:
             mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        return pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()["vector"]
+        table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
+        return _typed(table, "vector")
 
     @cached_property
     def _is_parquet(self) -> bool:
@@ -99,11 +100,20 @@ class VectorFile:
     def _readable(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             raise StoreError(
                 f"cannot read the vectors in {self._file}: {error}; delete the file, if it exists, "
                 "and run `cosqa collect` again, which writes it anew"
             ) from error
+
+
+def _typed(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return a column; raise ``TypeError`` where it is not of the type that is written."""
+    kind = table.schema.field(name).type
+    is_list = pa.types.is_fixed_size_list(kind) and kind.value_type == pa.float32()
+    if not (is_list if name == "vector" else kind == pa.string()):
+        raise TypeError(f"the column {name} is of type {kind}")
+    return table[name]
 
 
 def read_vectors(file: Path) -> tuple[list[str], Vectors]:

@@ -50,11 +50,13 @@ class Places:
         files: The files, by their paths below the folder of vectors.
         file: (n,) position of each item's file among ``files``; -1 where it has no vector.
         row: (n,) row in that file.
+        items: Numbers of vectors in the files.
     """
 
     files: Sequence[str]
     file: npt.NDArray[np.int32]
     row: npt.NDArray[np.int32]
+    items: Sequence[int]
 
     @property
     def is_missing(self) -> npt.NDArray[np.bool_]:
@@ -128,7 +130,7 @@ def locate(database: Database, encoder_key: str, kind: Kind, ids: Ids) -> Places
     recorded = files_of(database, encoder_key, kind)
     files = [one.file for one in recorded if (folder / one.file).exists()]
     stored = [VectorFile(folder / file).ids for file in files]
-    return Places(files, *places_in(stored, ids))
+    return Places(files, *places_in(stored, ids), items=[len(part) for part in stored])
 
 
 def places_in(

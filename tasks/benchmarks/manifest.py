@@ -155,7 +155,8 @@ def verify_export(folder: Path, is_wanted: Callable[[str], bool] = lambda _path:
 def state_of_export(folder: Path) -> str | None:
     """Return a digest of the sizes and times of an export's files, None where one is missing.
 
-    It tells whether a file was written since, without reading any; `verify_export` reads them.
+    It tells whether a file was written since, without reading any; `verify_export` reads them. The
+    time of a file's change on its file system, which no program can set, is among the times.
 
     Raises:
         PublishError: The folder is no export, or one of another format version.
@@ -165,7 +166,7 @@ def state_of_export(folder: Path) -> str | None:
         states = [(folder / path).stat() for path in paths]
     except FileNotFoundError:
         return None
-    return digest_of([(state.st_size, state.st_mtime_ns) for state in states])
+    return digest_of([(state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states])
 
 
 def _entry(path: Path, folder: Path) -> ExportedFile:

@@ -23,7 +23,7 @@ from typing import ClassVar, Literal, Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
-from infra.errors import UnknownNameError
+from infra.errors import SettingsError, UnknownNameError
 from infra.identity import digest
 from infra.records import Record
 from infra.registry import Registry
@@ -128,11 +128,13 @@ class EncoderRegistry(Registry[EncoderClass]):
         Raises:
             UnknownNameError: There is no such encoder.
             SettingsError: A reference has an unknown option, or a name that is taken, or the
-                encoder cannot be computed in the dtype.
+                encoder cannot be computed in the dtype, or two are named.
             EncoderError: The folder or the hub's files that a reference names cannot be read.
         """
         base, dtype = split_dtype(name)
         if base != name:
+            if split_dtype(base)[0] != base:
+                raise SettingsError(f"encoder {name} has two dtypes: leave one out")
             # Late, since that module imports this one.
             in_dtype: EncoderClass = import_module("tasks.encoders._dtypes").encoder_in_dtype(
                 self.get(base), dtype

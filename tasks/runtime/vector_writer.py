@@ -15,6 +15,7 @@ from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from infra.errors import EncoderError, StoreError
 from infra.identity import digest_of_set
@@ -139,7 +140,8 @@ class VectorWriter:
         for path in sorted(self._parts_folder.glob(f"{kind}-*.arrow")):
             part = VectorFile(path)
             with suppress(StoreError):
-                if len(part.ids) == len(part.rows):
+                if not _fault_of(part, self._dimension):
+                    self._dimension = self._dimension or part.rows.shape[1]
                     found.append((path, part))
         return found
 
@@ -193,13 +195,12 @@ class VectorWriter:
                 f"{wanted} for {ids[0]} and {len(ids) - 1} other texts; see that its checkpoint "
                 "is the one that its specification describes"
             )
-        lengths = np.linalg.norm(found, axis=1)
-        wrong = ~(np.abs(lengths - 1) <= _OFF_UNIT)  # true of NaN, too
-        if wrong.any():
-            row = int(wrong.argmax())
+        wrong = _not_of_unit_length(found)
+        if len(wrong):
+            length = np.linalg.norm(found[wrong[0]])
             raise EncoderError(
-                f"encoder {self._spec.name!r} gave {ids[row]} a vector of length {lengths[row]:g} "
-                f"instead of 1, and so {int(wrong.sum())} of {len(ids)} texts; none of them is "
+                f"encoder {self._spec.name!r} gave {ids[wrong[0]]} a vector of length {length:g} "
+                f"instead of 1, and so {len(wrong)} of {len(ids)} texts; none of them is "
                 "stored: see that its checkpoint is intact, or embed with another number type"
             )
 
@@ -227,12 +228,42 @@ def adopt_files(database: Database, spec: EncoderSpec, kind: Kind) -> tuple[int,
             continue
         try:
             opened = VectorFile(path)
-            adopted.append(vectors.RecordedFile(name, *opened.rows.shape))
+            fault = _fault_of(opened, spec.dimension)
         except StoreError as error:
             problems.append(str(error))
+            continue
+        if fault:
+            problems.append(f"{path} {fault}; delete it")
+        else:
+            adopted.append(vectors.RecordedFile(name, *opened.rows.shape))
     if adopted:
         vectors.record_files(database, spec.key, kind, adopted)
     return len(adopted), problems
+
+
+def _fault_of(file: VectorFile, dimension: int) -> str:
+    """Return why a file that the store does not know cannot be used, "" where it can.
+
+    Args:
+        file: The file.
+        dimension: Length of the encoder's vectors; 0 where it is not known.
+
+    Raises:
+        StoreError: It is damaged.
+    """
+    items, length = file.rows.shape
+    if len(pc.unique(file.ids)) != items:
+        return f"has {items:,} vectors and other ids"
+    if dimension not in (0, length):
+        return f"has vectors of {length} dimensions instead of {dimension}"
+    if wrong := len(_not_of_unit_length(file.rows)):
+        return f"has {wrong:,} vectors that are not of length 1"
+    return ""
+
+
+def _not_of_unit_length(rows: Vectors) -> Rows:
+    """Return the rows that are no unit vectors, those with NaN among them."""
+    return np.flatnonzero(~(np.abs(np.linalg.norm(rows, axis=1) - 1) <= _OFF_UNIT))
 
 
 def _remove_unfinished(folder: Path) -> None:

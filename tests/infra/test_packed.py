@@ -1,5 +1,6 @@
 """Laws of packed stores: kept is kept, by kill, damage and a full disk; covers `infra.sqlite`."""
 
+import fcntl
 import os
 import signal
 import sqlite3
@@ -106,13 +107,14 @@ def test_a_damaged_file_is_set_aside_and_what_can_be_read_of_it_is_taken_over(
     assert file.exists()
 
 
+@pytest.mark.parametrize("content", ["x'789c00'", "'text'", "7"])
 def test_a_content_that_is_damaged_is_absent_and_can_be_kept_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str
 ) -> None:
     store = PackedStore(tmp_path / "packed.sqlite")
     store.keep("ab", b"content")
     with sqlite3.connect(store.file) as connection:
-        connection.execute("UPDATE packed SET content = x'789c00'")
+        connection.execute(f"UPDATE packed SET content = {content}")
     assert store.find("ab") is None
     assert "damaged" in caplog.text
     store.keep("ab", b"again")
@@ -140,6 +142,22 @@ def test_on_a_full_disk_keeping_fails_and_what_was_kept_stays(tmp_path: Path) ->
         assert all(PackedStore(store.file).find(key) for key in kept)
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_process_that_hangs_with_the_lock_is_an_error_and_not_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = PackedStore(tmp_path / "packed.sqlite")
+    store.keep("ab", b"content")
+    monkeypatch.setattr("infra.packed._WARNING_S", 0.02)
+    monkeypatch.setattr("infra.packed._LOCK_TIMEOUT_S", 0.1)
+    with (tmp_path / "packed.lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(StoreError, match=r"packed\.lock has been locked .* end that process"):
+            store.keep("ac", b"more")
+        assert store.find("ab") == b"content"
+    assert "waiting for a process" in caplog.text
+    store.keep("ac", b"more")
 
 
 def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Incoming:
-    """What became of a batch's requests; those in no list wait for another batch.
+    """What became of a batch's requests; those that expired are in no list.
 
     Attributes:
         answered: Keys whose replies are kept.
@@ -24,6 +24,7 @@ class Incoming:
         refused: Keys that no batch can answer.
         tokens: Tokens that the replies took.
         usd: What they cost, None where a price is unknown.
+        missing: Keys of which the files say nothing.
         problem: Why the last request failed.
     """
 
@@ -32,6 +33,7 @@ class Incoming:
     refused: list[str] = field(default_factory=list)
     tokens: float = 0
     usd: float | None = 0.0
+    missing: set[str] = field(default_factory=set)
     problem: str = ""
 
 
@@ -54,9 +56,9 @@ def read_results(
     Raises:
         BudgetExhaustedError: A reply cannot be kept.
     """
-    incoming = Incoming()
+    incoming = Incoming(missing=set(keys))
     replies: list[tuple[str, RawReply]] = []
-    for outcome in _first_of_each(files, keys):
+    for outcome in _first_of_each(files, incoming.missing):
         reply = _reply_of(outcome, messages)
         if reply is None:
             _count_failure(outcome, incoming)
@@ -71,13 +73,14 @@ def read_results(
     return incoming
 
 
-def _first_of_each(files: Sequence[Path], keys: set[str]) -> Iterable[Outcome]:
-    left = set(keys)
+def _first_of_each(files: Sequence[Path], missing: set[str]) -> Iterable[Outcome]:
+    """Yield the first outcome of each request, which is then no longer missing."""
+    keys = frozenset(missing)
     repeated = 0
     for file in files:
         for outcome in outcomes_of(file, keys):
-            if outcome.key in left:
-                left.remove(outcome.key)
+            if outcome.key in missing:
+                missing.remove(outcome.key)
                 yield outcome
             else:
                 repeated += 1

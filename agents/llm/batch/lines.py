@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ def request_line(key: str, body: dict[str, Any]) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def outcomes_of(file: Path, keys: set[str]) -> Iterator[Outcome]:
+def outcomes_of(file: Path, keys: Collection[str]) -> Iterator[Outcome]:
     """Yield the outcomes in a downloaded file.
 
     Lines that are no outcome, or of a request that the batch did not have, are left out with a

@@ -71,9 +71,11 @@ class BatchMessages:
             ValueError: It is no completion.
         """
         response = self._completions.parsed(body)
-        usage = getattr(response, "usage", None)
-        usd = price_of_usage(self._settings.model, usage) if usage else None
-        return raw_reply(response, seconds=0.0).model_copy(update={"cost_usd": usd})
+        reply = raw_reply(response, seconds=0.0)
+        if reply.prompt_tokens is None or reply.completion_tokens is None:
+            return reply.model_copy(update={"cost_usd": None})
+        usd = price_of_usage(self._settings.model, response.usage)
+        return RawReply.model_validate(reply.model_dump() | {"cost_usd": usd})
 
 
 def question_of(text: str) -> Question:

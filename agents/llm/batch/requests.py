@@ -8,13 +8,14 @@ that was killed finds its batches again.
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Lock
 
 from agents.llm.rate_limit import Ticket
-from infra.errors import StoreError
+from infra.errors import StoreError, StoreLockedError
 from infra.identity import digest
+from infra.locks import locked
 from infra.records import Record
 from infra.settings import LanguageModelSettings
 from infra.sqlite import connect
@@ -262,3 +263,20 @@ class BatchRequests:
                     "make room there or make the file writable, then run the same command again; "
                     "if the file is damaged, remove it: batches in flight will be paid for again"
                 ) from error
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other runs from submitting the requests in this folder of replies.
+
+    Raises:
+        StoreLockedError: Another run is at it.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(folder / "batches.lock", wait=False))
+        except BlockingIOError:
+            raise StoreLockedError(
+                f"another run submits the requests in {folder} as batches: wait until it has ended"
+            ) from None
+        yield

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 from agents.llm.batch.api import ProviderBatch
@@ -12,14 +11,13 @@ from agents.llm.batch.incoming import Incoming, read_results
 from agents.llm.batch.messages import WAY_OUT, BatchMessages, question_of
 from agents.llm.batch.outgoing import Room, write_batch
 from agents.llm.batch.patient_api import NoBatchesError, PatientBatchApi
-from agents.llm.batch.requests import BatchRequests, SentBatch
+from agents.llm.batch.requests import BatchRequests, SentBatch, alone
 from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel, raise_for
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat
-from infra.errors import ModelRefusedError, ModelUnavailableError, StoreLockedError
-from infra.locks import locked
+from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
 
 _MAX_SILENT_POLLS = 10
@@ -78,7 +76,7 @@ class BatchRunner:
             StoreLockedError: Another run is at it.
         """
         try:
-            with _alone(self._folder):
+            with alone(self._folder):
                 await self._find_lost()
                 waiting = sum(self._requests.roles_waiting().values())
                 self._total = waiting + sum(batch.requests for batch in self._sent())
@@ -186,7 +184,8 @@ class BatchRunner:
                     done += min(state.done, batch.requests)
             except NoBatchesError as error:
                 _log.warning("%s; its requests are submitted again", error)
-                self._requests.end(batch.mark)  # what is reserved for it stays: it may be billed
+                # What is reserved for it stays: it may be billed.
+                self._requests.end(batch.mark, failed=[*self._requests.keys_of(batch.mark)])
                 ended += 1
         self._on_progress(self._done + done, self._total, ", ".join(running))
         if running and not ended:
@@ -227,7 +226,10 @@ class BatchRunner:
             for file in files:
                 file.unlink(missing_ok=True)
         unanswered = batch.requests - len(incoming.answered)
-        self._requests.end(batch.mark, incoming.answered, incoming.failed, incoming.refused)
+        failed = incoming.failed
+        if state.status == "completed":  # else what has no result was only too late
+            failed = [*failed, *incoming.missing]
+        self._requests.end(batch.mark, incoming.answered, failed, incoming.refused)
         self._limiter.settle_batch(batch.ticket, incoming.tokens, incoming.usd)
         self._done += len(incoming.answered) + len(incoming.refused)
         self._must_wait = False
@@ -249,6 +251,12 @@ class BatchRunner:
             raise ModelUnavailableError(
                 f"{told} expired with none of its {batch.requests:,} requests answered: run the "
                 f"same command again later, or {WAY_OUT}"
+            )
+        if len(incoming.missing) >= _MIN_REFUSED:
+            raise ModelUnavailableError(
+                f"{told} has ended without a result of {len(incoming.missing):,} of its "
+                f"{batch.requests:,} requests, and without a reply: look at it at the provider, "
+                f"then run the same command again, which submits them anew, or {WAY_OUT}"
             )
         if len(incoming.refused) >= _MIN_REFUSED:
             raise ModelRefusedError(
@@ -274,16 +282,3 @@ class BatchRunner:
             self._most = batch.requests // 2
         then = "waiting for others" if self._must_wait else f"{self._most:,} requests next"
         _log.info("the account's queue has no room for batch %s: %s", state.batch_id, then)
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep other runs from submitting the same requests."""
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(folder / "batches.lock", wait=False))
-        except BlockingIOError:
-            raise StoreLockedError(
-                f"another run submits the requests in {folder} as batches: wait until it has ended"
-            ) from None
-        yield

@@ -47,7 +47,16 @@ def test_a_reply_that_a_former_version_kept_as_a_file_is_found(tmp_path: Path) -
     assert ReplyCache(tmp_path).find(KEY) == REPLY
 
 
-DAMAGES = [b"", b'{"text": "ye', b"\xff\xfe", b'{"words": "yes"}', b"[1]", b"null", b"\0" * 99]
+DAMAGES = [
+    b"",
+    b'{"text": "ye',
+    b"\xff\xfe",
+    b'{"words": "yes"}',
+    b"[1]",
+    b"null",
+    b"\0" * 99,
+    b'{"text": 5}',
+]
 
 
 @pytest.mark.parametrize("content", DAMAGES)

@@ -127,6 +127,14 @@ def test_the_state_of_labels_changes_with_all_that_they_are_made_from(tmp_path: 
     assert not changed(), "of another recipe"
     annotations.add_annotations(database, [judgement(*pair, recipe_id=ROUNDS[0], label=1)])
     assert changed(), "an annotation was replaced"
+    annotations.add_annotations(database, [judgement(*pair, recipe_id=ROUNDS[0], label=0)])
+    with database.transaction() as tx:
+        tx.execute("UPDATE annotations SET annotated_at = TIMESTAMPTZ '2001-01-01 00:00:00+00'")
+    assert changed(), "and by a clock that was set back"
+    annotations.add_annotations(database, [judgement(*pair, recipe_id=ROUNDS[0], label=1)])
+    with database.transaction() as tx:
+        tx.execute("UPDATE annotations SET annotated_at = TIMESTAMPTZ '2001-01-01 00:00:00+00'")
+    assert changed(), "once more, at the same time"
     generated.add_answers(database, [(answer(1), ())])
     assert changed(), "an answer was written"
     said = Confirmation(
@@ -136,9 +144,9 @@ def test_the_state_of_labels_changes_with_all_that_they_are_made_from(tmp_path: 
     assert changed(), "a person confirmed it"
     generated.add_answers(database, [], [said.model_copy(update={"confirmed": False})])
     assert changed(), "and took it back"
-    [hit, *_] = candidates.load_candidates(database, SEARCH, "c")
-    candidates.add_candidates(database, SEARCH, [hit.model_copy(update={"code_id": "cx"})])
-    assert changed(), "a candidate came"
+    with database.transaction() as tx:
+        tx.execute("UPDATE candidates SET rank = rank + 1")
+    assert changed(), "candidates have other ranks"
 
 
 def test_a_report_shows_tested_pairs_first_and_counts_all_similarities(tmp_path: Path) -> None:

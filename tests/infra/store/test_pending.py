@@ -122,10 +122,12 @@ def test_what_is_judged_while_reading_goes_on_is_not_read_again(
 
 def test_a_candidate_without_its_code_is_counted_apart_and_not_read(database: Database) -> None:
     search(database)
-    lost = Candidate(
-        query_id=QUERIES[0].query_id, code_id=MISSING, rank=1, similarity=1, by_encoder={}
-    )
-    candidates.add_candidates(database, SEARCH, [lost])
+    with database.transaction() as tx:
+        tx.execute(
+            "INSERT INTO candidates BY NAME SELECT * REPLACE (? AS code_id) FROM candidates "
+            "WHERE query_id = ? AND rank = 1",
+            [MISSING, QUERIES[0].query_id],
+        )
     counts = count_pairs(database, selection())
     assert (counts.candidates, counts.pending, counts.without_code) == (13, 12, 1)
     assert read(database) == IN_ORDER

@@ -145,6 +145,16 @@ def test_pairs_of_several_searches_come_once_and_only_while_the_collection_holds
     assert candidates.pairs_of(database, [SEARCH, OTHER], "another collection") == []
 
 
+def test_two_searches_at_once_do_not_mix_the_candidates_of_a_query(database: Database) -> None:
+    keep(database, "print", collected(queries=1))
+    for code in ("c1", "c2"):
+        found = Candidate(
+            query_id=QUERIES[0].query_id, code_id=code, rank=1, similarity=1, by_encoder={}
+        )
+        candidates.add_candidates(database, SEARCH, [found])
+    assert [item.code_id for item in candidates.load_candidates(database, SEARCH, "c")] == ["c1"]
+
+
 def annotation(status: str, label: int | None = None, calls: int = 2) -> Annotation:
     call = LanguageModelCall(
         role="screener", attempt=1, model="m", prompt_digest="d", status="ok", reply="{}",

@@ -10,7 +10,7 @@ from infra.errors import StoreError
 from infra.settings import StoreSettings
 from infra.store import Database, open_database, vector_blocks, vectors
 from infra.store.vector_blocks import LocatedVectors, StoredVectors, joint_blocks
-from infra.store.vector_files import VectorFile
+from infra.store.vector_files import VectorFile, write_vectors
 
 IDS = [f"c{n:020x}" for n in range(60)]
 ROWS = {
@@ -91,3 +91,18 @@ def test_files_of_the_same_items_are_each_read_once_and_not_copied(
         assert not any(rows.flags.writeable for rows in by_name.values())
     assert set(opened.values()) == {1}
     assert len(opened) == 12
+
+
+@pytest.mark.parametrize(("items", "dimension"), [(10, 4), (20, 5)])
+def test_a_file_that_was_replaced_since_its_items_were_located_is_an_error(
+    tmp_path: Path, items: int, dimension: int
+) -> None:
+    database = open_database(StoreSettings(folder=tmp_path))
+    for number, part in enumerate((slice(0, 20), slice(20, 40))):
+        name = f"{number}.arrow"
+        vectors.add_file(database, "key", "code", name, IDS[part], ROWS["even"][part])
+    opened = StoredVectors(database, "key", "code", "c").open(vectors.ids_of(IDS[:40]))
+    rows = np.ones((items, dimension), np.float32)
+    write_vectors(database.settings.vectors / "1.arrow", IDS[20 : 20 + items], rows)
+    with pytest.raises(StoreError, match=r"1\.arrow has .* instead of 20 of 4.*writes it anew"):
+        opened.load(np.arange(40, dtype=np.int32))

@@ -54,6 +54,26 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, content: bytes
             getattr(VectorFile(tmp_path / "a.arrow"), column)
 
 
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("item_id", pa.array(range(6))),
+        ("item_id", pa.array(IDS, pa.large_string())),
+        ("vector", pa.array(ROWS.tolist(), pa.list_(pa.float32()))),
+        ("vector", pa.array(ROWS.tolist(), pa.list_(pa.float64(), 4))),
+    ],
+)
+def test_a_column_of_another_type_is_an_error_that_names_it(
+    tmp_path: Path, column: str, values: pa.Array
+) -> None:
+    rows = pa.array(ROWS.tolist(), pa.list_(pa.float32(), 4))
+    table = pa.table({"item_id": pa.array(IDS), "vector": rows} | {column: values})
+    with pa.ipc.new_file(str(tmp_path / "a.arrow"), table.schema) as sink:
+        sink.write_table(table)
+    with pytest.raises(StoreError, match=rf"a\.arrow.*{column} is of type.*writes it anew"):
+        read_vectors(tmp_path / "a.arrow")
+
+
 def test_more_files_are_known_than_a_process_may_open(tmp_path: Path) -> None:
     write_vectors(tmp_path / "x.arrow", IDS, ROWS)
     before = len(list(Path("/proc/self/fd").iterdir()))

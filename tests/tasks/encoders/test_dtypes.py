@@ -81,6 +81,7 @@ def test_a_reference_in_two_dtypes_is_two_encoders_and_two_references_of_one_nam
     ("name", "error", "told"),
     [
         ("text-embedding-3-large@int8", SettingsError, "only transformers can; leave @int8 out"),
+        ("minilm@bfloat16@int8", SettingsError, "has two dtypes: leave one out"),
         ("nobody@int8", UnknownNameError, "unknown encoder 'nobody'"),
         ("minilm@float64", UnknownNameError, "unknown encoder 'minilm@float64'.*@bfloat16"),
     ],

@@ -13,6 +13,7 @@ from infra.errors import DiskFullError, EncoderError
 from infra.settings import StoreSettings
 from infra.store import Database, open_database, vectors
 from infra.store.vector_blocks import StoredVectors
+from infra.store.vector_files import write_vectors
 from tasks.encoders import EncoderSpec, Vectors
 from tasks.runtime import vector_writer
 from tasks.runtime.vector_writer import VectorWriter, adopt_files, folder_of
@@ -116,6 +117,29 @@ def test_a_damaged_file_that_nobody_recorded_is_reported_and_not_used(database: 
     adopted, (problem,) = adopt_files(database, SPEC, "code")
     assert adopted == 0
     assert "code-damaged.arrow" in problem
+
+
+@pytest.mark.parametrize(
+    ("ids", "rows", "problem"),
+    [
+        (["x"], np.eye(1, 6), "6 dimensions instead of 4"),
+        (["x"], np.full((1, 4), np.nan), "1 vectors that are not of length 1"),
+        (["x", "x"], np.eye(2, 4), "2 vectors and other ids"),
+    ],
+)
+def test_a_file_that_nobody_recorded_is_used_only_if_its_vectors_are_the_encoders(
+    database: Database, ids: list[str], rows: Vectors, problem: str
+) -> None:
+    folder = database.settings.vectors / folder_of(SPEC)
+    for place in ("code-x.arrow", "parts/code-x.arrow"):
+        write_vectors(folder / place, ids, rows)
+    adopted, (told,) = adopt_files(database, SPEC, "code")
+    assert adopted == 0
+    assert problem in told
+    writer = VectorWriter(database, SPEC, 40)
+    read_all = lambda some: ["text 00"] * len(some)  # noqa: E731
+    [(_, texts)] = writer.batches("code", vectors.ids_of(["x", "y"]), read_all, 2)
+    assert len(texts) == 2, "and neither as a part"
 
 
 def test_nothing_to_embed_writes_nothing(database: Database) -> None:

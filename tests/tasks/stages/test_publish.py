@@ -77,6 +77,10 @@ def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
     card = tmp_path / "out" / "c-agents" / "README.md"
     card.write_text("changed")
     assert is_read(include_undecided=True), "a file was changed"
+    state = card.stat()
+    card.write_bytes(b"x" * state.st_size)
+    os.utime(card, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert is_read(include_undecided=True), "a file was changed, and its time set back"
     card.unlink()
     assert is_read(include_undecided=True), "a file was lost"
     assert not is_read(include_undecided=True)

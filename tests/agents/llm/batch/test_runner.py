@@ -101,6 +101,7 @@ FAULTS: dict[str, list[dict[str, Any]]] = {
         {},
     ],
     "lines that always fail": [{"lines": dict.fromkeys(range(2), 500)}],
+    "lines that are always missing": [{"forget": 3}],
     "garbage": [
         {
             "garbage": b'{"custom_id": "ab\n\xff\xfe\n[1]\n7\n\n{}\n{"custom_id": 1}\n',
@@ -168,6 +169,7 @@ async def test_a_passing_failure_of_the_batch_api_doubles_nothing(
         ({"status": "expired", "answered": 0}, "none of its.*again later"),
         ({"status": "cancelled", "answered": 5}, "cancelled at the provider"),
         ({"lines": dict.fromkeys(range(PAIRS), 400)}, "all of its 11 requests were refused"),
+        ({"answered": 0}, "without a result of 11 of its 11 requests.*again"),
     ],
 )
 async def test_a_batch_that_cannot_be_answered_stops_the_run_and_loses_nothing(
@@ -243,6 +245,15 @@ async def test_a_batch_that_the_provider_has_lost_is_submitted_again(
     server.batches.polls = 1
     made = await judged(settings, PAIRS)
     assert {item.status for item in made} == {"labelled"}
+
+
+async def test_batches_whose_results_are_always_lost_are_not_submitted_for_ever(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.batches.failures["GET /files"] = [{"status": 404}] * 1_000
+    made = await judged(batch_settings(server.base_url, tmp_path), PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert max(server.batches.requests.values()) == 3, "then each goes by itself"
 
 
 async def test_two_runs_do_not_submit_the_same_requests(

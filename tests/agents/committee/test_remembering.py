@@ -1,0 +1,31 @@
+"""Laws of kept runs: each program runs once, unless what was kept cannot be read."""
+
+import sqlite3
+import zlib
+from pathlib import Path
+
+import pytest
+
+from agents.committee.remembering import RememberingSandbox, kept_runs
+from infra.records import ExecutionResult
+from sandbox.base import Sandbox
+from tests.agents.judging import made_up_sandbox
+
+
+async def run(sandbox: Sandbox, folder: Path) -> ExecutionResult:
+    async with RememberingSandbox(sandbox, kept_runs(folder), "recipe").box("code") as box:
+        return await box.run("assert f(0)")
+
+
+@pytest.mark.parametrize("content", [b"{}", b"\xff", b'{"outcome": "passed", "of_later": 1}'])
+async def test_a_program_is_run_again_only_where_its_result_cannot_be_read(
+    tmp_path: Path, content: bytes
+) -> None:
+    sandbox = made_up_sandbox()
+    first = await run(sandbox, tmp_path)
+    assert await run(sandbox, tmp_path) == first
+    assert sandbox.made == 1  # type: ignore[attr-defined]
+    with sqlite3.connect(kept_runs(tmp_path).file) as connection:
+        connection.execute("UPDATE packed SET content = ?", [zlib.compress(content)])
+    assert await run(sandbox, tmp_path) == first
+    assert sandbox.made == 2  # type: ignore[attr-defined]
