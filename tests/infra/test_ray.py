@@ -56,10 +56,13 @@ def without_ray_variables(**others: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("first", "variables"),
     [
-        ("", {}),
-        ("import ray", {"RAY_AUTH_MODE": "disabled"}),
+        pytest.param("", {}, id="ray imported late", marks=pytest.mark.exhaustive),
+        pytest.param(
+            "import ray",
+            {"RAY_AUTH_MODE": "disabled"},
+            id="ray imported first, authentication off",
+        ),
     ],
-    ids=["ray imported late", "ray imported first, authentication off"],
 )
 def test_the_local_cluster_is_reached_by_its_own_process_alone(
     first: str, variables: dict[str, str]

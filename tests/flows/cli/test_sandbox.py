@@ -43,6 +43,7 @@ def test_run_prints_the_result_and_tells_by_its_status_whether_it_passed(
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.docker
 def test_check_shows_engine_image_limits_and_every_behaviour(
     monkeypatch: pytest.MonkeyPatch,

@@ -32,7 +32,7 @@ soak = [
     pytest.mark.exhaustive,
     pytest.mark.skipif(os.environ.get("COSQA_SOAK") != "1", reason="takes minutes: COSQA_SOAK=1"),
 ]
-NEIGHBOURS = 20  # what others on the engine may make meanwhile
+NEIGHBOURS = 40  # what others on the engine may make meanwhile
 PROGRAM = "from target import double\nopen('/tmp/left', 'w').write('x')\nassert double(2) == 4"
 
 
@@ -73,10 +73,9 @@ def on_disk() -> int:
 @pytest.mark.parametrize(
     ("work", "boxes"),
     [
-        (in_a_row, 10),
-        (at_once, 8),
+        (in_a_row, 16),
         pytest.param(in_a_row, 40, marks=pytest.mark.exhaustive),
-        pytest.param(at_once, 20, marks=pytest.mark.exhaustive),
+        pytest.param(at_once, 24, marks=pytest.mark.exhaustive),
         pytest.param(in_a_row, 1000, marks=soak),
         pytest.param(at_once, 200, marks=soak),
     ],
