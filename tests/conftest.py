@@ -10,6 +10,8 @@ from tests.real_sandbox import engine_problem
 
 for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's processes are told
     os.environ.pop(_size, None)
+# Ray runs its workers at nice 15: beside two other processes of tests they would hardly run.
+os.environ.setdefault("RAY_worker_niceness", "0")
 
 
 @atexit.register  # the first to be registered is the last to run

@@ -80,7 +80,7 @@ def _killed_at(world: World, model: ScriptedServer, name: str, calls: int) -> in
             time.sleep(0.05)
         _victim(psutil.Process(flow.pid), name).kill()
         try:
-            return flow.wait(timeout=240)
+            return flow.wait(timeout=900)
         except subprocess.TimeoutExpired:
             flow.kill()
             raise AssertionError(f"no end after the kill: {log.read_text()[-3000:]}") from None

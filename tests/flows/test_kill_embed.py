@@ -56,7 +56,7 @@ class Run:
 
     def end(self) -> int:
         """Return the exit status, within minutes; nothing of the run is left then."""
-        status = self._process.wait(timeout=300)
+        status = self._process.wait(timeout=900)
         _, alive = psutil.wait_procs(self._family, timeout=120)
         assert not alive
         return status

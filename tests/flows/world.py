@@ -20,7 +20,7 @@ from tests.fakes.llm_server import KEY
 from tests.flows.command_process import CommandProcess
 
 COSQA = str(Path(sys.executable).with_name("cosqa"))
-_TIMEOUT_S = 300
+_TIMEOUT_S = 900
 
 
 @dataclass(frozen=True)
