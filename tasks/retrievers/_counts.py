@@ -83,7 +83,7 @@ def count_words(texts: Iterable[str], find: Find, vocabulary: Vocabulary) -> Cou
         counts.append(block.data)
         columns.append(block.indices)
         sizes.append(np.diff(block.indptr))
-    ends = np.concatenate([[0], *sizes]).cumsum()
+    ends = narrow(np.concatenate([[0], *sizes]).cumsum())
     shape = (len(ends) - 1, max(vocabulary.words, 1))
     return sparse.csr_array((_joined(counts), _joined(columns), ends), shape=shape)
 
@@ -103,7 +103,13 @@ def _blocks(texts: Iterable[str], find: Find, vocabulary: Vocabulary) -> Iterato
 def _ones(numbers: "array[int]", ends: list[int], vocabulary: Vocabulary) -> Counts:
     columns = np.frombuffer(numbers, np.int32) if numbers else np.empty(0, np.int32)
     shape = (len(ends) - 1, max(vocabulary.words, 1))
-    return sparse.csr_array((np.ones(len(columns), np.int32), columns.copy(), ends), shape=shape)
+    rows = np.array(ends, np.int32)
+    return sparse.csr_array((np.ones(len(columns), np.int32), columns.copy(), rows), shape=shape)
+
+
+def narrow(ends: npt.NDArray[np.int64]) -> npt.NDArray[np.integer]:
+    """Return the ends of rows in 32 bits where they fit, or SciPy would widen the columns too."""
+    return ends.astype(np.int32) if ends[-1] <= np.iinfo(np.int32).max else ends
 
 
 def _joined(pieces: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
@@ -129,10 +135,8 @@ def known_words(asked: Counts, words: int) -> Counts:
 
 def lengths(counts: Counts) -> npt.NDArray[np.int64]:
     """Return (texts,) the number of words of each text."""
-    total: npt.NDArray[np.int64] = np.zeros(counts.shape[0], np.int64)
-    ends = np.append(0, np.cumsum(counts.data, dtype=np.int64))
-    np.subtract(ends[counts.indptr[1:]], ends[counts.indptr[:-1]], out=total)
-    return total
+    total: npt.NDArray[np.int32] = counts @ np.ones(counts.shape[1], np.int32)
+    return total.astype(np.int64)
 
 
 def documents(counts: Counts) -> npt.NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tasks.benchmarks.runs import Rankings, best
-from tasks.retrievers._counts import Counts, documents
+from tasks.retrievers._counts import Counts, documents, narrow
 
 # (texts, words) counts of some texts → the weight of each stored count.
 Weigh = Callable[[Counts], npt.NDArray[np.floating]]
@@ -85,4 +85,4 @@ def _weights_by_word(
         rows[target] = chosen.indices + start
         weights[target] = chosen.data
         filled += spread
-    return sparse.csc_array((weights, rows, ends), shape=(counts.shape[0], len(words)))
+    return sparse.csc_array((weights, rows, narrow(ends)), shape=(counts.shape[0], len(words)))

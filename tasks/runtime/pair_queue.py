@@ -63,6 +63,7 @@ class PairQueue:
         """Let a judge take part; what it held when it started before waits again."""
         self.leave(judge)
         self._held[judge] = {}
+        self._wanting.add(judge)  # its share stays free for it
 
     def exchange(self, judge: int, finished: Sequence[Item], *, wants: bool) -> Handed:
         """Take a judge's annotations, and hand it pairs.

@@ -154,7 +154,10 @@ def start_ray() -> None:
         address="local",
         include_dashboard=False,
         log_to_driver=False,
-        runtime_env={"worker_process_setup_hook": hook},
+        runtime_env={
+            "worker_process_setup_hook": hook,
+            "env_vars": {"PYTHONPATH": str(Path(__file__).parents[2])},
+        },
     )
 
 

@@ -36,6 +36,15 @@ def test_judges_share_the_places_and_those_of_one_that_wants_no_more_go_to_the_o
     assert len(queue.offer([], is_last=False).items) == 6
 
 
+def test_a_judge_that_has_joined_has_its_share_kept_for_it() -> None:
+    queue = PairQueue(in_flight=6)
+    queue.offer(items(30), is_last=False)
+    queue.join(1)
+    queue.join(2)
+    assert take(queue, 1, []) == items(3)
+    assert take(queue, 2, []) == items(6)[3:]
+
+
 def test_what_a_judge_held_when_it_started_again_comes_first_and_its_late_annotations_not() -> None:
     queue = PairQueue(in_flight=3)
     queue.offer(items(5), is_last=True)
