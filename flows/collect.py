@@ -4,6 +4,7 @@ from prefect import flow
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
+from tasks.encoders import split_dtype
 from tasks.runtime.references import CollectedSource
 from tasks.stages.agreement import report_agreement
 from tasks.stages.candidates import find_candidates, search_of
@@ -29,7 +30,8 @@ def collect_candidates(ready: Ready) -> CollectedSource:
     searched = [collection for collection in collections if collection.queries]
     for encoder in settings.search.encoders:
         embed(database, searched, encoder, settings.encoder, settings.ray)
-        report_agreement(database, collections[0], encoder, settings.encoder, settings.ray)
+        if split_dtype(encoder)[1] != "float32":
+            report_agreement(database, collections[0], encoder, settings.encoder, settings.ray)
     search = search_of(database, collections[0], settings.search)
     find_candidates(database, collections[0], search, settings.search)
     return CollectedSource(collections=tuple(collections), search=search)

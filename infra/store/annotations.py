@@ -184,17 +184,21 @@ def labels_of_rounds(
 
 
 def load_annotations(
-    database: Database, recipe_id: RecipeId, pairs: Sequence[PairKey]
+    database: Database, recipe_id: RecipeId, pairs: Sequence[PairKey], *, evidence: bool = True
 ) -> list[Annotation]:
-    """Return the annotations of these (query, code) pairs with all evidence, in their order."""
+    """Return the annotations of these (query, code) pairs in their order, with all evidence.
+
+    Without ``evidence`` they have no calls and no executions, whose tables are large.
+    """
     by_pair: dict[PairKey, dict[str, object]] = {}
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
         for row in _select(tx, "annotations", recipe_id, "annotated_at"):
             by_pair[_pair(row)] = row | {"calls": [], "executions": []}
-        for row in _select(tx, "llm_calls", recipe_id, "ordinal"):
-            _append(by_pair, "calls", row, _without_key(row))
-        for row in _select(tx, "executions", recipe_id, "ordinal"):
-            _append(by_pair, "executions", row, _nested(_without_key(row)))
+        if by_pair and evidence:
+            for row in _select(tx, "llm_calls", recipe_id, "ordinal"):
+                _append(by_pair, "calls", row, _without_key(row))
+            for row in _select(tx, "executions", recipe_id, "ordinal"):
+                _append(by_pair, "executions", row, _nested(_without_key(row)))
     return [Annotation.model_validate(by_pair[pair]) for pair in pairs if pair in by_pair]
 
 

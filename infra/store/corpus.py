@@ -266,8 +266,9 @@ def load_parts(database: Database, collection: str) -> list[SourceInfo]:
 def code_ids(database: Database, collection: str) -> list[str]:
     """Return the ids of a collection's codes in ascending order."""
     with database.transaction() as tx:
-        rows = tx.rows(
+        rows = tx.arrow(
             "SELECT code_id FROM collection_codes WHERE collection = ? ORDER BY code_id",
             [collection],
         )
-    return [str(row[0]) for row in rows]
+    ids: list[str] = rows["code_id"].to_pylist()
+    return ids

@@ -152,7 +152,8 @@ BUILT_IN: dict[str, BuiltIn] = {
 def rate_of(kind: str, runs: Sequence[Work], name: str = "") -> Rate:
     """Return the rate of a kind of work: measured where there is a long enough run, else built in.
 
-    Runs with the same name, such as that of an encoder, come before others of their kind.
+    Runs with the same name, such as that of an encoder, come before others of their kind; those of
+    an encoder in another dtype say nothing.
 
     Args:
         kind: One of `BUILT_IN`.
@@ -162,6 +163,8 @@ def rate_of(kind: str, runs: Sequence[Work], name: str = "") -> Rate:
     known = BUILT_IN[kind]
     of_kind = [run for run in runs if run.kind == kind and run.amount > 0]
     long = [run for run in of_kind if run.seconds >= known.shortest_s]
+    if kind.startswith("embed"):
+        long = [run for run in long if _dtype(run.name) == _dtype(name)]
     used = [run for run in long if run.name == name] or long
     if not used:
         return Rate(
@@ -180,6 +183,11 @@ def rate_of(kind: str, runs: Sequence[Work], name: str = "") -> Rate:
         source=_measured(used, name),
         measured=True,
     )
+
+
+def _dtype(encoder: str) -> str:
+    """Return what stands behind ``@`` in an encoder's name, nothing for float32."""
+    return encoder.partition("@")[2]
 
 
 def _occupied(run: Work, processor: Processor) -> float:

@@ -1,6 +1,6 @@
 """The queue of pairs between a flow and the judges that work on them, without any transport.
 
-`tasks.runtime.mailbox` runs it as a Ray actor.
+`tasks.runtime.ray_queue` runs it as a Ray actor.
 """
 
 from collections import deque

@@ -2,5 +2,6 @@
 
 ``exact`` passes once over the codes' vectors, block by block, whatever the number of queries;
 ``approximate`` builds an index instead, whose recall is measured against ``exact``. ``scores`` has
-the arithmetic of both, ``held`` the candidates that are kept, ``products`` the processors.
+the arithmetic of both, ``held`` the candidates that are kept, ``products`` the processors;
+``agreement`` says how far the nearest of two encoders are the same.
 """

@@ -54,7 +54,7 @@ def search_of(
 def search_identity(database: Database, collection: str, search: SearchSettings) -> SearchId:
     """Return the id of the search over a collection's current codes."""
     keys = [_search_key(name) for name in search.encoders]
-    codes = digest_of_set(corpus.code_ids(database, collection))
+    codes = digest(*corpus.code_ids(database, collection))  # as of a set: they ascend
     fusion = [] if search.fusion == "mean" else [search.fusion]
     index = [] if search.index == "exact" else _shape(search).parameters
     return SearchId(

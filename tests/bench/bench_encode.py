@@ -35,9 +35,9 @@ from infra.records import Code, Query, SourceInfo
 from infra.settings import EncoderSettings, RaySettings, StoreSettings
 from infra.store import corpus, open_database
 from tasks.encoders import Vectors, encoders, split_dtype
-from tasks.encoders._agreement import agreement
 from tasks.encoders._layers import Int8Linear, PackedLinear
 from tasks.encoders._transformer import TransformerEncoder
+from tasks.search.agreement import agreement
 from tasks.stages.embed import embed
 from tasks.stages.vectors import TextVectors
 from tests.bench.encode_rival import SentenceTransformers, make_base_model

@@ -7,12 +7,14 @@ own: `cosqa publish`, `cosqa evaluate` (with the report) for each method; then `
 `evaluate`, `annotate` and all of them in one, `benchmark`, which find nothing to do. Memory is the
 most that a command's processes held at once, Prefect's server and Ray's included, looked at from
 outside every 0.2 s; shared pages count once. Limits: 4 GB each, 90 s to publish, 20 s for
-`benchmark` with nothing to do. ``--folder`` keeps the store, and takes one that is there.
+`benchmark` with nothing to do. ``--folder`` keeps the store, and takes one that is
+there, whose exports are removed first.
 """
 
 import argparse
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,6 +76,7 @@ def main() -> None:
         folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         if (folder / "store").exists():
             settings = settings_of(folder)
+            shutil.rmtree(settings.publish.folder, ignore_errors=True)
         else:
             settings = make_store(folder, options.scale)
         _measure(settings, options.methods, options.scale, show=options.printed)

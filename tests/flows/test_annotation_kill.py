@@ -1,6 +1,6 @@
 """The law of resumption for annotation: whatever is killed, no pair and no paid reply is lost.
 
-Covers `tasks.stages.annotate.gather`, `tasks.stages.annotate.judge`, `tasks.runtime.mailbox`.
+Covers `tasks.stages.annotate.gather`, `tasks.stages.annotate.judge`, `tasks.runtime.ray_queue`.
 """
 
 import json

@@ -60,7 +60,7 @@ def _next_pass(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan:
     database = open_database(settings.store)
     counts = count_pairs(database, plan.selection)
     keys = [canary.key for canary in plan.canaries]
-    judged = annotations.load_annotations(database, plan.recipe.recipe_id, keys)
+    judged = annotations.load_annotations(database, plan.recipe.recipe_id, keys, evidence=False)
     done = {item.key for item in judged if item.status != "failed"}
     left = tuple(canary for canary in plan.canaries if canary.key not in done)
     get_run_logger().info(

@@ -150,13 +150,16 @@ def canary_totals(counts: Iterable[CanaryCounts]) -> CanaryCounts:
 def load_judged_canaries(
     database: Database, recipe_id: RecipeId
 ) -> tuple[list[Annotation], dict[PairKey, int]]:
-    """Return the annotations of a recipe's canaries, earliest first, and key → known label."""
+    """Return the annotations of a recipe's canaries, earliest first, and key → known label.
+
+    The annotations come without their evidence.
+    """
     judged: list[Annotation] = []
     answers: dict[PairKey, int] = {}
     for generation in count():
         answers |= {canary.key: canary.label for canary in canaries_of(generation)}
         keys = [canary.key for canary in canaries_of(generation)]
-        of_generation = annotations.load_annotations(database, recipe_id, keys)
+        of_generation = annotations.load_annotations(database, recipe_id, keys, evidence=False)
         judged += of_generation
         if not of_generation:
             break

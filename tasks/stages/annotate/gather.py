@@ -18,13 +18,13 @@ from infra.records import Annotation, Pair
 from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
 from infra.store.pending import pending_pairs
-from tasks.runtime.mailbox import (
+from tasks.runtime.progress import Progress, progress
+from tasks.runtime.ray_queue import (
     RayPairQueue,
     cluster_capacity,
     ended_futures,
     judge_result,
 )
-from tasks.runtime.progress import Progress, progress
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
 from tasks.stages.annotate.judge import judge
 from tasks.stages.annotate.plan import AnnotationPlan, in_round

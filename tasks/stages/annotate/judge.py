@@ -20,7 +20,7 @@ from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import run_logger
 
 if TYPE_CHECKING:
-    from tasks.runtime.mailbox import RayPairQueue
+    from tasks.runtime.ray_queue import RayPairQueue
 
 _REASON_CHARACTERS = 500
 _LIFETIME_S = 1_800.0  # then another judge takes over, with all of Ray's retries before it

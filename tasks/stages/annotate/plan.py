@@ -180,6 +180,8 @@ def _recorded_canaries(
     database: Database, recipe: RecipeReference, pairs: int, settings: Settings
 ) -> tuple[Canary, ...]:
     """Choose and store the canaries of a run over this number of pairs."""
+    if not pairs:
+        return ()
     judged, _ = load_judged_canaries(database, recipe.recipe_id)
     done = {item.key for item in judged if item.status != "failed"}
     canaries = next_canaries(done, pairs, settings.annotation, demo=recipe.demo)

@@ -86,6 +86,12 @@ def test_a_measured_rate_comes_before_a_built_in_one_and_that_of_the_same_encode
     assert work_s(made, "embed") == pytest.approx(FULL.texts * 10 * 100 / 20_000, rel=1e-3)
 
 
+def test_an_encoder_in_another_dtype_says_nothing_of_the_time_that_float32_takes() -> None:
+    runs = [run("embed", 20_000, 100, "small@bfloat16")]
+    assert not rate_of("embed", runs, "small").measured
+    assert rate_of("embed", runs, "other@bfloat16").measured
+
+
 def test_several_runs_give_a_range_around_their_mean() -> None:
     runs = (run("collect", 1_000, 10), run("collect", 3_000, 60))
     made = stage(forecast(FULL, HERE, Measurements(runs=runs)), "collect")

@@ -1,6 +1,6 @@
 """Laws of the queue of pairs: whatever becomes of the judges, each pair arrives once.
 
-Covers `tasks.runtime.mailbox`, which moves it into a Ray actor.
+Covers `tasks.runtime.ray_queue`, which moves it into a Ray actor.
 """
 
 import random

@@ -1,13 +1,13 @@
 """Laws of `agreement`: what is the same, and what is not.
 
-Covers `tasks.encoders._agreement`.
+Covers `tasks.search.agreement`.
 """
 
 import numpy as np
 import pytest
 
 from tasks.encoders import Vectors
-from tasks.encoders._agreement import agreement
+from tasks.search.agreement import agreement
 
 
 def unit(rows: int, seed: int) -> Vectors:
