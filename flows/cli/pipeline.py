@@ -11,6 +11,7 @@ from infra.settings import Settings
 from infra.store import open_database
 from tasks.reports.run import BenchmarkScores
 from tasks.stages.annotate.forecast import estimate
+from tasks.stages.preflight import check_model_early
 from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, count_stage_runs
 
@@ -29,9 +30,15 @@ def run(options: PipelineOptions) -> None:
 
 
 def run_flow(name: str, settings: Settings) -> None:
-    """Run a flow; its module is imported while a private Prefect server starts."""
+    """Run a flow; what it imports is imported while a private Prefect server starts."""
     before = count_stage_runs(settings.store)
-    with prefect_api(meanwhile=lambda: import_module(f"flows.{name}")):
+
+    def prepare() -> None:
+        import_module(f"flows.{name}")
+        if name in _ANNOTATE:
+            check_model_early(settings)
+
+    with prefect_api(meanwhile=prepare):
         result = getattr(import_module(f"flows.{name}"), name)(settings)
     if count_stage_runs(settings.store) == before:
         say(_nothing_left(name, settings))

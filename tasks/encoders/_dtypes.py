@@ -1,8 +1,8 @@
 """Encoders that are computed in another dtype than float32, each with an identity of its own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from infra.errors import SettingsError
 from tasks.encoders import Dtype, Encoder, EncoderClass
@@ -11,11 +11,11 @@ from tasks.encoders._transformer import TransformerSpec
 
 @dataclass(frozen=True)
 class DtypeEncoder:
-    """An encoder class like another one, computed in another dtype.
+    """An encoder like a class of encoders, computed in another dtype.
 
     Attributes:
         spec: The other one's specification, with the dtype in the name and the key.
-        base: The other one.
+        base: The class.
     """
 
     spec: TransformerSpec
@@ -45,4 +45,8 @@ def encoder_in_dtype(base: EncoderClass, dtype: Dtype) -> EncoderClass:
             f"@{dtype} out"
         )
     name = f"{base.spec.name}@{dtype}"
-    return DtypeEncoder(spec=base.spec.model_copy(update={"name": name, "dtype": dtype}), base=base)
+    spec = base.spec.model_copy(update={"name": name, "dtype": dtype})
+    if isinstance(base, type):
+        return DtypeEncoder(spec=spec, base=base)
+    in_dtype: EncoderClass = replace(cast("Any", base), spec=spec)  # one by reference
+    return in_dtype

@@ -86,6 +86,16 @@ def check_agents(settings: Settings) -> RecipeReference:
     return current_recipe(settings)
 
 
+def check_model_early(settings: Settings) -> None:
+    """Check the model before a flow starts, unless its key is in a Prefect block.
+
+    Raises:
+        SettingsError: The language model's name or key is invalid.
+    """
+    if settings.llm.api_key or not settings.llm.api_key_block:
+        check_model(settings.llm)
+
+
 def check_generation(settings: Settings) -> None:
     """Check the model that writes answers, and the engine in which they are verified.
 

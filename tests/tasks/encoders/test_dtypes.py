@@ -73,6 +73,8 @@ def test_a_reference_in_two_dtypes_is_two_encoders_and_two_references_of_one_nam
     assert named(first, f"{first}@bfloat16") == ("mine", "mine@bfloat16")
     found = pickle.loads(pickle.dumps(encoders.get("mine@bfloat16")))  # as it goes to a worker
     assert found.spec.key == encoders.get(f"{first}@bfloat16").spec.key
+    if computable("bfloat16"):
+        assert found().encode(TEXTS, "code", 0).shape == (len(TEXTS), 32)
     with pytest.raises(SettingsError, match="are both named 'mine'"):
         named(first, f"{second}@bfloat16")
 
