@@ -18,7 +18,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 import torch
@@ -72,11 +72,14 @@ def read_corpus(size: int, most_installed: int) -> MadeUpCorpus:
     random.Random(0).shuffle(functions)
     functions = functions[:wanted]
     names = [name for item in functions for name in _names(item.code.text)]
-    made_up = [
-        varied(functions[number % len(functions)], number, names)
-        for number in range(size - len(functions))
-    ]
-    return MadeUpCorpus([*functions, *made_up], len(made_up))
+    made_up: dict[str, DocumentedFunction] = {}
+    numbers = count()
+    while len(functions) + len(made_up) < size:
+        number = next(numbers)
+        item = varied(functions[number % len(functions)], number, names)
+        if item.code.code_id not in distinct:  # one without names is as its model
+            made_up[item.code.code_id] = item
+    return MadeUpCorpus([*functions, *made_up.values()], len(made_up))
 
 
 def varied(model: DocumentedFunction, number: int, names: Sequence[str]) -> DocumentedFunction:
