@@ -195,6 +195,18 @@ def test_a_model_of_the_hub_is_pinned_at_the_commit_that_its_cache_has(hub: Path
         encoders.get("hub:org/tiny@v2")
 
 
+@pytest.mark.parametrize("like", ["minilm", "codebert-search"])
+def test_a_model_of_the_hub_like_a_registered_one_is_computed_from_its_own_weights(
+    hub: Path, like: str
+) -> None:
+    options = f"?dimension=32&max_length=60&like={like}"
+    from_hub, from_folder = (
+        encoders.get(f"{place}{options}")().encode(TEXTS, "code", 0)
+        for place in (f"hub:a=org/tiny@{COMMIT}", f"checkpoint:a={hub}")
+    )
+    assert np.array_equal(from_hub, from_folder)
+
+
 def test_an_adopted_reference_is_found_by_its_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
