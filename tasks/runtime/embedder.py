@@ -1,5 +1,6 @@
 """Ray actors that embed batches of texts."""
 
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from infra.errors import CosqaError, EncoderError
 from infra.settings import EncoderSettings, RaySettings
-from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders
+from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders, split_dtype
 from tasks.runtime.placement import Node, Place, places_for
 from tasks.runtime.run_logger import run_logger
 
@@ -30,13 +31,17 @@ class Embedder:
         encoder: Name of a registered encoder, or the class behind a reference.
         threads: Number of cores to use.
         batch_size: Most texts in one forward pass; 0 lets the encoder cut by tokens.
+        gpus: The share of a GPU that it holds; without one it sees none.
     """
 
-    def __init__(self, encoder: str | EncoderClass, threads: int, batch_size: int) -> None:
+    def __init__(
+        self, encoder: str | EncoderClass, threads: int, batch_size: int, gpus: float
+    ) -> None:
         self._class = encoders.get(encoder) if isinstance(encoder, str) else encoder
         self._encoder: Encoder | None = None
         self._threads = threads
         self._batch_size = batch_size
+        self._gpus = gpus
 
     def ready(self) -> None:
         """Answer, which shows that the actor has been placed."""
@@ -44,6 +49,8 @@ class Embedder:
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return (n, d) vectors of unit length."""
         if self._encoder is None:
+            if not self._gpus:  # Ray hides no GPU from work that asked for none
+                os.environ["CUDA_VISIBLE_DEVICES"] = ""
             import torch  # noqa: PLC0415 - heavy, and needed on workers only
 
             torch.set_num_threads(self._threads)
@@ -114,7 +121,7 @@ class _Pool:
         self._texts = texts
         self._actors: list[_Actor] = []
         self._starting: dict[Any, _Actor] = {}
-        for place in places_for(_live_nodes(), texts, settings):
+        for place in self._places():
             self._start(place)
         self._most_failed_starts = _MOST_DEATHS * len(self._actors)
 
@@ -198,21 +205,29 @@ class _Pool:
         self._again.extendleft(reversed(batches))
         self._logger.warning("a worker with encoder %s died and is replaced", self._encoder)
         taken = Counter(other.place.node for other in self._actors)
-        for place in places_for(_live_nodes(), self._texts, self._settings):
+        for place in self._places():
             if not taken[place.node]:
                 self._start(place)
                 return
             taken[place.node] -= 1
 
+    def _places(self) -> list[Place]:
+        nodes = _live_nodes()
+        if split_dtype(self._encoder)[1] == "int8":  # which only processors compute
+            nodes = [node._replace(gpus=0.0) for node in nodes]
+        return places_for(nodes, self._texts, self._settings)
+
     def _start(self, place: Place) -> None:
-        needs = {"num_gpus": place.gpus} if place.gpus else {"num_cpus": place.threads}
+        # Where no number of cores is named, Ray takes one for work on a GPU.
+        cores = 0 if place.gpus else place.threads
         # Another process knows the registered names, but not those that stand for references.
         known = self._encoder if encoders.is_pinned(self._encoder) else encoders.get(self._encoder)
         remote: Any = ray.remote(Embedder)
         handle = remote.options(
-            **needs,
+            num_gpus=place.gpus,
+            num_cpus=cores,
             scheduling_strategy=NodeAffinitySchedulingStrategy(place.node, soft=True),
-        ).remote(known, place.threads, self._settings.batch_size)
+        ).remote(known, place.threads, self._settings.batch_size, place.gpus)
         actor = _Actor(handle, place, time.monotonic() + self._patience_s)
         self._actors.append(actor)
         self._starting[handle.ready.remote()] = actor
