@@ -131,16 +131,15 @@ class _Pool:
             _Batch(number, kind, texts) for number, (kind, texts) in enumerate(batches)
         )
         while True:
+            self._welcome_started()
             self._send()
             running = {ref: actor for actor in self._actors for ref, _ in actor.batches}
             if not running and not self._has_work():
                 return
             self._check_placement()
             ready, _ = ray.wait([*running, *self._starting], num_returns=1, timeout=_POLL_S)
-            for reference in ready:
-                if reference in self._starting:
-                    self._welcome(reference)
-                elif (found := self._received(running[reference], reference)) is not None:
+            for reference in running.keys() & ready:
+                if (found := self._received(running[reference], reference)) is not None:
                     self._send()
                     yield found
 
@@ -176,6 +175,12 @@ class _Pool:
         actor.batches = deque(pair for pair in actor.batches if pair[0] != reference)
         return batch.number, vectors
 
+    def _welcome_started(self) -> None:
+        """Take note of all actors that have started, however busy the others are."""
+        if starting := list(self._starting):
+            for reference in ray.wait(starting, num_returns=len(starting), timeout=0)[0]:
+                self._welcome(reference)
+
     def _welcome(self, reference: Any) -> None:  # noqa: ANN401 - Ray's own type is opaque
         actor = self._starting.pop(reference)
         try:
@@ -191,6 +196,11 @@ class _Pool:
     def _bury(self, actor: _Actor, error: RayError) -> None:
         """Take back a dead actor's batches, and start another in its place."""
         self._remove(actor)
+        if getattr(error, "actor_init_failed", False):  # as the next one would
+            raise EncoderError(
+                f"a worker with encoder {self._encoder!r} cannot start: {error}\nevery node of the "
+                "cluster needs this release of the project, with its packages, in Ray's Python"
+            ) from error
         batches = [batch for _, batch in actor.batches]
         if batches:
             batches[0].deaths += 1  # the other was waiting
@@ -267,7 +277,11 @@ class _Pool:
         """Return what to raise where an encoder itself failed."""
         if isinstance(error.cause, CosqaError):
             return error.cause
-        return EncoderError(f"encoder {self._encoder!r} failed on a worker: {error}")
+        told = f"encoder {self._encoder!r} failed on a worker: {error}"
+        if "out of memory" in told:
+            told += "\na smaller COSQA_ENCODER__BATCH_SIZE needs less memory, and a larger "
+            told += "COSQA_ENCODER__GPU_SHARE leaves more to each worker"
+        return EncoderError(told)
 
 
 def _first_line(error: RayError) -> str:

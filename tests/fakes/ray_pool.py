@@ -17,7 +17,7 @@ class FakeRay:
         refused: What ``ready`` of each actor raises, None for nothing.
         failed: What a batch raises, None for nothing.
         now: Seconds, as `time.monotonic` gives them.
-        is_up: Whether an actor, by its number, has started.
+        is_up: Whether an actor, by its number, answers.
     """
 
     nodes_with: Sequence[tuple[int, float]]

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from ray.exceptions import ActorDiedError, RayTaskError
 
+from infra.errors import EncoderError
 from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Encoder, Kind, encoders
 from tasks.runtime import embedder
@@ -74,3 +76,58 @@ def test_an_actor_without_a_gpu_sees_none(
     monkeypatch.setattr(loaded, "spec", encoders.get("minilm").spec, raising=False)
     assert embedder.Embedder(loaded, 1, 0, gpus).embed(["x"], "code").shape == (1, 384)  # type: ignore[arg-type]
     assert seen == [visible]
+
+
+def test_a_worker_that_cannot_start_is_told_at_once_with_its_cause(
+    use: Callable[[FakeRay], FakeRay],
+) -> None:
+    said = "Traceback\nModuleNotFoundError: No module named 'tasks'"
+    cause = RayTaskError("__init__", said, None)
+    ray = use(FakeRay([(2, 0)], refused=ActorDiedError(cause)))
+    with pytest.raises(EncoderError, match=r"(?s)cannot start.*named 'tasks'.*every node of the"):
+        list(embedded())
+    assert len(ray.options) == 2, "none was replaced"
+
+
+def test_a_worker_that_died_otherwise_is_replaced_before_it_is_told(
+    use: Callable[[FakeRay], FakeRay],
+) -> None:
+    ray = use(FakeRay([(2, 0)], refused=ActorDiedError()))
+    with pytest.raises(EncoderError, match=r"keep dying.*COSQA_ENCODER__ACTORS"):
+        list(embedded())
+    assert len(ray.options) > 2
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_an_encoder_that_lacks_memory_is_told_with_a_way_out(
+    use: Callable[[FakeRay], FakeRay], memory: bool
+) -> None:
+    said = "CUDA out of memory. Tried to allocate 2 GiB" if memory else "index out of range"
+    use(FakeRay([(1, 0)], failed=RayTaskError("embed", said, RuntimeError(said))))
+    with pytest.raises(EncoderError, match=f"failed on a worker: .*{said}") as caught:
+        list(embedded())
+    assert ("COSQA_ENCODER__BATCH_SIZE" in str(caught.value)) is memory
+
+
+def test_no_actor_that_has_started_is_dropped_while_others_are_busy_or_vectors_are_written(
+    use: Callable[[FakeRay], FakeRay],
+) -> None:
+    ray = use(FakeRay([(3, 0)]))
+    ray.is_up = lambda number: number == 0 or ray.now > 0  # the others start during the first pause
+    for _ in embedded():
+        assert not ray.killed
+        ray.now += 100  # a slow disk
+    assert all(ray.batches_of), "each got its share"
+
+
+def test_an_actor_without_room_is_dropped_and_the_others_go_on(
+    use: Callable[[FakeRay], FakeRay],
+) -> None:
+    ray = use(FakeRay([(2, 0)]))
+    ray.is_up = lambda number: number == 0
+    numbers = []
+    for number, _ in embedded():
+        numbers.append(number)
+        ray.now += 100
+    assert sorted(numbers) == list(range(BATCHES))
+    assert ray.killed[0] == 1
