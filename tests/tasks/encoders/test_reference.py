@@ -97,6 +97,19 @@ def test_a_fine_tuned_encoder_is_read_like_the_registered_one(folder: Path, tmp_
     assert np.allclose(vectors, encoders.get("codet5p")(tuned).encode(TEXTS, "code", 3))
 
 
+def test_a_fine_tuned_encoder_is_read_like_one_that_a_folder_stands_in_for(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(lambda: encoders.substitute({}))
+    first, other = (make_checkpoint("codet5p", tmp_path / name, 256) for name in ("a", "b"))
+    reference = f"checkpoint:other={other}?like=codet5p"
+    key = spec_of(reference).key
+    encoders.substitute({"codet5p": first})
+    assert spec_of(reference).key == key
+    vectors = encoders.get(reference)().encode(TEXTS, "code", 3)
+    assert np.allclose(vectors, encoders.get("codet5p")(other).encode(TEXTS, "code", 3))
+
+
 def test_the_key_follows_the_content_and_not_the_place(folder: Path, tmp_path: Path) -> None:
     options = "?pooling=mean"
     key = spec_of(f"checkpoint:a={folder}{options}").key
@@ -133,6 +146,8 @@ def test_a_folder_that_changes_or_vanishes_during_a_run_is_refused(folder: Path)
         ("checkpoint:{folder}?pooling", SettingsError, "option pooling has no value"),
         ("checkpoint:{folder}?pooling=mean&pooling=first", SettingsError, "given twice"),
         ("checkpoint:{folder}?pooling=mean&max_length=many", SettingsError, "max_length = 'many'"),
+        ("checkpoint:{folder}?like=text-embedding-3-large", SettingsError, "no transformer"),
+        ("checkpoint:{folder}?like=minilm@int8&dimension=9", SettingsError, "write like=minilm, "),
         ("checkpoint:{folder}?like=nobody", UnknownNameError, "unknown encoder 'nobody'"),
         ("checkpoint:minilm={folder}?pooling=mean", SettingsError, "that of a registered encoder"),
         ("checkpoint:a/b={folder}?pooling=mean", SettingsError, "no name for files and columns"),
