@@ -4,6 +4,7 @@ Covers `tasks.encoders._reference`, `tasks.encoders._checkpoint`, `tasks.encoder
 `tasks.encoders._sentence_transformers`.
 """
 
+import json
 import pickle
 import shutil
 import warnings
@@ -71,6 +72,22 @@ def test_a_folder_of_sentence_transformers_gives_its_vectors(
         expected = theirs.encode(TEXTS, prompt_name=prompt)
         assert ours.shape == (3, 16)
         assert (ours * expected).sum(axis=1).min() >= 0.9999
+
+
+@pytest.mark.parametrize(("stated", "most"), [(514, 512), (None, 512), (60, 60)])
+def test_a_roberta_takes_as_many_tokens_as_it_has_positions_behind_that_of_padding(
+    folder: Path, tmp_path: Path, stated: int | None, most: int
+) -> None:
+    saved_by_sentence_transformers(folder, tmp_path / "st", "mean")
+    for name, key, value in (
+        ("sentence_bert_config.json", "max_seq_length", stated),
+        ("tokenizer_config.json", "model_max_length", int(1e30)),
+    ):
+        file = tmp_path / "st" / name
+        file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {key: value}))
+    reference = f"checkpoint:{tmp_path / 'st'}"
+    assert spec_of(reference).max_length == most
+    assert encoders.get(reference)().encode([TEXTS[1] * 20], "code", 0).shape == (1, 16)
 
 
 def test_options_say_how_a_plain_folder_is_read(folder: Path) -> None:
