@@ -66,7 +66,7 @@ def test_vectors_without_padding_are_those_with_it(
 def test_a_model_that_sees_neighbours_by_other_means_than_attention_is_padded(
     config: PreTrainedConfig,
 ) -> None:
-    model = AutoModel.from_config(config).eval()
+    model = AutoModel.from_config(config).eval()  # type: ignore[no-untyped-call]
     assert not can_be_unpadded(model, "bfloat16", torch.device("cuda"))
     token_ids = [list(range(5, 65)), list(range(7, 47))]
     with torch.inference_mode():

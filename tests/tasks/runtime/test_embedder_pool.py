@@ -6,6 +6,7 @@ Covers `tasks.runtime.embedder` without a cluster.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ray.exceptions import ActorDiedError, RayTaskError
@@ -25,7 +26,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeRay], FakeRay]:
 
     def into_place(ray: FakeRay) -> FakeRay:
         monkeypatch.setattr(embedder, "ray", ray)
-        monkeypatch.setattr(embedder.time, "monotonic", lambda: ray.now)
+        monkeypatch.setattr(embedder, "time", SimpleNamespace(monotonic=lambda: ray.now))
         return ray
 
     return into_place
@@ -82,7 +83,7 @@ def test_a_worker_that_cannot_start_is_told_at_once_with_its_cause(
     use: Callable[[FakeRay], FakeRay],
 ) -> None:
     said = "Traceback\nModuleNotFoundError: No module named 'tasks'"
-    cause = RayTaskError("__init__", said, None)
+    cause = RayTaskError("__init__", said, None)  # type: ignore[no-untyped-call]
     ray = use(FakeRay([(2, 0)], refused=ActorDiedError(cause)))
     with pytest.raises(EncoderError, match=r"(?s)cannot start.*named 'tasks'.*every node of the"):
         list(embedded())
@@ -103,7 +104,8 @@ def test_an_encoder_that_lacks_memory_is_told_with_a_way_out(
     use: Callable[[FakeRay], FakeRay], memory: bool
 ) -> None:
     said = "CUDA out of memory. Tried to allocate 2 GiB" if memory else "index out of range"
-    use(FakeRay([(1, 0)], failed=RayTaskError("embed", said, RuntimeError(said))))
+    failed = RayTaskError("embed", said, RuntimeError(said))  # type: ignore[no-untyped-call]
+    use(FakeRay([(1, 0)], failed=failed))
     with pytest.raises(EncoderError, match=f"failed on a worker: .*{said}") as caught:
         list(embedded())
     assert ("COSQA_ENCODER__BATCH_SIZE" in str(caught.value)) is memory
