@@ -36,8 +36,9 @@ class EncoderSettings(Section):
     batch_size: int = Field(
         0,
         ge=0,
-        description="Maximum number of texts for one forward pass; 0 limits their tokens instead, "
-        "by device. Of an API, the texts in a request; 0 takes 64.",
+        description="Maximum number of texts for one forward pass, beside the limit of the device "
+        "on their tokens; 0 leaves it at that limit. Of an API, the texts in a request; 0 takes "
+        "64.",
     )
     shard_size: int = Field(
         8192,

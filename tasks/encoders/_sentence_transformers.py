@@ -28,6 +28,10 @@ _LIMITS = (
     "sentence_roberta_config.json",
     "sentence_xlnet_config.json",
 )
+_OFFSET = (
+    "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet",
+    "longformer", "data2vec-text", "ibert", "xmod",
+)  # fmt: skip
 
 
 def read_modules(folder: Path) -> dict[str, Any]:
@@ -85,12 +89,21 @@ def _pooling(file: Path) -> tuple[str, int]:
 
 
 def _max_length(folder: Path, limits: Mapping[str, Any]) -> int:
-    """Return the number of tokens: as stated, else what tokenizer and positions allow."""
-    if isinstance(stated := limits.get("max_seq_length"), int):
-        return stated
-    tokenizer = _read(folder / "tokenizer_config.json").get("model_max_length")
-    positions = _read(folder / "config.json").get("max_position_embeddings")
-    allowed = [number for number in (tokenizer, positions) if isinstance(number, int)]
+    """Return the number of tokens: as stated, else what tokenizer and positions allow.
+
+    Of a model like RoBERTa, whose positions begin behind the padding's id, older releases of
+    sentence-transformers state all positions: more tokens than it takes.
+    """
+    config = _read(folder / "config.json")
+    stated, positions = limits.get("max_seq_length"), config.get("max_position_embeddings")
+    if config.get("model_type") not in _OFFSET:
+        if isinstance(stated, int):
+            return stated
+    elif isinstance(positions, int):
+        positions -= int(config.get("pad_token_id") or 1) + 1
+    if not isinstance(stated, int):
+        stated = _read(folder / "tokenizer_config.json").get("model_max_length")
+    allowed = [number for number in (stated, positions) if isinstance(number, int)]
     if not allowed:
         raise EncoderError(f"{folder}: no file states how many tokens the model takes")
     return min(allowed)

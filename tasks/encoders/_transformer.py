@@ -173,7 +173,18 @@ class TransformerEncoder:
         row_of = {text: row for row, text in enumerate(distinct)}
         return vectors[[row_of[text] for text in texts]]
 
+    def _own_folder(self) -> Path | None:
+        """Return the folder of the class's own checkpoint, None where the hub has it.
+
+        Raises:
+            EncoderError: There is none.
+        """
+        return None
+
     def _source(self, checkpoint: Path | None) -> dict[str, Any]:
+        own = getattr(type(self), "spec", self.spec)
+        if checkpoint is None and own.model == self.spec.model:  # not one of the hub like it
+            checkpoint = self._own_folder()
         if checkpoint is not None:
             return {"pretrained_model_name_or_path": str(checkpoint), "trust_remote_code": False}
         return {

@@ -24,9 +24,17 @@ def can_be_unpadded(model: Any, dtype: str, device: torch.device) -> bool:  # no
 
 
 def takes_attention(model: Any) -> bool:  # noqa: ANN401
-    """Return whether a model takes another attention, and positions from the caller."""
-    return bool(getattr(model, "_supports_attention_backend", False)) and hasattr(
-        model, "embeddings"
+    """Return whether a model takes another attention, and positions from the caller.
+
+    One that sees a text's neighbours in a row by other means does not: ModernBERT attends within
+    windows that the mask draws, and MobileBERT joins the embeddings of neighbouring tokens.
+    """
+    has_windows = any(getattr(module, "sliding_window", None) for module in model.modules())
+    joins_tokens = bool(getattr(model.config, "trigram_input", False))
+    return (
+        bool(getattr(model, "_supports_attention_backend", False))
+        and hasattr(model, "embeddings")
+        and not (has_windows or joins_tokens)
     )
 
 

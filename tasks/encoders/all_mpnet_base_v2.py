@@ -1,7 +1,6 @@
 """The encoder all-mpnet-base-v2, from five packages that carry it whole."""
 
 from pathlib import Path
-from typing import Any
 
 from tasks.encoders import encoders
 from tasks.encoders._mpnet_packages import fetched_checkpoint
@@ -25,5 +24,5 @@ class MPNet(TransformerEncoder):
         pooling="mean",
     )
 
-    def _source(self, checkpoint: Path | None) -> dict[str, Any]:
-        return super()._source(checkpoint or fetched_checkpoint())
+    def _own_folder(self) -> Path:
+        return fetched_checkpoint()

@@ -1,7 +1,6 @@
 """The encoder codebert-search: CodeBERT fine-tuned for code search, as CoSQA+ uses it."""
 
 from pathlib import Path
-from typing import Any
 
 from infra.errors import EncoderError
 from tasks.encoders import NOT_PUBLISHED, encoders
@@ -31,11 +30,9 @@ class CodeBERTSearch(TransformerEncoder):
         white_space="collapsed",
     )
 
-    def _source(self, checkpoint: Path | None) -> dict[str, Any]:
-        if checkpoint is None:
-            raise EncoderError(
-                "codebert-search has no published checkpoint: fine-tune microsoft/codebert-base on "
-                "CodeSearchNet and give --checkpoint codebert-search=FOLDER; codebert-base is the "
-                "one that is not fine-tuned"
-            )
-        return super()._source(checkpoint)
+    def _own_folder(self) -> Path:
+        raise EncoderError(
+            "codebert-search has no published checkpoint: fine-tune microsoft/codebert-base on "
+            "CodeSearchNet and give --checkpoint codebert-search=FOLDER; codebert-base is the "
+            "one that is not fine-tuned"
+        )

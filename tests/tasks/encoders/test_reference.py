@@ -4,6 +4,7 @@ Covers `tasks.encoders._reference`, `tasks.encoders._checkpoint`, `tasks.encoder
 `tasks.encoders._sentence_transformers`.
 """
 
+import json
 import pickle
 import shutil
 import warnings
@@ -73,6 +74,22 @@ def test_a_folder_of_sentence_transformers_gives_its_vectors(
         assert (ours * expected).sum(axis=1).min() >= 0.9999
 
 
+@pytest.mark.parametrize(("stated", "most"), [(514, 512), (None, 512), (60, 60)])
+def test_a_roberta_takes_as_many_tokens_as_it_has_positions_behind_that_of_padding(
+    folder: Path, tmp_path: Path, stated: int | None, most: int
+) -> None:
+    saved_by_sentence_transformers(folder, tmp_path / "st", "mean")
+    for name, key, value in (
+        ("sentence_bert_config.json", "max_seq_length", stated),
+        ("tokenizer_config.json", "model_max_length", int(1e30)),
+    ):
+        file = tmp_path / "st" / name
+        file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {key: value}))
+    reference = f"checkpoint:{tmp_path / 'st'}"
+    assert spec_of(reference).max_length == most
+    assert encoders.get(reference)().encode([TEXTS[1] * 20], "code", 0).shape == (1, 16)
+
+
 def test_options_say_how_a_plain_folder_is_read(folder: Path) -> None:
     reference = (
         f"checkpoint:mine={folder}?pooling=pooler&query_length=12&code_length=20&"
@@ -95,6 +112,19 @@ def test_a_fine_tuned_encoder_is_read_like_the_registered_one(folder: Path, tmp_
     tuned = make_checkpoint("codet5p", tmp_path / "t5", 256)
     vectors = encoders.get(f"checkpoint:{tuned}?like=codet5p")().encode(TEXTS, "code", 3)
     assert np.allclose(vectors, encoders.get("codet5p")(tuned).encode(TEXTS, "code", 3))
+
+
+def test_a_fine_tuned_encoder_is_read_like_one_that_a_folder_stands_in_for(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    request.addfinalizer(lambda: encoders.substitute({}))
+    first, other = (make_checkpoint("codet5p", tmp_path / name, 256) for name in ("a", "b"))
+    reference = f"checkpoint:other={other}?like=codet5p"
+    key = spec_of(reference).key
+    encoders.substitute({"codet5p": first})
+    assert spec_of(reference).key == key
+    vectors = encoders.get(reference)().encode(TEXTS, "code", 3)
+    assert np.allclose(vectors, encoders.get("codet5p")(other).encode(TEXTS, "code", 3))
 
 
 def test_the_key_follows_the_content_and_not_the_place(folder: Path, tmp_path: Path) -> None:
@@ -133,6 +163,8 @@ def test_a_folder_that_changes_or_vanishes_during_a_run_is_refused(folder: Path)
         ("checkpoint:{folder}?pooling", SettingsError, "option pooling has no value"),
         ("checkpoint:{folder}?pooling=mean&pooling=first", SettingsError, "given twice"),
         ("checkpoint:{folder}?pooling=mean&max_length=many", SettingsError, "max_length = 'many'"),
+        ("checkpoint:{folder}?like=text-embedding-3-large", SettingsError, "no transformer"),
+        ("checkpoint:{folder}?like=minilm@int8&dimension=9", SettingsError, "write like=minilm, "),
         ("checkpoint:{folder}?like=nobody", UnknownNameError, "unknown encoder 'nobody'"),
         ("checkpoint:minilm={folder}?pooling=mean", SettingsError, "that of a registered encoder"),
         ("checkpoint:a/b={folder}?pooling=mean", SettingsError, "no name for files and columns"),
@@ -193,6 +225,18 @@ def test_a_model_of_the_hub_is_pinned_at_the_commit_that_its_cache_has(hub: Path
     assert spec_of(f"hub:org/tiny@{other}").key != spec.key
     with pytest.raises(EncoderError, match="org/tiny at v2 is neither in the hub's cache"):
         encoders.get("hub:org/tiny@v2")
+
+
+@pytest.mark.parametrize("like", ["minilm", "codebert-search"])
+def test_a_model_of_the_hub_like_a_registered_one_is_computed_from_its_own_weights(
+    hub: Path, like: str
+) -> None:
+    options = f"?dimension=32&max_length=60&like={like}"
+    from_hub, from_folder = (
+        encoders.get(f"{place}{options}")().encode(TEXTS, "code", 0)
+        for place in (f"hub:a=org/tiny@{COMMIT}", f"checkpoint:a={hub}")
+    )
+    assert np.array_equal(from_hub, from_folder)
 
 
 def test_an_adopted_reference_is_found_by_its_name(

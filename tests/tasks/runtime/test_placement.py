@@ -32,6 +32,8 @@ def places(nodes: list[tuple[int, float]], texts: int, **settings: float) -> lis
         ([(8, 0)], 800, {}, [("n0", 4)] * 2),
         ([(4, 1)], MANY, {"actors": 2}, [("n0", 4)]),
         ([(4, 1)], MANY, {"gpu_share": 0.3}, [("n0", 1)] * 3),
+        ([(8, 2)], MANY, {"gpu_share": 0.4}, [("n0", 2)] * 4),
+        ([(8, 8)], MANY, {"gpu_share": 0.6}, [("n0", 1)] * 8),
         ([(8, 2), (64, 0), (4, 1)], MANY, {}, [("n0", 4)] * 2 + [("n2", 4)]),
         ([(0, 2)], MANY, {}, [("n0", 1)] * 2),
     ],

@@ -1,0 +1,96 @@
+"""A stand-in for Ray that places actors at once, or as told, and takes the time from a clock."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+
+@dataclass
+class FakeRay:
+    """What `tasks.runtime.embedder` uses of Ray; its actors answer with one vector a text.
+
+    Attributes:
+        nodes_with: (cores, GPUs) of each node.
+        refused: What ``ready`` of each actor raises, None for nothing.
+        failed: What a batch raises, None for nothing.
+        now: Seconds, as `time.monotonic` gives them.
+        is_up: Whether an actor, by its number, answers.
+    """
+
+    nodes_with: Sequence[tuple[int, float]]
+    refused: Exception | None = None
+    failed: Exception | None = None
+    now: float = 0.0
+    is_up: Callable[[int], bool] = lambda _: True
+    options: list[dict[str, Any]] = field(default_factory=list)
+    arguments: list[tuple[Any, ...]] = field(default_factory=list)
+    batches_of: list[int] = field(default_factory=list)
+    killed: list[int] = field(default_factory=list)
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return the nodes as Ray describes them."""
+        return [
+            {
+                "NodeID": f"{number + 1:056x}",
+                "Alive": True,
+                "Resources": {"CPU": cores, "GPU": gpus},
+            }
+            for number, (cores, gpus) in enumerate(self.nodes_with)
+        ]
+
+    def available_resources(self) -> dict[str, float]:
+        """Return that nothing is free."""
+        return {}
+
+    def remote(self, _kind: type) -> Any:
+        """Return a class of actors."""
+        return SimpleNamespace(options=self._with_options)
+
+    def _with_options(self, **options: Any) -> Any:
+        return SimpleNamespace(remote=lambda *arguments: self._actor(options, arguments))
+
+    def _actor(self, options: dict[str, Any], arguments: tuple[Any, ...]) -> Any:
+        number = len(self.options)
+        self.options.append(options)
+        self.arguments.append(arguments)
+        self.batches_of.append(0)
+
+        def embed(texts: Sequence[str], _kind: str) -> "Reference":
+            self.batches_of[number] += 1
+            return Reference(number, self.failed or np.ones((len(texts), 1), np.float32))
+
+        return SimpleNamespace(
+            number=number,
+            ready=SimpleNamespace(remote=lambda: Reference(number, self.refused)),
+            embed=SimpleNamespace(remote=embed),
+        )
+
+    def wait(
+        self, references: Sequence["Reference"], *, num_returns: int, timeout: float
+    ) -> tuple[list["Reference"], list["Reference"]]:
+        """Return the first that are done, and the others; time passes where there is none."""
+        assert 0 < num_returns <= len(references)
+        done = [one for one in references if self.is_up(one.actor)][:num_returns]
+        self.now += 0 if done else timeout
+        return done, [one for one in references if one not in done]
+
+    def get(self, reference: "Reference") -> Any:
+        """Return or raise what was answered."""
+        if isinstance(reference.answer, Exception):
+            raise reference.answer
+        return reference.answer
+
+    def kill(self, handle: Any) -> None:
+        """End an actor."""
+        self.killed.append(handle.number)
+
+
+class Reference:
+    """A call of an actor, and its answer."""
+
+    def __init__(self, actor: int, answer: Any) -> None:
+        self.actor = actor
+        self.answer = answer
