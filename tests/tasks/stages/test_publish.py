@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from prefect.logging import disable_run_logger
 
 from infra.errors import DiskFullError
 from infra.settings import PublishSettings, Settings, StoreSettings
-from infra.store import Database, benchmarks, open_database
+from infra.store import Database, benchmarks, evidence, open_database
 from infra.store.benchmarks import Published
 from tasks.benchmarks import Benchmark, read_benchmark, verify_export, write_benchmark
 from tasks.stages import publish
@@ -22,7 +23,7 @@ from tasks.stages.labels import LabelSet, judging_recipe, labelled_benchmark, la
 from tasks.stages.publish import publish_benchmark
 from tasks.stages.scoring import OpenBenchmark, method_key, score_method
 from tests.fakes.benchmarks import people_benchmark
-from tests.tasks.stages.generate.world import ROUNDS, judged_store, label
+from tests.tasks.stages.generate.world import CODES, ROUNDS, judged_store, label
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +95,31 @@ def test_an_export_holds_the_evidence_of_the_store(
     read = read_benchmark(Path(export.folder))
     assert [item.key for item in read.evidence] == [item.key for item in read.labels]
     assert {item.support for item in read.evidence} == {"screened"}
+
+
+def test_evidence_of_code_that_may_be_published_is_read_once(
+    tmp_path: Path, labels: tuple[Database, LabelSet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[int] = []
+    read = evidence.read_evidence
+
+    def counted(*given: Any) -> Iterator[pa.RecordBatch]:
+        rows = 0
+        for batch in read(*given):
+            rows += batch.num_rows
+            yield batch
+        passes.append(rows)
+
+    monkeypatch.setattr(evidence, "read_evidence", counted)
+    with labels[0].transaction() as tx:
+        tx.execute(
+            "UPDATE collection_codes SET licence = 'unknown' WHERE code_id = ?", [CODES[0].code_id]
+        )
+    export = published(labels, tmp_path / "out", include_undecided=True)
+    assert export is not None
+    assert passes == [3]
+    kept = {item.code_id for item in read_benchmark(Path(export.folder)).evidence}
+    assert kept == {CODES[1].code_id}
 
 
 def test_files_that_are_written_otherwise_hand_the_runs_over(tmp_path: Path) -> None:
