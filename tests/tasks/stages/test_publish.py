@@ -5,6 +5,7 @@ Covers `tasks.stages.stored_evidence`.
 
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,19 @@ import pyarrow as pa
 import pytest
 from prefect.logging import disable_run_logger
 
+from infra.collected import Collected
 from infra.errors import DiskFullError
+from infra.records import Label, Query, SourceInfo
 from infra.settings import PublishSettings, Settings, StoreSettings
-from infra.store import Database, benchmarks, evidence, open_database
+from infra.store import Database, benchmarks, corpus, evidence, open_database
 from infra.store.benchmarks import Published
-from tasks.benchmarks import Benchmark, read_benchmark, verify_export, write_benchmark
+from tasks.benchmarks import (
+    Benchmark,
+    read_benchmark,
+    read_manifest,
+    verify_export,
+    write_benchmark,
+)
 from tasks.stages import publish
 from tasks.stages.labels import LabelSet, judging_recipe, labelled_benchmark, labels_of_agents
 from tasks.stages.publish import publish_benchmark
@@ -120,6 +129,34 @@ def test_evidence_of_code_that_may_be_published_is_read_once(
     assert passes == [3]
     kept = {item.code_id for item in read_benchmark(Path(export.folder)).evidence}
     assert kept == {CODES[1].code_id}
+
+
+def test_the_split_is_that_of_the_queries_and_matches_that_are_published(tmp_path: Path) -> None:
+    """Six queries; the first four match licensed code only, the fifth unlicensed code too."""
+    database = open_database(StoreSettings(folder=tmp_path / "store"))
+    info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+    queries = [Query.of(f"add {number}").query_id for number in range(6)]
+    free, other = (code.model_copy(update={"licence": "MIT"}) for code in CODES)
+    pairs = [(query, free) for query in queries[:5]] + [(query, other) for query in queries[4:]]
+    content = Collected(
+        info=info,
+        queries=tuple(Query.of(f"add {number}") for number in range(6)),
+        codes=(free, other.model_copy(update={"licence": "unknown"})),
+        labels=tuple(
+            Label(query_id=query, code_id=code.code_id, origin="people", relevance=1)
+            for query, code in pairs
+        ),
+    )
+    corpus.replace_collections(database, "print", {"c": content}, annotated="c")
+    [stored] = corpus.collections_of(database, "print")
+    made = LabelSet(collection=stored, origin="people", name="c")
+    export = published((database, made), tmp_path / "out", split="3:1:1")
+    assert export is not None
+    read = read_benchmark(Path(export.folder))
+    assert {query.query_id for query in read.queries} == set(queries[:5])
+    assert read.splits.keys() == set(queries[:5])
+    assert Counter(read.splits.values()) == {"train": 3, "dev": 1, "test": 1}
+    assert read_manifest(Path(export.folder)).splits == {"train": 3, "dev": 1, "test": 1}
 
 
 def test_files_that_are_written_otherwise_hand_the_runs_over(tmp_path: Path) -> None:
