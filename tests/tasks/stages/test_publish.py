@@ -93,6 +93,12 @@ def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
     assert is_read(include_undecided=True), "a file was changed, and its time set back"
     card.unlink()
     assert is_read(include_undecided=True), "a file was lost"
+    manifest = tmp_path / "out" / "c-agents" / "manifest.json"
+    whole = manifest.read_text("utf-8")
+    for damaged in ("", whole[:200], whole.replace('"format_version": 1', '"format_version": 0')):
+        manifest.write_text(damaged, encoding="utf-8")
+        assert is_read(include_undecided=True), "the manifest was damaged"
+        assert manifest.read_text("utf-8") == whole
     assert not is_read(include_undecided=True)
 
 
