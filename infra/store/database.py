@@ -9,7 +9,7 @@ import logging
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,7 +129,7 @@ class Database:
             DiskFullError: The disk is full; the transaction has changed nothing.
         """
         with (
-            space_on(self.settings.folder, "move the store and name it with --store"),
+            self.space(),
             _shared_or_new(self.settings) as connection,
         ):
             connection.begin()
@@ -139,6 +139,10 @@ class Database:
                 connection.rollback()
                 raise
             connection.commit()  # DuckDB rolls back by itself where this fails
+
+    def space(self) -> AbstractContextManager[None]:
+        """Turn the error of a full disk inside the ``with`` into one that says what to do."""
+        return space_on(self.settings.folder, "move the store and name it with --store")
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:

@@ -98,7 +98,7 @@ def read_evidence(
 
 def _read_part(database: Database, chosen: pa.Table) -> Iterator[pa.RecordBatch]:
     """Yield some annotations, from a file without a name that is written in one transaction."""
-    with TemporaryFile(dir=database.settings.folder) as file:
+    with database.space(), TemporaryFile(dir=database.settings.folder) as file:
         with database.transaction() as tx, tx.stream("chosen", chosen):
             tx.limit_memory(_MEMORY_MB)
             tx.execute(

@@ -93,13 +93,21 @@ def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
     assert is_read(include_undecided=True), "a file was changed, and its time set back"
     card.unlink()
     assert is_read(include_undecided=True), "a file was lost"
+    assert not is_read(include_undecided=True)
+
+
+def test_a_damaged_manifest_is_written_anew(
+    tmp_path: Path, labels: tuple[Database, LabelSet]
+) -> None:
+    first = published(labels, tmp_path / "out")
     manifest = tmp_path / "out" / "c-agents" / "manifest.json"
     whole = manifest.read_text("utf-8")
-    for damaged in ("", whole[:200], whole.replace('"format_version": 1', '"format_version": 0')):
+    older = whole.replace('"format_version": 1', '"format_version": 0')
+    assert older != whole
+    for damaged in ("", whole[:200], older):
         manifest.write_text(damaged, encoding="utf-8")
-        assert is_read(include_undecided=True), "the manifest was damaged"
+        assert published(labels, tmp_path / "out") == first
         assert manifest.read_text("utf-8") == whole
-    assert not is_read(include_undecided=True)
 
 
 def test_an_export_holds_the_evidence_of_the_store(
