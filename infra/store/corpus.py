@@ -73,8 +73,13 @@ def replace_collections(
         annotated: The collection whose pairs the agents annotate.
         advance: Called with the number of items that were read since its last call.
         stamp: Of the inputs; with the same one it need not be read again.
+
+    Raises:
+        SourceError: See `Content.items`; nothing was stored.
+        DiskFullError: The disk is full; nothing was stored.
     """
     with ExitStack() as stack:
+        stack.enter_context(database.space())
         files = {
             name: stack.enter_context(spooled(content, database.settings.folder, advance))
             for name, content in contents.items()

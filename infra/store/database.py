@@ -5,10 +5,11 @@ are not kept: each transaction opens the file, does its work and closes it; if a
 the file open, it waits for a while.
 """
 
+import logging
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,9 @@ from infra.store.migrations import UPGRADES
 SCHEMA_VERSION = 8
 _SCHEMA = Path(__file__).with_name("schema.sql")
 _LOCK_MESSAGE = "Could not set lock on file"
+_WARNING_S = 10.0
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Database:
             DiskFullError: The disk is full; the transaction has changed nothing.
         """
         with (
-            space_on(self.settings.folder, "move the store and name it with --store"),
+            self.space(),
             _shared_or_new(self.settings) as connection,
         ):
             connection.begin()
@@ -135,6 +139,10 @@ class Database:
                 connection.rollback()
                 raise
             connection.commit()  # DuckDB rolls back by itself where this fails
+
+    def space(self) -> AbstractContextManager[None]:
+        """Turn the error of a full disk inside the ``with`` into one that says what to do."""
+        return space_on(self.settings.folder, "move the store and name it with --store")
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
@@ -240,7 +248,7 @@ def _checked_identity(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
 
 @contextmanager
 def _connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
-    deadline = time.monotonic() + settings.lock_timeout_s
+    started, has_warned = time.monotonic(), False
     while True:
         try:
             connection = duckdb.connect(str(settings.database))
@@ -248,11 +256,15 @@ def _connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
         except duckdb.IOException as error:
             if _LOCK_MESSAGE not in str(error):
                 raise StoreError(f"cannot open {settings.database}: {error}") from error
-            if time.monotonic() >= deadline:
+            waited_s = time.monotonic() - started
+            if waited_s >= settings.lock_timeout_s:
                 raise StoreLockedError(
                     f"{settings.database} has been locked by another process for "
                     f"{settings.lock_timeout_s:g} s; end it or wait for it, then try again: {error}"
                 ) from None
+            if waited_s >= _WARNING_S and not has_warned:
+                has_warned = True
+                _log.warning("waiting for a process that has %s open: %s", settings.database, error)
             time.sleep(random.uniform(0.02, 0.2))  # noqa: S311 - spreads retries, no security
     try:
         yield connection

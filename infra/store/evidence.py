@@ -5,7 +5,7 @@ model calls, its executions. No row becomes a Python object.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from tempfile import TemporaryFile
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from infra.store.database import Database, Transaction
 _MEMORY_MB = 1_024  # DuckDB's own while it sorts; what is more goes to files beside the database
 _PART = 65_536  # annotations that are sorted at once, with all their rows
 _BATCH = 16_384  # rows of the three tables together
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 _KEY = "query_id, code_id, recipe_id"
 _ANNOTATION = (
@@ -55,9 +56,17 @@ class EvidenceSelection(Record):
     others: tuple[tuple[str, str, str], ...] = ()
 
 
-def count_evidence(database: Database, selection: EvidenceSelection) -> tuple[int, bool]:
-    """Return how many annotations are selected, and whether one is by the demo model."""
-    with database.transaction() as tx, _chosen(tx, selection):
+def count_evidence(
+    database: Database, selection: EvidenceSelection, codes: pa.Array | None = None
+) -> tuple[int, bool]:
+    """Return how many annotations are selected, and whether one is by the demo model.
+
+    Args:
+        database: The store.
+        selection: Which annotations.
+        codes: Ids of the only codes whose annotations are wanted; all if not given.
+    """
+    with database.transaction() as tx, tx.stream("chosen", _chosen(tx, selection, codes)):
         [(number, demo)] = tx.rows(
             "SELECT count(*), coalesce(bool_or(demo), false) "  # noqa: S608 - literals only
             f"FROM annotations JOIN chosen USING ({_KEY})"
@@ -65,37 +74,64 @@ def count_evidence(database: Database, selection: EvidenceSelection) -> tuple[in
     return int(str(number)), bool(demo)
 
 
-def read_evidence(database: Database, selection: EvidenceSelection) -> Iterator[pa.RecordBatch]:
+def read_evidence(
+    database: Database, selection: EvidenceSelection, codes: pa.Array | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield the selected annotations, ascending by query and code.
 
-    The columns are those of an annotation, with the lists ``calls`` and ``executions``. The
-    database stays open until the last batch has been read.
+    The columns are those of an annotation, with the lists ``calls`` and ``executions``. Which ones
+    are selected is decided at the beginning. They are read in parts, each in a transaction of its
+    own that has ended before its first batch is yielded, so that other processes can write in
+    between: an annotation that is replaced meanwhile is read whole, as it was or as it is; one that
+    has failed since is left out.
+
+    Args:
+        database: The store.
+        selection: Which annotations.
+        codes: Ids of the only codes whose annotations are wanted; all if not given.
     """
-    with database.transaction() as tx, _chosen(tx, selection):
-        tx.limit_memory(_MEMORY_MB)
-        for first in range(1, tx.count("SELECT count(*) FROM chosen") + 1, _PART):
-            last = first + _PART - 1
-            part = f"(SELECT * FROM chosen WHERE place BETWEEN {first} AND {last})"  # noqa: S608
+    with database.transaction() as tx:
+        chosen = _chosen(tx, selection, codes)
+    for first in range(0, chosen.num_rows, _PART):
+        yield from _read_part(database, chosen.slice(first, _PART))
+
+
+def _read_part(database: Database, chosen: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Yield some annotations, from a file without a name that is written in one transaction."""
+    with database.space(), TemporaryFile(dir=database.settings.folder) as file:
+        with database.transaction() as tx, tx.stream("chosen", chosen):
+            tx.limit_memory(_MEMORY_MB)
+            tx.execute(
+                f"CREATE TEMP TABLE part AS SELECT place, {_KEY} FROM annotations "  # noqa: S608 - literals only
+                f"JOIN chosen USING ({_KEY}) WHERE status <> 'failed'"
+            )
             rows = tx.connection.sql(
                 f"SELECT place, 0 AS kind, 0 AS ordinal, {_struct(_ANNOTATION)} AS annotation, "  # noqa: S608 - literals only
-                f"NULL AS call, NULL AS execution FROM annotations JOIN {part} USING ({_KEY}) "
+                f"NULL AS call, NULL AS execution FROM annotations JOIN part USING ({_KEY}) "
                 f"UNION ALL SELECT place, 1, ordinal, NULL, {_struct(_CALL)}, NULL "
-                f"FROM llm_calls JOIN {part} USING ({_KEY}) "
+                f"FROM llm_calls JOIN part USING ({_KEY}) "
                 f"UNION ALL SELECT place, 2, ordinal, NULL, NULL, {_struct(_EXECUTION, **_NESTED)} "
-                f"FROM executions JOIN {part} USING ({_KEY}) ORDER BY place, kind, ordinal"
-            )
-            yield from _side_by_side(rows.to_arrow_reader(_BATCH))
+                f"FROM executions JOIN part USING ({_KEY}) ORDER BY place, kind, ordinal"
+            ).to_arrow_reader(_BATCH)
+            with pa.ipc.new_stream(file, rows.schema, options=_OPTIONS) as writer:
+                for batch in rows:
+                    writer.write_batch(batch)
+            tx.execute("DROP TABLE part")  # after an error, the rollback drops it
+        file.seek(0)
+        yield from _side_by_side(pa.ipc.open_stream(file))
 
 
-@contextmanager
-def _chosen(tx: Transaction, selection: EvidenceSelection) -> Iterator[None]:
-    """Make the keys of the annotations, each with its place in the order, a table ``chosen``."""
+def _chosen(tx: Transaction, selection: EvidenceSelection, codes: pa.Array | None) -> pa.Table:
+    """Return the keys of the annotations in their order, each with its place."""
     names = ("query_id", "code_id", "recipe_id")
     keys = [dict(zip(names, key, strict=True)) for key in selection.others]
     schema, rounds = pa.schema(dict.fromkeys(names, pa.string())), list(selection.rounds)
-    with tx.stream("others", pa.Table.from_pylist(keys, schema=schema)):
-        tx.execute(
-            "CREATE TEMP TABLE chosen AS WITH pairs AS (SELECT query_id, code_id FROM candidates "  # noqa: S608 - literals only
+    wanted = pa.table({"code_id": pa.array([], pa.string()) if codes is None else codes})
+    only = "" if codes is None else "SEMI JOIN wanted USING (code_id) "
+    others = pa.Table.from_pylist(keys, schema=schema)
+    with tx.stream("others", others), tx.stream("wanted", wanted):
+        return tx.arrow(
+            "WITH pairs AS (SELECT query_id, code_id FROM candidates "  # noqa: S608 - literals only
             "SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = ?) "
             "USING (query_id) "
             "SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = ?) USING (code_id) "
@@ -105,14 +141,13 @@ def _chosen(tx: Transaction, selection: EvidenceSelection) -> Iterator[None]:
             f"SELECT {_KEY} FROM annotations SEMI JOIN others USING ({_KEY}) "
             "WHERE status <> 'failed') "
             f"SELECT {_KEY}, row_number() OVER (ORDER BY query_id, code_id, "
-            "coalesce(list_position(?, recipe_id), 2147483647), recipe_id) AS place FROM keys",
+            "coalesce(list_position(?, recipe_id), 2147483647), recipe_id) AS place FROM keys "
+            f"{only}ORDER BY place",
             [
                 *(selection.collection, selection.collection, list(selection.search_ids)),
                 *(rounds, rounds),
             ],
         )
-    yield
-    tx.execute("DROP TABLE chosen")  # after an error, the rollback drops it
 
 
 def _struct(names: tuple[str, ...], **expressions: str) -> str:

@@ -153,18 +153,17 @@ def verify_export(folder: Path, is_wanted: Callable[[str], bool] = lambda _path:
 
 
 def state_of_export(folder: Path) -> str | None:
-    """Return a digest of the sizes and times of an export's files, None where one is missing.
+    """Return a digest of the sizes and times of an export's files.
 
-    It tells whether a file was written since, without reading any; `verify_export` reads them. The
-    time of a file's change on its file system, which no program can set, is among the times.
-
-    Raises:
-        PublishError: The folder is no export, or one of another format version.
+    It tells whether a file was written since, without reading any but the manifest; `verify_export`
+    reads them. The time of a file's change on its file system, which no program can set, is among
+    the times. None stands for an export that is unusable: a file is missing, or the manifest is
+    none of this format version.
     """
-    paths = [MANIFEST, *(file.path for file in read_manifest(folder).files)]
     try:
+        paths = [MANIFEST, *(file.path for file in read_manifest(folder).files)]
         states = [(folder / path).stat() for path in paths]
-    except FileNotFoundError:
+    except (FileNotFoundError, PublishError):
         return None
     return digest_of([(state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states])
 

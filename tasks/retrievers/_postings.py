@@ -1,6 +1,5 @@
 """Ranking by weighted words: for each word the texts that have it, and what it adds to scores."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from infra.machine import this_machine
 from tasks.benchmarks.runs import Rankings, best
 from tasks.retrievers._counts import Counts, documents, narrow
 
@@ -53,7 +53,7 @@ def rank_by_words(
         codes[row] = best(found, depth)
         scores[row] = found[codes[row]]
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+    with ThreadPoolExecutor(this_machine().cores) as threads:
         try:
             deque(threads.map(rank, range(len(query_ids))), maxlen=0)
         except BaseException:  # an interrupted run must not rank the rest first

@@ -4,6 +4,7 @@
 passes. Both are given the same blocks and return the same pairs.
 """
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     import torch
 
 Matrix = TypeVar("Matrix")
+_log = logging.getLogger(__name__)
+_DRIVER = Path("/proc/driver/nvidia/version")
+_GPU_BYTES = 4_000_000_000  # a context, a block of codes, its scores and mask, the queries
 _FEW = 2  # times k: so many scores of a query may pass before the block itself raises the bound
 
 
@@ -139,14 +143,29 @@ class TorchProducts:
 
 
 def products_here(threads: int) -> Products[Any]:
-    """Return products on the first GPU of this machine, else on its cores.
+    """Return products on the first GPU of this machine if it has room, else on its cores.
 
     Args:
         threads: Number of cores to use.
     """
-    if Path("/proc/driver/nvidia/version").exists():
-        import torch  # noqa: PLC0415 - as above
+    return TorchProducts("cuda") if _has_room_on_gpu() else NumpyProducts(threads)
 
-        if torch.cuda.is_available():
-            return TorchProducts("cuda")
-    return NumpyProducts(threads)
+
+def _has_room_on_gpu() -> bool:
+    """Return whether there is a GPU whose memory others have left free, a model server, say."""
+    if not _DRIVER.exists():
+        return False
+    import torch  # noqa: PLC0415 - as above
+
+    if not torch.cuda.is_available():
+        return False
+    try:
+        free, _ = torch.cuda.mem_get_info()
+    except RuntimeError:  # no room even for the context that a process has on a GPU
+        free = 0
+    if free < _GPU_BYTES:
+        _log.warning(
+            "the GPU has %.1f GB free where a search takes up to %.0f GB: searching on the cores",
+            free / 1e9, _GPU_BYTES / 1e9,
+        )  # fmt: skip
+    return free >= _GPU_BYTES

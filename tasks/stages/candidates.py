@@ -16,7 +16,7 @@ from infra.batches import batched
 from infra.identity import digest, digest_of_set
 from infra.ids import QueryId, SearchId
 from infra.settings import SearchSettings
-from infra.store import Database, benchmarks, candidates, corpus
+from infra.store import Database, benchmarks, candidates, corpus, vectors
 from infra.store.corpus import StoredCollection
 from tasks.encoders import Vectors, encoders
 from tasks.runtime.caching import stage
@@ -172,10 +172,11 @@ def _search(
     codes = _counted(open_codes(database, collection, names), bar)
     find = _exact(codes, settings)
     if settings.index != "exact":
-        queries = [query for group in groups for query in group]
+        # Of all queries, not of those that are left: a few say little about an index.
+        queries = vectors.member_ids(database, [collection], "query").to_pylist()
         sample = queries[:: -(-len(queries) // settings.recall_queries)]
-        vectors = {name: rows.load(sample) for name, rows in stored.items()}
-        find = _approximate(codes, len(code_ids), vectors, settings)
+        measured = {name: rows.load(sample) for name, rows in stored.items()}
+        find = _approximate(codes, len(code_ids), measured, settings)
     for group in groups:
         hits = find({name: rows.load(group) for name, rows in stored.items()})
         rows = _columns(pa.array(group, pa.string()), code_ids, names, hits)

@@ -7,6 +7,7 @@ from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
+from infra.outputs import write_outputs
 from infra.records import Record
 from infra.settings import Settings
 from tasks.benchmarks import qrels_of
@@ -56,6 +57,9 @@ def compare_versions(
         old: The methods' runs on the first version.
         new: The methods' runs on the second version.
         settings: The metrics, and the output folder.
+
+    Raises:
+        DiskFullError: The disk is full; an older comparison is as it was.
     """
     change = difference(before.content, after.content)
     first, old_scores = _leaderboard(before, old, settings)
@@ -63,12 +67,13 @@ def compare_versions(
     changes = score_changes(first, second, _values(old_scores), _values(new_scores))
     folder = settings.publish.folder.resolve() / "differences"
     folder /= f"{before.name}-{before.benchmark_id}-{after.benchmark_id}"
-    folder.mkdir(parents=True, exist_ok=True)
     page = difference_markdown(change, changes)
-    (folder / "difference.md").write_text(page, encoding="utf-8")
-    (folder / _DIFFERENCE_FILE).write_text(change.model_dump_json(indent=2), encoding="utf-8")
-    flips = "".join(f"{flip.model_dump_json()}\n" for flip in change.flips)
-    (folder / "flips.jsonl").write_text(flips, encoding="utf-8")
+    files = {
+        "difference.md": page,
+        _DIFFERENCE_FILE: change.model_dump_json(indent=2),
+        "flips.jsonl": "".join(f"{flip.model_dump_json()}\n" for flip in change.flips),
+    }
+    write_outputs(folder, files)
     create_markdown_artifact(page, key="difference", description=f"{before.name} → {after.name}")
     return WrittenDifference(folder=folder, score_changes=changes)
 

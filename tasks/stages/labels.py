@@ -126,12 +126,21 @@ def labelled_benchmark(
     Args:
         database: The store.
         labels: The collection and the origin.
-        settings: What labels of the agents must rest on, which written answers, the code base, and
-            the split.
+        settings: What labels of the agents must rest on, which written answers, and the code base.
     """
     benchmark = _labelled(database, labels, settings)
     if settings.code_base == "candidates":
         benchmark = _with_candidates_only(database, labels, benchmark)
+    return benchmark
+
+
+def with_split(benchmark: Benchmark, settings: PublishSettings) -> Benchmark:
+    """Return a benchmark whose queries are split as the settings ask, by the labels that it holds.
+
+    Args:
+        benchmark: A benchmark from which nothing is left out afterwards.
+        settings: The ratio, none for no split, and the seed.
+    """
     if settings.split is None:
         return benchmark
     columns = columns_of(benchmark)

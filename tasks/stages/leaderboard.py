@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pyarrow.parquet as pq
 from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
 from infra.errors import SourceError
+from infra.outputs import write_outputs
 from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, annotations, candidates
@@ -75,6 +75,7 @@ def write_leaderboard(
 
     Raises:
         SourceError: A run is malformed, or belongs to another benchmark.
+        DiskFullError: The disk is full; an older leaderboard is as it was.
     """
     rankings = read_rankings(benchmark, runs)
     qrels = qrels_of(benchmark.content.labels)
@@ -85,14 +86,15 @@ def write_leaderboard(
         merged = _merged(_annotated_qrels(database, judged), qrels)
         after, _ = compared_methods(benchmark, rankings, merged, settings)
     folder = leaderboard_folder(benchmark.published, settings.publish)
-    folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(per_query_table(scores), folder / "per_query.parquet")
-    page = render_leaderboard(board, unjudged, after)
-    (folder / "leaderboard.html").write_text(page, encoding="utf-8")
     table = leaderboard_markdown(board)
-    (folder / "leaderboard.md").write_text(table + "\n", encoding="utf-8")
     lines = [json.dumps(pair.model_dump(), ensure_ascii=False) for pair in unjudged]
-    (folder / UNJUDGED).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    files = {
+        "per_query.parquet": per_query_table(scores),
+        "leaderboard.html": render_leaderboard(board, unjudged, after),
+        "leaderboard.md": table + "\n",
+        UNJUDGED: "".join(f"{line}\n" for line in lines),
+    }
+    write_outputs(folder, files)
     create_markdown_artifact(table, key="leaderboard", description=benchmark.name)
     return WrittenLeaderboard(folder=folder, before=board, unjudged=len(unjudged), after=after)
 

@@ -16,7 +16,7 @@ from infra.store.exports import Export
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
-from tasks.stages.labels import LabelSet, labelled_benchmark
+from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
 
 # What decides, beside the store and the settings, which files the same labels give.
 _WRITERS = (
@@ -64,6 +64,7 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     if not settings.include_unlicensed:
         benchmark = without_unlicensed(benchmark)
         _warn_of_unlicensed(benchmark.name, benchmark.dropped)
+    benchmark = with_split(benchmark, settings)
     if not benchmark.labels:
         get_run_logger().warning("%s has no labels: nothing to export", benchmark.name)
         return None

@@ -9,9 +9,8 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
-from infra.atomic import atomic_write
-from infra.disk import space_on
 from infra.ids import SearchId
+from infra.outputs import write_outputs
 from infra.records import Record
 from infra.settings import Settings, StoreSettings
 from infra.store import (
@@ -77,9 +76,7 @@ def write_report(
     with database.kept_open():
         data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
-    way_out = "choose another folder with --output"
-    with space_on(file.parent, way_out), atomic_write(file) as partial:
-        partial.write_text(render_html(data), encoding="utf-8")
+    write_outputs(file.parent, {file.name: render_html(data)})
     create_markdown_artifact(render_markdown(data), key="report", description=data.title)
     get_run_logger().info("report: %s", file)
     return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links)

@@ -14,6 +14,7 @@ from prefect.logging import get_run_logger
 from infra.disk import space_on
 from infra.identity import digest, digest_of_set
 from infra.ids import BenchmarkId
+from infra.outputs import WAY_OUT
 from infra.records import Record
 from infra.settings import PublishSettings, Settings
 from infra.store import Database, benchmarks
@@ -230,7 +231,7 @@ def _rank(
     )
     rankings = ranker.rank(method, settings.evaluation.depth)
     folder = _run_folder(published, settings.publish)
-    with space_on(folder, "choose another folder with --output"):
+    with space_on(folder, WAY_OUT):
         write_run(folder, method, rankings, tag=_tag(method, key))
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from infra.disk import space_on
 from infra.errors import SourceError
 from infra.languages.python.syntax import parse_or_none
+from infra.outputs import WAY_OUT
 from infra.records import Code, Record
 from infra.store import Database, generated
 from infra.store.generated import Confirmation, GeneratedCode
@@ -32,6 +34,9 @@ def write_waiting(database: Database, collection: str, folder: Path) -> Path | N
 
     Returns:
         The file, or None where nothing waits.
+
+    Raises:
+        DiskFullError: The disk is full; an older sheet is as it was.
     """
     waiting = [
         item
@@ -44,7 +49,8 @@ def write_waiting(database: Database, collection: str, folder: Path) -> Path | N
     while file.exists() and is_filled(file):
         number += 1
         file = folder / f"{collection}-generated-{number}.csv"
-    write_sheet([_shown(item) for item in waiting], file)
+    with space_on(folder, WAY_OUT):
+        write_sheet([_shown(item) for item in waiting], file)
     return file
 
 

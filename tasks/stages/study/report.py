@@ -1,16 +1,14 @@
 """The task that writes a study: page, Markdown, and all figures as one table."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyarrow.parquet as pq
 from prefect import task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
-from infra.atomic import atomic_write
+from infra.outputs import write_outputs
 from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database
@@ -95,6 +93,7 @@ def write_study(
 
     Raises:
         SourceError: A file of compared annotators is malformed.
+        DiskFullError: The disk is full; an older study is as it was.
     """
     with database.kept_open():
         evidence = gather_evidence(database, source, published, overlaps, files, settings)
@@ -112,16 +111,13 @@ def write_study(
 
 
 def _write(report: StudyReport, folder: Path) -> None:
-    texts: dict[str, Callable[[], str]] = {
-        PAGE: lambda: render_study(report),
-        MARKDOWN: lambda: study_markdown(report),
-        REPORT: lambda: report.model_dump_json(indent=1),
+    files = {
+        PAGE: render_study(report),
+        MARKDOWN: study_markdown(report),
+        REPORT: report.model_dump_json(indent=1),
+        FIGURES: figures_table(report),
     }
-    for name, text in texts.items():
-        with atomic_write(folder / name) as partial:
-            partial.write_text(text(), encoding="utf-8")
-    with atomic_write(folder / FIGURES) as partial:
-        pq.write_table(figures_table(report), partial)
+    write_outputs(folder, files)
 
 
 def read_report(folder: Path) -> StudyReport:

@@ -6,6 +6,7 @@ Covers `decided`, `exports`, `figures`.
 import random
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from infra.ids import PairKey, RecipeId
@@ -18,6 +19,7 @@ from infra.store.figures import example_pairs, similarities
 from infra.store.generated import Confirmation
 from tasks.stages.stored_evidence import StoredAnnotations
 from tasks.statistics.rounds import majority
+from tests.infra.store.test_store import held_by_another_process
 from tests.tasks.stages.generate.world import (
     CODES,
     QUERIES,
@@ -51,11 +53,12 @@ def with_evidence(database: Database) -> list[Annotation]:
     return [*stored[:4], *stored[5:]]
 
 
-@pytest.mark.parametrize("rows", [1, 3, 1_000])
-def test_evidence_is_read_whole_whatever_the_size_of_the_batches(
-    tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("rows", "part"), [(1, 1_000), (3, 4), (1_000, 1), (1_000, 1_000)])
+def test_evidence_is_read_whole_whatever_the_size_of_batches_and_parts(
+    tmp_path: Path, rows: int, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("infra.store.evidence._BATCH", rows)
+    monkeypatch.setattr("infra.store.evidence._PART", part)
     database, _ = judged_store(tmp_path, 3)
     stored = with_evidence(database)
     by_pair = sorted(stored, key=lambda item: item.key)  # rounds stay in their order
@@ -65,6 +68,44 @@ def test_evidence_is_read_whole_whatever_the_size_of_the_batches(
     key = (one.query_id, one.code_id, one.recipe_id)
     alone = EvidenceSelection(collection="c", others=(key, ("q", "c", "r")))
     assert list(StoredAnnotations(database, alone)) == [one]
+
+
+def test_evidence_of_some_codes_is_that_of_all_without_the_others(tmp_path: Path) -> None:
+    database, _ = judged_store(tmp_path, 3)
+    whole = StoredAnnotations(database, SELECTION)
+    assert whole.demo is False
+    stored = with_evidence(database)
+    for codes in ([], [CODES[0].code_id], [CODES[1].code_id, "none"]):
+        some = StoredAnnotations(database, SELECTION).of_codes(pa.array(codes, pa.string()))
+        own = sorted((i for i in stored if i.code_id in codes), key=lambda item: item.key)
+        assert list(some) == own
+        assert (len(some), some.demo) == (len(own), any(item.demo for item in own))
+    none = some.of_codes(pa.array([CODES[0].code_id]))
+    assert list(none) == [], "of both"
+
+
+def test_annotations_that_change_between_parts_are_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infra.store.evidence._PART", 1)
+    database, _ = judged_store(tmp_path)
+    first, second, third, *others = sorted(
+        (item for item in with_evidence(database) if item.recipe_id == ROUNDS[0]),
+        key=lambda item: item.key,
+    )
+    selection = SELECTION.model_copy(update={"rounds": ROUNDS[:1]})
+    reading = iter(StoredAnnotations(database, selection))
+    assert next(reading) == first
+    with held_by_another_process(database.settings.database):
+        pass
+    call = LanguageModelCall(
+        role="coder", attempt=7, model="n", prompt_digest="e", status="ok", reply="new"
+    )
+    replaced = second.model_copy(update={"label": 1, "calls": (call,) * 4})
+    failed = third.model_copy(update={"status": "failed", "label": None, "calls": (call,)})
+    later = judgement(QUERIES[0].query_id, "a code of no candidate", recipe_id=ROUNDS[0])
+    annotations.add_annotations(database, [replaced, failed, later])
+    assert list(reading) == [replaced, *others]
 
 
 def test_evidence_may_be_left_half_read(tmp_path: Path) -> None:

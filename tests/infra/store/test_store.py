@@ -388,13 +388,21 @@ def held_by_another_process(file: Path) -> Iterator[None]:
             holder.communicate("\n")
 
 
-def test_a_store_that_another_process_holds_is_an_error_that_names_it(database: Database) -> None:
+def test_a_store_that_another_process_holds_is_an_error_that_names_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("infra.store.database._WARNING_S", 0.01)
     with (
         held_by_another_process(database.settings.database),
         pytest.raises(StoreLockedError, match="PID"),
         database.transaction(),
     ):
         pass
+    assert caplog.text.count("waiting for a process that has") == 1
+
+
+def test_a_store_is_waited_for_longer_than_a_part_of_an_export_takes() -> None:
+    assert StoreSettings().lock_timeout_s >= 300
 
 
 def test_a_transaction_waits_for_a_lock_that_is_given_back(database: Database) -> None:

@@ -4,6 +4,7 @@ Covers `tasks.retrievers._counts` and `tasks.retrievers._postings`.
 """
 
 import logging
+import os
 import random
 from collections.abc import Iterator
 
@@ -36,6 +37,14 @@ def test_scores_and_ranks_are_those_of_bm25s(monkeypatch: pytest.MonkeyPatch) ->
         order = np.argsort(-scores, kind="stable")[:40]
         assert found.codes[row].tolist() == order.tolist(), text
         assert found.scores[row].tolist() == scores[order].tolist(), text
+
+
+def test_a_system_that_does_not_tell_a_processes_cores_ranks_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS
+    found = BM25().rank([Query.of("a")], [Code.of("a b")], 1)
+    assert found.codes.tolist() == [[0]]
 
 
 def test_an_error_while_weighing_ends_the_ranking(monkeypatch: pytest.MonkeyPatch) -> None:

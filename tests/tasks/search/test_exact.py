@@ -6,6 +6,7 @@ Covers `tasks.search.one_pass`, `tasks.search.pairs`, `tasks.search.products`,
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,34 @@ def test_a_gpu_is_taken_where_there_is_one_and_finds_the_same() -> None:
     expected = search({"": queries}, in_memory({"": codes}), 50, method=method)
     assert np.array_equal(found.positions, expected.positions)
     assert np.array_equal(found.similarities, expected.similarities)
+
+
+@pytest.mark.parametrize(
+    ("free", "kind"),
+    [
+        (80e9, TorchProducts),
+        (2.4e9, NumpyProducts),
+        (torch.OutOfMemoryError("CUDA out of memory"), NumpyProducts),
+        (RuntimeError("CUDA-capable device(s) is/are busy or unavailable"), NumpyProducts),
+    ],
+)
+def test_a_gpu_without_room_is_left_to_those_who_hold_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    free: float | Exception,
+    kind: type,
+) -> None:
+    def memory() -> tuple[int, int]:
+        if isinstance(free, Exception):
+            raise free
+        return int(free), int(80e9)
+
+    monkeypatch.setattr("tasks.search.products._DRIVER", tmp_path)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", memory)
+    assert isinstance(products_here(1), kind)
+    assert ("searching on the cores" in caplog.text) is (kind is NumpyProducts)
 
 
 def test_each_encoder_alone_finds_what_a_search_by_it_does() -> None:

@@ -107,6 +107,30 @@ def test_an_index_is_measured_first_and_stores_nothing_below_the_least_recall(
     assert _passes(9, enough) == 2
 
 
+def test_an_index_is_measured_on_all_queries_when_one_alone_is_left(database: Database) -> None:
+    bar = Progress("codes searched", 2 * 90, None)
+    poor = SEARCH.model_copy(
+        update={"index": "ivf", "ivf_lists": 2, "ivf_probes": 1, "min_recall": 0.2}
+    )
+    search = reference(database, poor)
+    _search(database, search, [QUERIES], poor, bar)
+    found = {query: set[str]() for query in QUERIES}
+    for item in candidates.load_candidates(database, search.search_id, "c"):
+        found[item.query_id].add(item.code_id)
+    exact = zip(QUERIES, sorted_by(np.asarray(MEAN), 5), strict=True)
+    shares = {
+        query: len(found[query] & {CODES[code] for code in best}) / 5 for query, best in exact
+    }
+    recall = sum(shares.values()) / len(shares)
+    worst = min(QUERIES, key=lambda query: shares[query])
+    assert shares[worst] < recall
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM candidates WHERE query_id = ?", [worst])
+    asked = poor.model_copy(update={"min_recall": recall - 1e-9})
+    _search(database, search, [[worst]], asked, bar)
+    assert not _unsearched_queries(database, search)
+
+
 def test_a_searchs_identity_holds_what_decides_its_candidates_and_nothing_else(
     database: Database,
 ) -> None:

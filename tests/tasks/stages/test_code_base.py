@@ -10,7 +10,7 @@ from infra.records import Candidate, Code, Label, Query, SourceInfo
 from infra.settings import PublishSettings, StoreSettings
 from infra.store import Database, candidates, corpus, open_database
 from infra.store.corpus import StoredCollection
-from tasks.stages.labels import LabelSet, labelled_benchmark
+from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
 
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
 QUERIES = tuple(Query.of(text) for text in ("sort a list", "parse a date"))
@@ -65,5 +65,8 @@ def test_a_collection_without_candidates_keeps_all_its_codes(database: Database)
 
 
 def test_the_queries_are_split_when_asked_for(database: Database) -> None:
-    benchmark = labelled_benchmark(database, labels_of("c"), PublishSettings(split="8:1:1"))
+    settings = PublishSettings(split="8:1:1")
+    whole = labelled_benchmark(database, labels_of("c"), settings)
+    assert with_split(whole, PublishSettings()) is whole
+    benchmark = with_split(whole, settings)
     assert benchmark.splits == {query.query_id: "test" for query in QUERIES}

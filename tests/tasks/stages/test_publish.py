@@ -5,24 +5,34 @@ Covers `tasks.stages.stored_evidence`.
 
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from prefect.logging import disable_run_logger
 
+from infra.collected import Collected
 from infra.errors import DiskFullError
+from infra.records import Label, Query, SourceInfo
 from infra.settings import PublishSettings, Settings, StoreSettings
-from infra.store import Database, benchmarks, open_database
+from infra.store import Database, benchmarks, corpus, evidence, open_database
 from infra.store.benchmarks import Published
-from tasks.benchmarks import Benchmark, read_benchmark, verify_export, write_benchmark
+from tasks.benchmarks import (
+    Benchmark,
+    read_benchmark,
+    read_manifest,
+    verify_export,
+    write_benchmark,
+)
 from tasks.stages import publish
 from tasks.stages.labels import LabelSet, judging_recipe, labelled_benchmark, labels_of_agents
 from tasks.stages.publish import publish_benchmark
 from tasks.stages.scoring import OpenBenchmark, method_key, score_method
 from tests.fakes.benchmarks import people_benchmark
-from tests.tasks.stages.generate.world import ROUNDS, judged_store, label
+from tests.tasks.stages.generate.world import CODES, ROUNDS, judged_store, label
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +96,20 @@ def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
     assert not is_read(include_undecided=True)
 
 
+def test_a_damaged_manifest_is_written_anew(
+    tmp_path: Path, labels: tuple[Database, LabelSet]
+) -> None:
+    first = published(labels, tmp_path / "out")
+    manifest = tmp_path / "out" / "c-agents" / "manifest.json"
+    whole = manifest.read_text("utf-8")
+    older = whole.replace('"format_version": 1', '"format_version": 0')
+    assert older != whole
+    for damaged in ("", whole[:200], older):
+        manifest.write_text(damaged, encoding="utf-8")
+        assert published(labels, tmp_path / "out") == first
+        assert manifest.read_text("utf-8") == whole
+
+
 def test_an_export_holds_the_evidence_of_the_store(
     tmp_path: Path, labels: tuple[Database, LabelSet]
 ) -> None:
@@ -94,6 +118,59 @@ def test_an_export_holds_the_evidence_of_the_store(
     read = read_benchmark(Path(export.folder))
     assert [item.key for item in read.evidence] == [item.key for item in read.labels]
     assert {item.support for item in read.evidence} == {"screened"}
+
+
+def test_evidence_of_code_that_may_be_published_is_read_once(
+    tmp_path: Path, labels: tuple[Database, LabelSet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[int] = []
+    read = evidence.read_evidence
+
+    def counted(*given: Any) -> Iterator[pa.RecordBatch]:
+        rows = 0
+        for batch in read(*given):
+            rows += batch.num_rows
+            yield batch
+        passes.append(rows)
+
+    monkeypatch.setattr(evidence, "read_evidence", counted)
+    with labels[0].transaction() as tx:
+        tx.execute(
+            "UPDATE collection_codes SET licence = 'unknown' WHERE code_id = ?", [CODES[0].code_id]
+        )
+    export = published(labels, tmp_path / "out", include_undecided=True)
+    assert export is not None
+    assert passes == [3]
+    kept = {item.code_id for item in read_benchmark(Path(export.folder)).evidence}
+    assert kept == {CODES[1].code_id}
+
+
+def test_the_split_is_that_of_the_queries_and_matches_that_are_published(tmp_path: Path) -> None:
+    """Six queries; the first four match licensed code only, the fifth unlicensed code too."""
+    database = open_database(StoreSettings(folder=tmp_path / "store"))
+    info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+    queries = [Query.of(f"add {number}").query_id for number in range(6)]
+    free, other = (code.model_copy(update={"licence": "MIT"}) for code in CODES)
+    pairs = [(query, free) for query in queries[:5]] + [(query, other) for query in queries[4:]]
+    content = Collected(
+        info=info,
+        queries=tuple(Query.of(f"add {number}") for number in range(6)),
+        codes=(free, other.model_copy(update={"licence": "unknown"})),
+        labels=tuple(
+            Label(query_id=query, code_id=code.code_id, origin="people", relevance=1)
+            for query, code in pairs
+        ),
+    )
+    corpus.replace_collections(database, "print", {"c": content}, annotated="c")
+    [stored] = corpus.collections_of(database, "print")
+    made = LabelSet(collection=stored, origin="people", name="c")
+    export = published((database, made), tmp_path / "out", split="3:1:1")
+    assert export is not None
+    read = read_benchmark(Path(export.folder))
+    assert {query.query_id for query in read.queries} == set(queries[:5])
+    assert read.splits.keys() == set(queries[:5])
+    assert Counter(read.splits.values()) == {"train": 3, "dev": 1, "test": 1}
+    assert read_manifest(Path(export.folder)).splits == {"train": 3, "dev": 1, "test": 1}
 
 
 def test_files_that_are_written_otherwise_hand_the_runs_over(tmp_path: Path) -> None:
