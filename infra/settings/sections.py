@@ -169,6 +169,9 @@ class LanguageModelSettings(Section):
 class AnnotationSettings(Section):
     """The annotation of pairs by agents."""
 
+    agents: bool = Field(
+        True, description="Whether agents judge candidates; without them a source's labels are all."
+    )
     configuration: Configuration = Field(
         "gated",
         description="Which agents judge a pair: "

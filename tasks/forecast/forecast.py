@@ -128,7 +128,8 @@ def _stages(
     for encoder in workload.embedding:
         yield stages.embed(encoder, workload, cluster, known)
     yield stages.find_candidates(workload, cluster, known)
-    yield annotate(workload, cluster, known, price)
+    if workload.judgements:
+        yield annotate(workload, cluster, known, price)
     yield stages.publish(workload, known)
     for method in workload.lexical:
         yield stages.rank_by_words(method, workload, known)

@@ -65,7 +65,7 @@ def forecast_of(
         queries=queries,
         top_k=settings.search.top_k,
         encoders=chosen,
-        rounds=settings.annotation.rounds,
+        rounds=settings.annotation.rounds if settings.annotation.agents else 0,
         lexical=lexical,
         dense=dense,
         depth=settings.evaluation.depth,

@@ -190,7 +190,7 @@ def stored_vectors(
 
 
 def search_machine() -> Machine:
-    """Return what a search has, even in a cluster: this process's cores, and a GPU if it uses it."""
+    """Return what a search has, on a cluster too: this process's cores, and the GPU it uses."""
     uses_gpu = isinstance(products_here(threads=1), TorchProducts)
     return Machine(cores=this_machine().cores, gpus=int(uses_gpu))
 

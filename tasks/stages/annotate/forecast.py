@@ -15,6 +15,11 @@ from tasks.sources import open_source
 from tasks.stages.annotate.plan import current_recipe, rounds_of
 from tasks.stages.candidates import search_identity
 
+NO_AGENTS = (
+    "annotation.agents is false, since the source's own labels are published; "
+    "COSQA_ANNOTATION__AGENTS=true lets the agents judge candidates too"
+)
+
 
 class Estimate(Record):
     """Number of pairs of a run, and their expected cost; None is unknown.
@@ -64,6 +69,8 @@ def estimate(settings: Settings) -> Estimate:
     Raises:
         SourceError: An input file is missing or malformed.
     """
+    if not settings.annotation.agents:
+        return Estimate(queries=0, pairs=0, finished=0, cost_per_pair_usd=0.0, basis=NO_AGENTS)
     database = open_database(settings.store) if settings.store.database.is_file() else None
     collection, queries, codes = _size(database, settings)
     limited = min(queries, settings.annotation.limit or queries)

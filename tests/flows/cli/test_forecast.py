@@ -49,6 +49,15 @@ def test_json_has_the_same_stages_and_their_sums() -> None:
     assert made["limit"] in ("embed", "annotate")
 
 
+def test_a_preset_without_agents_has_no_annotation_and_costs_nothing() -> None:
+    words = ("--preset", "codesearchnet-python", "--encoder", "minilm", "--json")
+    made = json.loads(printed(*SIZE, *words))
+    names = [stage["stage"] for stage in made["stages"]]
+    assert "annotate" not in names
+    assert {"find candidates", "publish"} <= set(names)
+    assert made["cost_usd"] == 0
+
+
 def test_json_is_whole_however_many_stages_there_are() -> None:
     made = json.loads(printed(*SIZE, "--encoders", "20", "--json"))
     assert sum(stage["stage"].startswith("embed") for stage in made["stages"]) == 20
