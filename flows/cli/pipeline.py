@@ -98,10 +98,9 @@ def print_estimate(settings: Settings) -> None:
         f"{rounds}, {forecast.finished:,} judged already"
     )
     if not forecast.queries:
-        gives_none = "the source gives no queries for the agents"
-        say(
-            f"There is nothing to annotate: {gives_none if settings.annotation.agents else NO_AGENTS}."
-        )
+        none_given = "the source gives no queries for the agents"
+        reason = none_given if settings.annotation.agents else NO_AGENTS
+        say(f"There is nothing to annotate: {reason}.")
         return
     if forecast.to_judge < forecast.pending:
         say(
