@@ -16,13 +16,14 @@ from tasks.stages.report import WrittenReport
 def benchmark(settings: FlowSettings = None) -> WrittenReport:
     """Run the whole pipeline: collect, annotate, publish, evaluate.
 
-    Work that an earlier run finished is not repeated.
+    Work that an earlier run finished is not repeated. Settings may leave the agents out.
 
     Args:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
-    recipe = check_agents(ready.settings)
+    recipe = check_agents(ready.settings) if ready.settings.annotation.agents else None
     source = collect_candidates(ready)
-    judge_candidates(ready, source.search, recipe)
+    if recipe:
+        judge_candidates(ready, source.search, recipe)
     return score_benchmarks(ready, source, publish_labels(ready, source))

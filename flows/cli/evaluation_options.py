@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from flows.cli.input_options import default
-from flows.cli.options import JUDGE, SCORING, Methods, Model, Output, Store
+from flows.cli.options import JUDGE, SCORING, Checkpoints, Methods, Model, Output, Store
+from flows.cli.pairs import named_folders
 from infra.errors import SettingsError
 from infra.registry import unknown_name
 from infra.settings import (
@@ -25,7 +26,7 @@ from infra.settings import (
     Settings,
     load_settings,
 )
-from tasks.encoders import encoders
+from tasks.encoders import SYNTAX, encoders
 from tasks.metrics import metrics
 
 Benchmark = Annotated[
@@ -62,7 +63,7 @@ Encoders = Annotated[
         "--encoder",
         metavar="NAME",
         help=f"Encoder to score beside the lexical methods where no --method is given: one of "
-        f"{', '.join(encoders)}. Repeat it for several.",
+        f"{', '.join(encoders)}; or {SYNTAX}. Repeat it for several.",
         show_default=default(SearchSettings, "encoders"),
         rich_help_panel=SCORING,
     ),
@@ -116,6 +117,7 @@ def leaderboard(
     metric: Metrics = None,
     depth: Depth = None,
     encoder: Encoders = None,
+    checkpoint: Checkpoints = None,
     annotate_unjudged: AnnotateUnjudged = False,
     at_most: AtMost = None,
     model: Model = None,
@@ -134,6 +136,7 @@ def leaderboard(
     settings = load_settings(
         {
             "search": {"encoders": encoder or None},
+            "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
             "llm": {"model": model},
             "store": {"folder": store},
             "publish": {"folder": output},
@@ -158,6 +161,7 @@ def diff(
     after: Annotated[Path, typer.Argument(help="Folder of the second version.")],
     *,
     method: Methods = None,
+    checkpoint: Checkpoints = None,
     metric: Metrics = None,
     store: Store = None,
     output: Output = None,
@@ -169,6 +173,7 @@ def diff(
     """
     settings = load_settings(
         {
+            "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
             "store": {"folder": store},
             "publish": {"folder": output},
             "evaluation": {"methods": method or None, "metrics": metric or None},

@@ -114,7 +114,7 @@ MemoryGb = Annotated[
         min=0.5,
         metavar="X",
         help="Memory of each machine, in GB: stages that need more are named.",
-        show_default="that of this one",
+        show_default="that of this one; unknown with --nodes or --cores, and none is named",
         rich_help_panel=_CLUSTER,
     ),
 ]

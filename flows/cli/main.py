@@ -98,8 +98,9 @@ class _Cosqa(LazyGroup):
             options="forecast_options:forecast",
             action="forecast:forecast",
             details="Rates are those that the store has measured, where a run was long enough to "
-            "tell, else built-in ones; each stands with its source. Nothing is run and no store is "
-            "made. The cluster is this machine unless it is described.",
+            "tell, else built-in ones; each stands with its source. Searches are taken to be "
+            "exact. Nothing is run and no store is made. The cluster is this machine unless it is "
+            "described.",
             examples=(
                 "cosqa forecast --codes 653994 --queries 20604 --encoders 3",
                 "cosqa forecast --codes 9000 --queries 500 --encoder minilm --nodes 4 --gpus 1",

@@ -91,7 +91,10 @@ Limit = Annotated[
         rich_help_panel=JUDGE,
     ),
 ]
-_BATCH = "Send requests by the provider's batch API: half the price, up to a day a step."
+_BATCH = (
+    "Send requests by OpenAI's batch protocol (models openai/… and litellm_proxy/…): half the "
+    "price, up to a day a step."
+)
 Batch = Annotated[bool | None, typer.Option("--batch", help=_BATCH, rich_help_panel=JUDGE)]
 Store = Annotated[
     Path | None,

@@ -10,7 +10,7 @@ from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings
 from infra.store import open_database
 from tasks.reports.run import BenchmarkScores
-from tasks.stages.annotate.forecast import estimate
+from tasks.stages.annotate.forecast import NO_AGENTS, estimate
 from tasks.stages.preflight import check_model_early
 from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, count_stage_runs
@@ -98,7 +98,9 @@ def print_estimate(settings: Settings) -> None:
         f"{rounds}, {forecast.finished:,} judged already"
     )
     if not forecast.queries:
-        say("There is nothing to annotate: the source gives no queries for the agents.")
+        none_given = "the source gives no queries for the agents"
+        reason = none_given if settings.annotation.agents else NO_AGENTS
+        say(f"There is nothing to annotate: {reason}.")
         return
     if forecast.to_judge < forecast.pending:
         say(

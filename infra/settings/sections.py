@@ -169,6 +169,9 @@ class LanguageModelSettings(Section):
 class AnnotationSettings(Section):
     """The annotation of pairs by agents."""
 
+    agents: bool = Field(
+        True, description="Whether agents judge candidates; without them a source's labels are all."
+    )
     configuration: Configuration = Field(
         "gated",
         description="Which agents judge a pair: "
@@ -212,8 +215,8 @@ class AnnotationSettings(Section):
     )
     batch: bool = Field(
         False,
-        description="Send the agents' requests by the provider's batch API, at about half the "
-        "price, step by step over all pairs: a step may take up to 24 hours.",
+        description="Send the agents' requests by OpenAI's batch protocol (models `openai/...` and "
+        "`litellm_proxy/...`), at about half the price, step by step: one may take up to 24 hours.",
     )
     batch_requests: int = Field(
         50_000, ge=1, le=50_000, description="Maximum requests in one batch (OpenAI's limit)."

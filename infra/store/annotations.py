@@ -15,6 +15,7 @@ __all__ = [
     "OF_SEARCHES",
     "RecipeIds",
     "add_annotations",
+    "batch_cost",
     "count_by",
     "count_outcomes",
     "count_queries",
@@ -146,6 +147,17 @@ def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId
             [list(search_ids), _listed(recipes)],
         )
     return Effort.model_validate(calls | {"pair_seconds": seconds})
+
+
+def batch_cost(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> float:
+    """Return the known US dollars of `effort` that batches took: their replies have no time."""
+    with database.transaction() as tx:
+        found = tx.value(
+            "SELECT coalesce(sum(cost_usd) FILTER (NOT cached AND seconds = 0), 0) "  # noqa: S608
+            f"FROM llm_calls {OF_SEARCHES} WHERE list_contains(?, recipe_id)",
+            [list(search_ids), _listed(recipes)],
+        )
+    return float(str(found))
 
 
 def count_outcomes(

@@ -30,9 +30,9 @@ class StageRun(Record):
         items: Number of items newly processed.
         seconds: Wall time.
         codes: Number of codes that each item was compared with; None: with none.
-        cores: Cores of the machine, or of the Ray cluster that the flow had joined. Like the next
-            two it is filled in when the run is stored; None is unknown.
-        gpus: Its GPUs, as Ray counts them.
+        cores: Cores that it had. What of the next three is None is filled in when the run is
+            stored, with that of the machine or of the Ray cluster that the flow had joined.
+        gpus: Its GPUs.
         peak_memory_mb: Most resident memory of the flow's process from its start until then.
     """
 
@@ -148,7 +148,9 @@ def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
 def record_stage_run(database: Database, run: StageRun) -> None:
     """Store a stage's run, unless it did no work, with the resources that it had."""
     if run.items:
-        row = run.model_dump() | used_resources()  # may wait for Ray: the store is not open yet
+        row = run.model_dump()
+        used = used_resources()  # may wait for Ray: the store is not open yet
+        row |= {name: value for name, value in used.items() if row[name] is None}
         with database.transaction() as tx:
             tx.insert("stage_runs", [row])
 

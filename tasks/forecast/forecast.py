@@ -85,6 +85,8 @@ def forecast(
     cluster: Cluster,
     known: Measurements,
     price: TokenPrice | None = None,
+    *,
+    takes_batches: bool = True,
 ) -> Forecast:
     """Return what building a benchmark takes, with the changes that would help.
 
@@ -93,6 +95,7 @@ def forecast(
         cluster: What it is built on.
         known: What the store has measured; where it has not, built-in rates are used.
         price: The language model's price; None is unknown.
+        takes_batches: Whether the model's provider has a batch API that is known here.
     """
 
     def on(other: Cluster) -> Forecast:
@@ -105,7 +108,8 @@ def forecast(
 
     chosen = on(cluster)
     is_measured = rate_of("embed on GPUs", known.runs).measured
-    others = [(change, on(other)) for change, other in _changes(cluster, is_measured=is_measured)]
+    changes = _changes(cluster, is_measured=is_measured, takes_batches=takes_batches)
+    others = [(change, on(other)) for change, other in changes]
     helpful = sorted(
         (
             Alternative(change=change, seconds=other.seconds, cost_usd=other.cost_usd)
@@ -128,7 +132,8 @@ def _stages(
     for encoder in workload.embedding:
         yield stages.embed(encoder, workload, cluster, known)
     yield stages.find_candidates(workload, cluster, known)
-    yield annotate(workload, cluster, known, price)
+    if workload.judgements:
+        yield annotate(workload, cluster, known, price)
     yield stages.publish(workload, known)
     for method in workload.lexical:
         yield stages.rank_by_words(method, workload, known)
@@ -137,7 +142,9 @@ def _stages(
     yield stages.report(workload, known)
 
 
-def _changes(cluster: Cluster, *, is_measured: bool) -> Iterator[tuple[str, Cluster]]:
+def _changes(
+    cluster: Cluster, *, is_measured: bool, takes_batches: bool
+) -> Iterator[tuple[str, Cluster]]:
     """Yield (change in words, the changed cluster); ``is_measured`` is of embedding on GPUs."""
     nodes = cluster.nodes * _MORE
     yield f"{nodes} such nodes", cluster.model_copy(update={"nodes": nodes})
@@ -148,4 +155,5 @@ def _changes(cluster: Cluster, *, is_measured: bool) -> Iterator[tuple[str, Clus
     if not cluster.batch:
         more = cluster.in_flight * _MORE
         yield f"{more} requests in flight", cluster.model_copy(update={"in_flight": more})
-        yield "the model's batch API", cluster.model_copy(update={"batch": True})
+        if takes_batches:
+            yield "the model's batch API", cluster.model_copy(update={"batch": True})

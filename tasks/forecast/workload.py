@@ -47,7 +47,7 @@ class Workload(Record):
         queries: Number of queries.
         top_k: Candidates of each query.
         encoders: The encoders that find them, whose vectors are stored.
-        rounds: How often each pair is judged.
+        rounds: How often each pair is judged; 0 where the source's own labels are all.
         lexical: Lexical methods that are evaluated.
         dense: Encoders that are evaluated.
         depth: Results that a method ranks for each query.
@@ -58,7 +58,7 @@ class Workload(Record):
     queries: int = Field(ge=1)
     top_k: int = Field(ge=1)
     encoders: tuple[EncoderSize, ...] = Field(min_length=1)
-    rounds: int = Field(1, ge=1)
+    rounds: int = Field(1, ge=0)
     lexical: tuple[str, ...] = ()
     dense: tuple[EncoderSize, ...] = ()
     depth: int = Field(100, ge=1)

@@ -6,6 +6,7 @@ started by a deployment.
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from infra.errors import EncoderError, SettingsError, SourceError
@@ -37,8 +38,17 @@ def check_pipeline_input(settings: Settings) -> Readable:
     """
     for encoder in settings.search.encoders:
         check_checkpoint(encoder, settings.encoder)
-    chosen_methods(settings.evaluation, settings.search)
+    _checked_methods(settings)
     return open_source(settings.source)
+
+
+def _checked_methods(settings: Settings) -> list[str]:
+    """Return the methods to score, after checking their names and their encoders' checkpoints."""
+    methods = chosen_methods(settings.evaluation, settings.search)
+    for name in chain.from_iterable(map(components, methods)):
+        if encoders.has(name):
+            check_checkpoint(name, settings.encoder)
+    return methods
 
 
 def check_checkpoint(name: str, settings: EncoderSettings) -> None:
@@ -102,8 +112,9 @@ def check_comparison_input(
         UnknownNameError: There is no such method or metric.
         SourceError: A folder is not a benchmark, or a run is not there.
         SettingsError: Two methods or runs have one name.
+        EncoderError: An encoder has no checkpoint here and is published nowhere.
     """
-    methods = chosen_methods(settings.evaluation, settings.search)
+    methods = _checked_methods(settings)
     for metric in settings.evaluation.metrics:
         Variant.parse(metric)
     for folder in benchmarks:

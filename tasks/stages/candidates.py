@@ -29,7 +29,7 @@ from tasks.search.one_pass import Hits
 from tasks.search.pairs import Block, Codes
 from tasks.search.scores import Positions
 from tasks.search.shape import Shape
-from tasks.stages.vectors import open_codes, stored_vectors
+from tasks.stages.vectors import open_codes, search_machine, stored_vectors
 
 # Encoder → (n, d) vectors of queries → the best codes of each.
 Find = Callable[[Mapping[str, Vectors]], Hits]
@@ -127,13 +127,20 @@ def find_candidates(
         database,
         benchmarks.StageRun(
             collection=collection.name,
-            stage="find candidates",
+            stage=_stage_name(settings),
             items=len(queries),
             seconds=time.monotonic() - started,
             codes=collection.codes,
+            **search_machine().model_dump(),
         ),
     )
     return search
+
+
+def _stage_name(settings: SearchSettings) -> str:
+    """Return the name of a run; one by an index says nothing of the time of an exact search."""
+    by_index = "" if settings.index == "exact" else f" by {settings.index}"
+    return f"find candidates{by_index}"
 
 
 def _groups(

@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agents.llm.batch.messages import check_batches
 from infra.errors import CosqaError, SettingsError
 from infra.machine import this_machine
-from infra.settings import Settings
+from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, measured, open_database
 from infra.store.benchmarks import StageRun
 from tasks.encoders import encoders
@@ -65,14 +66,26 @@ def forecast_of(
         queries=queries,
         top_k=settings.search.top_k,
         encoders=chosen,
-        rounds=settings.annotation.rounds,
+        rounds=settings.annotation.rounds if settings.annotation.agents else 0,
         lexical=lexical,
         dense=dense,
         depth=settings.evaluation.depth,
         search_memory_mb=settings.search.memory_mb,
     )
     price = None if settings.llm.is_demo else price_of(settings.llm.model)
-    return forecast(workload, cluster, measurements(settings), price)
+    known, takes_batches = measurements(settings), _takes_batches(settings.llm)
+    return forecast(workload, cluster, known, price, takes_batches=takes_batches)
+
+
+def _takes_batches(model: LanguageModelSettings) -> bool:
+    """Return whether requests can go by batches: to the paper's model, where none is named, too."""
+    if model.is_demo:
+        return True
+    try:
+        check_batches(model)
+    except Exception:  # noqa: BLE001 - litellm's own for a model that it does not know
+        return False
+    return True
 
 
 def _methods(

@@ -22,6 +22,7 @@ from tasks.runtime.input_checks import (
     with_named_encoders,
 )
 from tasks.runtime.references import CollectedSource, RecipeReference
+from tasks.stages.annotate.forecast import NO_AGENTS
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
@@ -75,11 +76,13 @@ def check_agents(settings: Settings) -> RecipeReference:
     """Check the model and the engine; return the recipe of the agents.
 
     Raises:
-        SettingsError: The language model's name or key is invalid, or batches are asked for and
-            its provider takes none.
+        SettingsError: The settings leave the agents out; the language model's name or key is
+            invalid; or batches are asked for and its provider takes none.
         EngineUnavailableError: No Docker engine answers.
         ImageMissingError: The sandbox image is missing.
     """
+    if not settings.annotation.agents:
+        raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
     check_model(settings.llm)
     if settings.annotation.batch:
         check_batches(settings.llm)
@@ -87,12 +90,13 @@ def check_agents(settings: Settings) -> RecipeReference:
 
 
 def check_model_early(settings: Settings) -> None:
-    """Check the model before a flow starts, unless its key is in a Prefect block.
+    """Check the model before a flow starts, unless its key is in a block or the agents do nothing.
 
     Raises:
         SettingsError: The language model's name or key is invalid.
     """
-    if settings.llm.api_key or not settings.llm.api_key_block:
+    is_known = settings.llm.api_key or not settings.llm.api_key_block
+    if is_known and settings.annotation.agents:
         check_model(settings.llm)
 
 

@@ -31,13 +31,14 @@ from tasks.benchmarks.beir import read_beir
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run, run_file, run_tag
+from tasks.encoders import encoders
 from tasks.metrics import STANDARD, evaluate
-from tasks.ranking.methods import Ranker, identity
+from tasks.ranking.methods import Ranker, components, identity
 from tasks.reports.leaderboard import METRICS, RECALL_DEPTHS
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.input_checks import check_folder
 from tasks.stages.rerank import reranker
-from tasks.stages.vectors import BenchmarkVectors
+from tasks.stages.vectors import BenchmarkVectors, search_machine
 
 _METRICS = (*STANDARD, *METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS))
 
@@ -219,9 +220,11 @@ def _rank(
     database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
 ) -> tuple[Evaluation, Rankings]:
     """Write a method's run; return its evaluation, to be stored with the scores, and the run."""
-    started = time.monotonic()
     published, content, key = benchmark.published, benchmark.content, method_key(method, settings)
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
+    for encoder in filter(encoders.has, components(method)):
+        vectors.compute_missing(encoder)
+    started = time.monotonic()
     ranker = Ranker(
         content.queries,
         content.codes,
@@ -246,6 +249,7 @@ def _rank(
         items=len(content.queries),
         seconds=evaluation.seconds,
         codes=len(content.codes),
+        **search_machine().model_dump(),
     )
     benchmarks.record_stage_run(database, run)
     get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)

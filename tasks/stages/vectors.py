@@ -12,6 +12,7 @@ import numpy as np
 
 from infra.errors import EstimationError
 from infra.identity import digest
+from infra.machine import Machine, this_machine
 from infra.records import normalise_code, normalise_query
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
@@ -22,6 +23,7 @@ from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors, check_vectors
 from tasks.search.pairs import Codes
+from tasks.search.products import TorchProducts, products_here
 from tasks.stages.embed import Embedding, embed_texts, encoder_key, find_files
 
 
@@ -128,6 +130,11 @@ class BenchmarkVectors:
         self._benchmark = benchmark
         self._opened: dict[str, LocatedVectors] = {}
 
+    def compute_missing(self, encoder: str) -> None:
+        """Compute and store the vectors that are missing; a stage's run is recorded of that."""
+        self.queries(encoder, [query.query_id for query in self._benchmark.queries])
+        self._open(encoder)
+
     def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
         """Return (n, d) vectors of these queries; missing ones are computed."""
         queries = self._benchmark.queries
@@ -180,6 +187,12 @@ def stored_vectors(
 ) -> StoredVectors:
     """Return the vectors of a collection's items by an encoder, read on demand."""
     return StoredVectors(database, encoder_key(encoder), kind, collection)
+
+
+def search_machine() -> Machine:
+    """Return what a search has, on a cluster too: this process's cores, and the GPU it uses."""
+    uses_gpu = isinstance(products_here(threads=1), TorchProducts)
+    return Machine(cores=this_machine().cores, gpus=int(uses_gpu))
 
 
 def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> Codes:

@@ -15,6 +15,11 @@ from tasks.sources import open_source
 from tasks.stages.annotate.plan import current_recipe, rounds_of
 from tasks.stages.candidates import search_identity
 
+NO_AGENTS = (
+    "annotation.agents is false, since the source's own labels are published; "
+    "COSQA_ANNOTATION__AGENTS=true lets the agents judge candidates too"
+)
+
 
 class Estimate(Record):
     """Number of pairs of a run, and their expected cost; None is unknown.
@@ -24,7 +29,7 @@ class Estimate(Record):
         pairs: Number of pairs of these queries.
         finished: Number of judgements that are made already, over all labelling rounds.
         cost_per_pair_usd: Mean over the pairs that this recipe judged before, else by litellm's
-            price of the model, else the paper's.
+            price of the model, else the paper's; by batches the share of it that they cost.
         basis: How the cost was estimated, in words.
         demo_pairs: Pairs that the demo model judges in all; None for other models.
         rounds: Number of labelling rounds, in each of which every pair is judged.
@@ -64,6 +69,8 @@ def estimate(settings: Settings) -> Estimate:
     Raises:
         SourceError: An input file is missing or malformed.
     """
+    if not settings.annotation.agents:
+        return Estimate(queries=0, pairs=0, finished=0, cost_per_pair_usd=0.0, basis=NO_AGENTS)
     database = open_database(settings.store) if settings.store.database.is_file() else None
     collection, queries, codes = _size(database, settings)
     limited = min(queries, settings.annotation.limit or queries)
@@ -78,8 +85,10 @@ def estimate(settings: Settings) -> Estimate:
         basis = "mean over the pairs judged so far by this recipe"
     if settings.llm.is_demo:
         cost, basis = 0.0, "the embedded model runs on this machine"
-    elif cost is None:
-        cost, basis = _cost_without_history(settings)
+    else:
+        if cost is None:
+            cost, basis = cost_of_pair(None, price_of(settings.llm.model))
+        cost, basis = _as_asked_for(cost, basis, settings)
     return Estimate(
         queries=limited,
         pairs=pairs,
@@ -102,9 +111,8 @@ def price_of(model: str) -> TokenPrice | None:
     )
 
 
-def _cost_without_history(settings: Settings) -> tuple[float, str]:
-    """Return the model's price for a pair, or the paper's mean; in batches their share of it."""
-    cost, basis = cost_of_pair(None, price_of(settings.llm.model))
+def _as_asked_for(cost: float, basis: str, settings: Settings) -> tuple[float, str]:
+    """Return the cost of a pair as the settings ask for it: by batches a share of the usual one."""
     if not settings.annotation.batch:
         return cost, basis
     batch = batch_share(settings.llm.model)
@@ -125,7 +133,10 @@ def _size(database: Database | None, settings: Settings) -> tuple[str, int, int]
 def _history(
     database: Database, collection: str, recipe: RecipeReference, settings: Settings
 ) -> tuple[int, float | None]:
-    """Return the judgements made in all rounds, and the mean cost of those made so far."""
+    """Return the judgements made in all rounds, and the mean cost of those made so far.
+
+    What batches cost counts as if each request had been sent by itself.
+    """
     search_id = search_identity(database, collection, settings.search)
     rounds = [item.recipe_id for item in rounds_of(recipe, settings)]
     finished = 0
@@ -143,4 +154,6 @@ def _history(
     judged = sum(by_status.values()) - by_status.get("failed", 0)
     if effort.cost_usd is None or not judged or effort.calls == effort.cached_calls:
         return finished, None
-    return finished, effort.cost_usd / judged
+    batches = annotations.batch_cost(database, rounds, [search_id])
+    usual = batches / batch_share(settings.llm.model).share if batches else 0.0
+    return finished, (effort.cost_usd - batches + usual) / judged

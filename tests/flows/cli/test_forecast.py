@@ -49,6 +49,15 @@ def test_json_has_the_same_stages_and_their_sums() -> None:
     assert made["limit"] in ("embed", "annotate")
 
 
+def test_a_preset_without_agents_has_no_annotation_and_costs_nothing() -> None:
+    words = ("--preset", "codesearchnet-python", "--encoder", "minilm", "--json")
+    made = json.loads(printed(*SIZE, *words))
+    names = [stage["stage"] for stage in made["stages"]]
+    assert "annotate" not in names
+    assert {"find candidates", "publish"} <= set(names)
+    assert made["cost_usd"] == 0
+
+
 def test_json_is_whole_however_many_stages_there_are() -> None:
     made = json.loads(printed(*SIZE, "--encoders", "20", "--json"))
     assert sum(stage["stage"].startswith("embed") for stage in made["stages"]) == 20
@@ -88,3 +97,11 @@ def test_times_and_amounts_are_in_units_that_suit_them() -> None:
         "9 s", "1.5 min", "2.5 h", "4.6 d",
     ]  # fmt: skip
     assert [money(usd) for usd in (None, 0.0, 1234.5)] == ["?", "-", "$1,234.50"]
+
+
+def test_the_help_says_when_nothing_is_said_of_memory() -> None:
+    described = " ".join(printed("forecast", "--help").replace("│", " ").split())
+    assert "that of this one; unknown with --nodes or --cores, and none is named" in described
+    for words in (("--nodes", "4"), ("--cores", "2"), ("--cores", "2", "--memory-gb", "0.5")):
+        made = json.loads(printed(*SIZE, "--encoders", "3", *words, "--json"))
+        assert bool(made["shortages"]) == ("--memory-gb" in words)

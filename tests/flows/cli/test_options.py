@@ -205,3 +205,12 @@ def test_an_estimate_takes_the_checkpoint_that_an_encoder_without_one_asks_for(
         checks.estimate(
             estimate_options.estimate(train=tmp_path, queries=tmp_path, method=["codebert-search"])
         )
+
+
+def test_a_checkpoint_is_given_to_the_commands_that_compare_methods(tmp_path: Path) -> None:
+    given = [f"codebert-search={tmp_path}"]
+    for chosen in (
+        evaluation_options.leaderboard(benchmark=Path("b"), checkpoint=given),
+        evaluation_options.diff(Path("b"), Path("c"), checkpoint=given),
+    ):
+        assert chosen.settings.encoder.checkpoints == {"codebert-search": tmp_path}

@@ -1,13 +1,17 @@
-"""What the pipeline's commands print of scores and of labels that are derived again."""
+"""What the pipeline's commands print, and what they leave out without agents."""
 
 import json
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from flows.cli.pipeline import _nothing_left, _summary, print_estimate, print_scores
-from infra.settings import Settings
+from infra.errors import SettingsError
+from infra.settings import Settings, load_settings
 from tasks.reports.run import BenchmarkScores, MethodMeans
+from tasks.stages.preflight import check_agents, check_model_early
 from tasks.stages.replay import Replay
 
 METRICS = ("MAP", "MRR", "NDCG(gain=exponential)@10", "Recall@10", "Precision@10", "bpref", "MMRR")
@@ -112,3 +116,47 @@ def test_a_run_that_did_nothing_says_what_the_demo_model_left_unjudged(settings:
     llm = settings.llm.model_copy(update={"model": "openai/scripted"})
     other = settings.model_copy(update={"llm": llm})
     assert "everything is up to date" in _nothing_left("annotate", other)
+
+
+@pytest.fixture
+def without_agents(settings: Settings) -> Settings:
+    """The same settings with a model without a key, and the agents left out."""
+    annotation = settings.annotation.model_copy(update={"agents": False})
+    llm = settings.llm.model_copy(update={"model": "openai/gpt-4o-mini"})
+    return settings.model_copy(update={"annotation": annotation, "llm": llm})
+
+
+def test_without_agents_nothing_is_forecast_and_no_model_is_checked(
+    without_agents: Settings,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    print_estimate(without_agents)
+    assert "nothing to annotate: annotation.agents is false" in capsys.readouterr().out
+    check_model_early(without_agents)
+    with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
+        check_agents(without_agents)
+
+
+def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
+    without_agents: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module("flows.benchmark")
+    done: list[str] = []
+    ready = SimpleNamespace(settings=without_agents)
+    monkeypatch.setattr(module, "check_ready", lambda _: ready)
+    for name in ("collect_candidates", "judge_candidates", "publish_labels", "score_benchmarks"):
+        monkeypatch.setattr(module, name, lambda *_, name=name: done.append(name))
+    module.benchmark.fn(without_agents)
+    assert done == ["collect_candidates", "publish_labels", "score_benchmarks"]
+
+
+def test_the_agents_judge_nothing_of_the_preset_whose_labels_are_documentation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert not load_settings({}, "codesearchnet-python").annotation.agents
+    assert load_settings({}, "cosqa-plus-v2").annotation.agents
+    monkeypatch.setenv("COSQA_ANNOTATION__AGENTS", "true")
+    assert load_settings({}, "codesearchnet-python").annotation.agents

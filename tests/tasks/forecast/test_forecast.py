@@ -92,6 +92,23 @@ def test_an_encoder_in_another_dtype_says_nothing_of_the_time_that_float32_takes
     assert rate_of("embed", runs, "other@bfloat16").measured
 
 
+def test_half_precision_is_forecast_several_times_as_fast_on_gpus_as_float32() -> None:
+    single, half = (rate_of("embed on GPUs", [], name) for name in ("small", "small@bfloat16"))
+    assert single.seconds == pytest.approx(10 * half.seconds)
+    assert 2 * 1e6 * 200 / single.seconds < 19.5e12, "more than an A100 has in float32"
+    assert ("in float32" in single.source, "in bfloat16" in half.source) == (True, True)
+    measured = rate_of(
+        "embed on GPUs", [run("embed on GPUs", 20_000, 100, "a@float16")], "a@float16"
+    )
+    assert measured.measured
+
+
+def test_batches_are_offered_only_where_the_model_s_provider_takes_them() -> None:
+    for takes in (True, False):
+        made = forecast(FULL, HERE, NOTHING, takes_batches=takes)
+        assert ("the model's batch API" in {one.change for one in made.alternatives}) == takes
+
+
 def test_several_runs_give_a_range_around_their_mean() -> None:
     runs = (run("collect", 1_000, 10), run("collect", 3_000, 60))
     made = stage(forecast(FULL, HERE, Measurements(runs=runs)), "collect")

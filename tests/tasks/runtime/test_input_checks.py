@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from infra.errors import SettingsError, SourceError, UnknownNameError
+from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameError
 from infra.settings import EncoderSettings, EvaluationSettings, SearchSettings, Settings
 from tasks.encoders import encoders
 from tasks.runtime.input_checks import (
+    check_comparison_input,
     check_estimate_input,
     check_folder,
+    check_pipeline_input,
     check_study_data,
     with_named_encoders,
 )
@@ -88,3 +90,21 @@ def test_a_path_that_is_not_utf_8_is_refused_since_no_flow_can_have_it(tmp_path:
     for check in checks:
         with pytest.raises(SourceError, match=r"udcff.*: the name is not UTF-8.* rename it"):
             check()
+
+
+@pytest.mark.parametrize(
+    "method", ["codebert-search", "codebert-search@bfloat16", "llm:bm25+codebert-search"]
+)
+def test_a_method_s_encoder_without_a_checkpoint_is_refused_before_anything_starts(
+    tmp_path: Path, method: str
+) -> None:
+    lacking = settings(("minilm",), ("bm25", method))
+    checks: list[Callable[[Settings], object]] = [
+        lambda chosen: check_comparison_input(chosen, []),
+        check_pipeline_input,
+    ]
+    folders = EncoderSettings(checkpoints={"codebert-search": tmp_path})
+    for check in checks:
+        with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
+            check(lacking)
+        check(lacking.model_copy(update={"encoder": folders}))

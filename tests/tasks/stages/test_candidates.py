@@ -1,16 +1,20 @@
 """Laws of the search for candidates: what is stored, in groups of queries or by an index."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
+from prefect.logging import disable_run_logger
 
+from infra import machine
 from infra.batches import batched
 from infra.collected import Collected
 from infra.errors import SettingsError
+from infra.machine import Machine, this_machine
 from infra.records import Code, Query, SourceInfo
 from infra.settings import SearchSettings, StoreSettings
-from infra.store import Database, candidates, corpus, open_database, vectors
+from infra.store import Database, benchmarks, candidates, corpus, open_database, vectors
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import SearchReference
 from tasks.stages.candidates import (
@@ -18,6 +22,7 @@ from tasks.stages.candidates import (
     _passes,
     _search,
     _unsearched_queries,
+    find_candidates,
     search_identity,
 )
 from tasks.stages.embed import encoder_key
@@ -148,3 +153,23 @@ def test_a_searchs_identity_holds_what_decides_its_candidates_and_nothing_else(
 def test_an_index_and_scaled_fusion_exclude_each_other() -> None:
     with pytest.raises(ValueError, match="index must be 'exact', not 'hnsw'"):
         SearchSettings(index="hnsw", fusion="scaled")
+
+
+@pytest.mark.parametrize(
+    ("index", "name"), [("exact", "find candidates"), ("ivf", "find candidates by ivf")]
+)
+def test_a_search_is_stored_with_what_it_ran_on_and_says_when_it_is_not_exact(
+    database: Database, monkeypatch: pytest.MonkeyPatch, index: str, name: str
+) -> None:
+    monkeypatch.setattr(machine, "working_machine", lambda: Machine(cores=960, gpus=64))
+    bar = nullcontext(Progress("codes searched", 90, None))
+    monkeypatch.setattr("tasks.stages.candidates.progress", lambda *_: bar)
+    settings = SEARCH.model_copy(update={"index": index, "min_recall": 0.1})
+    (collection,) = corpus.collections_of(database, "print")
+    with disable_run_logger():
+        find_candidates.fn(database, collection, reference(database, settings), settings)
+    (run,) = benchmarks.last_stage_runs(database, "c")
+    assert (run.stage, run.items, run.codes) == (name, 30, 90)
+    assert run.cores == this_machine().cores
+    assert run.gpus is not None
+    assert run.gpus <= 1

@@ -62,6 +62,7 @@ def test_runs_of_stages_become_work_in_the_units_of_their_kind(
     record(database, "collect", 500)
     record(database, "embed with minilm", 500)
     record(database, "find candidates", 100, 400)
+    record(database, "find candidates by ivf", 100, 400)  # no measure of an exact search
     record(database, "publish c", 2_000, 400)
     record(database, "evaluate bm25", 100, 400)
     record(database, "evaluate unixcoder", 100, 400)
@@ -174,3 +175,15 @@ def test_a_checkpoint_is_as_large_as_its_configuration_says(tmp_path: Path) -> N
     size = encoder_size(f"checkpoint:mine={folder}?pooling=mean")
     assert size.parameters == pytest.approx(encoder_size("minilm").parameters, rel=0.01)
     assert size.dimension == 384
+
+
+@pytest.mark.parametrize(
+    ("model", "offered"),
+    [("openai/gpt-4o-mini", True), ("deepseek/deepseek-chat", False), ("of-nobody", False)],
+)
+def test_batches_are_offered_for_models_that_annotate_takes_them_for(
+    settings: Settings, model: str, offered: bool
+) -> None:
+    llm = settings.llm.model_copy(update={"model": model})
+    made = forecast_of(settings.model_copy(update={"llm": llm}), 90_000, 9_000, 1, CLUSTER)
+    assert ("the model's batch API" in {one.change for one in made.alternatives}) == offered

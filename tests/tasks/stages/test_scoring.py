@@ -1,19 +1,24 @@
 """Laws of scoring: no method is ranked twice, and no run or score of other settings is reused."""
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from prefect.logging import disable_run_logger
 
+from infra import machine
 from infra.identity import digest
+from infra.machine import Machine, this_machine
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
-from infra.store import Database, benchmarks, open_database
+from infra.store import Database, benchmarks, open_database, vectors
 from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.benchmarks.trec import run_tag
 from tasks.ranking.methods import identity
 from tasks.runtime.caching import Parameters
+from tasks.stages.embed import Embedding, encoder_key
 from tasks.stages.scoring import (
     OpenBenchmark,
     Run,
@@ -136,3 +141,27 @@ def test_an_open_benchmark_reads_its_folder_once_and_travels_as_a_reference(
     received = pickle.loads(sent)
     assert received.published == export.published
     assert received.content == content
+
+
+def test_the_time_of_a_ranking_is_without_that_of_its_vectors_and_of_the_machine_it_ran_on(
+    tmp_path: Path, database: Database, export: OpenBenchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+
+    def embed(work: Embedding, name: str, kind: vectors.Kind, texts: Mapping[str, str]) -> None:
+        assert (work.encoder, name) == ("minilm", export.content.name)
+        clock[0] += 1_000
+        rows = np.full((len(texts), 4), 0.5, np.float32)
+        key = encoder_key("minilm")
+        vectors.add_file(database, key, kind, f"{key}/{kind}.arrow", list(texts), rows)
+
+    monkeypatch.setattr("tasks.stages.vectors.embed_texts", embed)
+    monkeypatch.setattr("tasks.stages.scoring.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(machine, "working_machine", lambda: Machine(cores=960, gpus=64))
+    score_method.fn(database, export, "bm25+minilm", settings_in(tmp_path))
+    assert clock == [2_000.0]
+    (run,) = benchmarks.last_stage_runs(database, "toy")
+    assert (run.stage, run.seconds) == ("evaluate bm25+minilm", 0.0)
+    assert run.cores == this_machine().cores
+    assert run.gpus is not None
+    assert run.gpus <= 1

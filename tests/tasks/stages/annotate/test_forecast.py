@@ -77,10 +77,11 @@ def judge(
     cost: float | None,
     status: str = "labelled",
     cached: bool = False,
+    seconds: float = 1.0,
 ) -> None:
     call = LanguageModelCall(
         role="judge", attempt=1, model="m", prompt_digest="d", status="ok", cost_usd=cost,
-        cached=cached,
+        cached=cached, seconds=seconds,
     )  # fmt: skip
     row = {
         "query_id": key.query_id, "code_id": key.code_id, "status": status,
@@ -161,6 +162,21 @@ def test_with_history_the_mean_of_the_stores_costs_is_taken(
     assert (forecast.finished, forecast.pending) == (len(costs), 8 - len(costs))
     assert forecast.cost_per_pair_usd == pytest.approx(sum(costs) / len(costs))
     assert forecast.basis == "mean over the pairs judged so far by this recipe"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "batch", "expected"),
+    [(1.0, False, 0.5), (1.0, True, 0.25), (0.0, False, 1.0), (0.0, True, 0.5)],
+)
+def test_what_was_paid_singly_is_asked_by_batches_for_their_share_and_the_other_way_round(
+    settings: Settings, seconds: float, batch: bool, expected: float
+) -> None:
+    judge(settings, keys(settings)[0], 0.5, seconds=seconds)  # no time: by a batch
+    annotation = settings.annotation.model_copy(update={"batch": batch})
+    forecast = estimate(settings.model_copy(update={"annotation": annotation}))
+    assert forecast.cost_per_pair_usd == pytest.approx(expected)
+    assert "judged so far by this recipe" in forecast.basis
+    assert ("times 0.5 for batches" in forecast.basis) == batch
 
 
 def test_the_mean_is_over_all_that_was_judged_also_where_the_run_is_limited(
