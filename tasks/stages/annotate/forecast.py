@@ -10,6 +10,7 @@ from infra.settings import Settings
 from infra.store import Database, annotations, corpus, open_database
 from infra.store.pending import Selection, count_pairs
 from tasks.forecast.annotation import TokenPrice, cost_of_pair
+from tasks.runtime.input_checks import with_named_encoders
 from tasks.runtime.references import RecipeReference
 from tasks.sources import open_source
 from tasks.stages.annotate.plan import current_recipe, rounds_of
@@ -71,6 +72,7 @@ def estimate(settings: Settings) -> Estimate:
     """
     if not settings.annotation.agents:
         return Estimate(queries=0, pairs=0, finished=0, cost_per_pair_usd=0.0, basis=NO_AGENTS)
+    settings = with_named_encoders(settings)  # folders that stand in for them make another search
     database = open_database(settings.store) if settings.store.database.is_file() else None
     collection, queries, codes = _size(database, settings)
     limited = min(queries, settings.annotation.limit or queries)

@@ -16,11 +16,13 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import annotations, candidates, corpus, open_database
+from tasks.encoders import EncoderRegistry, encoders
 from tasks.forecast.measurements import PAPER_COST_PER_PAIR_USD
 from tasks.sources import open_source
 from tasks.stages.annotate.forecast import estimate
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_identity
+from tests.fakes.checkpoints import make_checkpoint
 
 NUMBERS = range(4)
 
@@ -150,6 +152,18 @@ def test_a_forecast_makes_no_store(settings: Settings, tmp_path: Path) -> None:
     found = estimate(settings.model_copy(update={"store": store}))
     assert (found.queries, found.pairs, found.finished) == (4, 8, 0)
     assert not store.folder.exists()
+
+
+def test_pairs_are_those_of_the_folder_that_stands_in_for_an_encoder(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoders, "_entries", dict(encoders._entries))  # nothing of it stays
+    monkeypatch.setattr(EncoderRegistry, "_pinned", {})
+    judge(settings, keys(settings)[0], 0.5)
+    assert estimate(settings).finished == 1
+    folder = make_checkpoint("minilm", tmp_path / "minilm", 384)
+    encoder = settings.encoder.model_copy(update={"checkpoints": {"minilm": folder}})
+    assert estimate(settings.model_copy(update={"encoder": encoder})).finished == 0
 
 
 @pytest.mark.parametrize("costs", [(0.5,), (0.5, 1.5), (0.1, 0.2, 0.3)])
