@@ -7,10 +7,9 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agents.llm.batch.messages import check_batches
 from infra.errors import CosqaError, SettingsError
 from infra.machine import this_machine
-from infra.settings import LanguageModelSettings, Settings
+from infra.settings import Settings
 from infra.store import Database, measured, open_database
 from infra.store.benchmarks import StageRun
 from tasks.encoders import encoders
@@ -27,7 +26,7 @@ from tasks.forecast.workload import (
 )
 from tasks.ranking.methods import chosen_methods, components
 from tasks.retrievers import retrievers
-from tasks.stages.annotate.forecast import price_of
+from tasks.stages.annotate.forecast import no_batches, price_of, takes_batches
 
 _BOX_S = 0.1  # in which a box is held for a test program and its checks, at least
 # Million parameters that each token meets; other registered encoders are of base size.
@@ -53,7 +52,8 @@ def forecast_of(
 
     Raises:
         UnknownNameError: There is no such encoder or method.
-        SettingsError: An API's encoder has a length that only the API knows.
+        SettingsError: An API's encoder has a length that only the API knows; or the model takes
+            no batches.
     """
     chosen = (
         base_size_encoders(base_sized)
@@ -73,19 +73,10 @@ def forecast_of(
         search_memory_mb=settings.search.memory_mb,
     )
     price = None if settings.llm.is_demo else price_of(settings.llm.model)
-    known, takes_batches = measurements(settings), _takes_batches(settings.llm)
-    return forecast(workload, cluster, known, price, takes_batches=takes_batches)
-
-
-def _takes_batches(model: LanguageModelSettings) -> bool:
-    """Return whether requests can go by batches: to the paper's model, where none is named, too."""
-    if model.is_demo:
-        return True
-    try:
-        check_batches(model)
-    except Exception:  # noqa: BLE001 - litellm's own for a model that it does not know
-        return False
-    return True
+    batches = settings.llm.is_demo or takes_batches(settings.llm)  # the paper's model takes them
+    if cluster.batch and not batches:
+        raise SettingsError(no_batches(settings.llm))
+    return forecast(workload, cluster, measurements(settings), price, takes_batches=batches)
 
 
 def _methods(

@@ -222,7 +222,8 @@ def _rank(
     """Write a method's run; return its evaluation, to be stored with the scores, and the run."""
     published, content, key = benchmark.published, benchmark.content, method_key(method, settings)
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
-    for encoder in filter(encoders.has, components(method)):
+    dense = list(filter(encoders.has, components(method)))
+    for encoder in dense:
         vectors.compute_missing(encoder)
     started = time.monotonic()
     ranker = Ranker(
@@ -249,7 +250,7 @@ def _rank(
         items=len(content.queries),
         seconds=evaluation.seconds,
         codes=len(content.codes),
-        **search_machine().model_dump(),
+        **(search_machine().model_dump() if dense else {}),
     )
     benchmarks.record_stage_run(database, run)
     get_run_logger().info("%s on %s: %.1f s", method, published.name, evaluation.seconds)

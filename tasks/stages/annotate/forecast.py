@@ -3,10 +3,11 @@
 from collections import Counter
 
 from agents import token_prices
+from agents.llm.batch.messages import BATCH_PROVIDERS, WAY_OUT, check_batches
 from agents.llm.batch.prices import batch_share
-from infra.errors import SandboxError
+from infra.errors import SandboxError, SettingsError
 from infra.records import Code, Query, Record
-from infra.settings import Settings
+from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, annotations, corpus, open_database
 from infra.store.pending import Selection, count_pairs
 from tasks.forecast.annotation import TokenPrice, cost_of_pair
@@ -69,6 +70,7 @@ def estimate(settings: Settings) -> Estimate:
 
     Raises:
         SourceError: An input file is missing or malformed.
+        SettingsError: Batches are asked for of a model that takes none.
     """
     if not settings.annotation.agents:
         return Estimate(queries=0, pairs=0, finished=0, cost_per_pair_usd=0.0, basis=NO_AGENTS)
@@ -113,10 +115,26 @@ def price_of(model: str) -> TokenPrice | None:
     )
 
 
+def takes_batches(model: LanguageModelSettings) -> bool:
+    """Return whether a model's provider has a batch API that is known here."""
+    try:
+        check_batches(model)
+    except Exception:  # noqa: BLE001 - litellm's own for a model that it does not know
+        return False
+    return True
+
+
+def no_batches(model: LanguageModelSettings) -> str:
+    """Return why a model's requests cannot be forecast by batches, with the way out."""
+    return f"llm.model {model.model} is of none of {', '.join(BATCH_PROVIDERS)}: {WAY_OUT}"
+
+
 def _as_asked_for(cost: float, basis: str, settings: Settings) -> tuple[float, str]:
     """Return the cost of a pair as the settings ask for it: by batches a share of the usual one."""
     if not settings.annotation.batch:
         return cost, basis
+    if not takes_batches(settings.llm):
+        raise SettingsError(no_batches(settings.llm))
     batch = batch_share(settings.llm.model)
     return cost * batch.share, f"{basis}, times {batch.share:g} for batches: {batch.basis}"
 

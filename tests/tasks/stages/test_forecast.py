@@ -3,11 +3,12 @@
 Covers `infra.store.measured`.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 
-from infra.errors import UnknownNameError
+from infra.errors import SettingsError, UnknownNameError
 from infra.ids import SearchId
 from infra.machine import this_machine
 from infra.settings import Settings
@@ -185,5 +186,11 @@ def test_batches_are_offered_for_models_that_annotate_takes_them_for(
     settings: Settings, model: str, offered: bool
 ) -> None:
     llm = settings.llm.model_copy(update={"model": model})
-    made = forecast_of(settings.model_copy(update={"llm": llm}), 90_000, 9_000, 1, CLUSTER)
+    chosen = settings.model_copy(update={"llm": llm})
+    made = forecast_of(chosen, 90_000, 9_000, 1, CLUSTER)
     assert ("the model's batch API" in {one.change for one in made.alternatives}) == offered
+    refused: AbstractContextManager[object] = nullcontext()
+    if not offered:
+        refused = pytest.raises(SettingsError, match="leave out --batch")
+    with refused:
+        forecast_of(chosen, 90_000, 9_000, 1, CLUSTER.model_copy(update={"batch": True}))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from infra.errors import SettingsError
 from infra.ids import PairKey
 from infra.records import Annotation, Candidate, LanguageModelCall
 from infra.settings import (
@@ -120,6 +121,14 @@ def test_by_batches_the_cost_is_halved_and_the_words_say_how_that_is_known(
         assert forecast.cost_per_pair_usd == pytest.approx(usual / 2)
         assert "times 0.5 for batches" in forecast.basis
         assert words in forecast.basis
+
+
+def test_batches_of_a_model_that_takes_none_are_not_forecast(settings: Settings) -> None:
+    batch = settings.annotation.model_copy(update={"batch": True})
+    llm = LanguageModelSettings(model="deepseek/deepseek-chat")
+    refused = settings.model_copy(update={"llm": llm, "annotation": batch})
+    with pytest.raises(SettingsError, match=r"deepseek-chat is of none of openai.* leave out"):
+        estimate(refused)
 
 
 def test_every_round_counts(settings: Settings) -> None:
