@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tasks.encoders import Vectors
+Vectors = npt.NDArray[np.float32]
 
 
 class Agreement(NamedTuple):

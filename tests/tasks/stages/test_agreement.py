@@ -39,6 +39,6 @@ def test_an_encoder_in_another_dtype_is_compared_with_itself_in_float32(
             vectors.add_file(database, encoder_key(name), kind, file, ids[kind], found)  # type: ignore[arg-type, index]
     arguments = (EncoderSettings(), RaySettings())
     with caplog.at_level("INFO"):
-        found = report_agreement.fn(database, collection, "minilm@bfloat16", *arguments)
-    assert found.startswith("top 20 of 1 queries over 30 codes 50.0% the same, cosine ")
-    assert f"minilm@bfloat16 against minilm: {found}" in caplog.text
+        told = report_agreement.fn(database, collection, "minilm@bfloat16", *arguments)
+    assert told.startswith("top 20 of 1 queries over 30 codes 50.0% the same, cosine ")
+    assert f"minilm@bfloat16 against minilm: {told}" in caplog.text
