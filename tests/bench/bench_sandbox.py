@@ -176,7 +176,7 @@ def where_time_goes(times: int) -> Table:
         return result
 
     limits = {"timeout": 10.0, "keep": 65_536, "cut": 2**20, "memory": 400 * 2**20}
-    limits |= {"hash_seed": 0, "clock": CLOCK}
+    limits |= {"hash_seed": 0, "clock": CLOCK, "commands": []}
     nothing = {**limits, "code": "", "program": ""}
     full = {**limits, "code": CODE, "program": PROGRAM}
     engine = Engine(SandboxSettings())
