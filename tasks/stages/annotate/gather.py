@@ -8,14 +8,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count, islice
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from prefect.futures import PrefectFuture
 
 from agents import Endpoint
-from infra.errors import DiskFullError, LanguageModelError, StoreError
+from infra.disk import space_on
+from infra.errors import DiskFullError, StoreError
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
-from infra.settings import Settings
+from infra.settings import Settings, StoreSettings
 from infra.store import Database, annotations, benchmarks, open_database
 from infra.store.pending import pending_pairs
 from tasks.runtime.progress import Progress, progress
@@ -26,7 +29,7 @@ from tasks.runtime.ray_queue import (
     judge_result,
 )
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
-from tasks.stages.annotate.judge import judge
+from tasks.stages.annotate.judge import ENDS_ALL, judge
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.sinks import AnnotationWriter
 
@@ -51,16 +54,26 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
     in_flight = settings.annotation.in_flight
     queue = RayPairQueue(in_flight)
 
-    def submit(number: int) -> Judge:
-        return judge.submit(number, settings, plan.recipe, queue, endpoint)
-
     judges = min(-(-in_flight // _PLACES_A_JUDGE), cluster_capacity(box_resources()))
-    with _logged_run(plan, settings) as bar:
+    with _mark_in(settings.store) as mark, _logged_run(plan, settings) as bar:
+
+        def submit(number: int) -> Judge:
+            return judge.submit(number, settings, plan.recipe, queue, endpoint, mark)
+
         watch = canary_watch(plan, settings, database)
         gathering = Gathering(pairs_of(database, plan), queue, submit, bar, watch)
         return gathering.run(
             AnnotationWriter(database), judges, max(4 * in_flight, _SHORTEST_QUEUE)
         )
+
+
+@contextmanager
+def _mark_in(store: StoreSettings) -> Iterator[Path]:
+    """Yield an empty file in the store's folder: workers that see it share this very folder."""
+    with space_on(store.folder, "move the store and name it with --store"):
+        mark = NamedTemporaryFile(prefix=".judges-", dir=store.folder)  # noqa: SIM115 - see below
+    with mark:
+        yield Path(mark.name)
 
 
 @contextmanager
@@ -108,9 +121,9 @@ def canary_watch(plan: AnnotationPlan, settings: Settings, database: Database) -
 class Gathering:
     """The judges of a run: it fills their queue and stores what arrives.
 
-    An error of the model or of the store, or too many canaries judged wrongly, ends the run: pairs
-    in flight are still stored, no more are started. Any other error of a judge is raised after the
-    others have judged all pairs.
+    An error of the model, the settings or the store, or too many canaries judged wrongly, ends the
+    run: pairs in flight are still stored, no more are started. Any other error of a judge is raised
+    after the others have judged all pairs.
 
     Args:
         pairs: The pairs to judge.
@@ -196,7 +209,7 @@ class Gathering:
             self._failed += judge_result(future)
         except Exception as error:  # noqa: BLE001 - raised by `run`
             self._error = self._error or error
-            if isinstance(error, LanguageModelError):
+            if isinstance(error, ENDS_ALL):
                 self._queue.close()
         self._queue.leave(number)
         is_left = not self._has_all or self._waiting > 0
