@@ -1,12 +1,13 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
 from prefect import flow
+from prefect.settings import PREFECT_API_URL
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
-from infra.ray import box_resources, ensure_ray
+from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
@@ -47,6 +48,7 @@ def judge_candidates(
         plan = plan_annotation(search, of_round, ready.settings)
         if plan.pairs:
             ensure_ray(ready.settings.ray)  # else Prefect's task runner starts a cluster of its own
+            check_reach(PREFECT_API_URL.value(), is_demo=ready.settings.llm.is_demo)
             _judge(plan, ready.settings)
         plans.append(plan)
     return plans[0].reference
