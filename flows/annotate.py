@@ -16,6 +16,8 @@ from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_o
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
 
+_PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the largest benchmark
+
 
 @flow(name="annotate", flow_run_name=run_name)
 def annotate(settings: FlowSettings = None) -> AnnotationReference:
@@ -55,7 +57,13 @@ def judge_candidates(
 
 
 def _judge(plan: AnnotationPlan, settings: Settings) -> None:
-    """Judge a plan's pairs: at once, or in passes between which batches answer what they ask."""
+    """Judge a plan's pairs: at once, or in passes between which batches answer what they ask.
+
+    A store that another command holds for a while ends no run of hours.
+    """
+    patience_s = max(_PATIENCE_S, settings.store.lock_timeout_s)
+    store = settings.store.model_copy(update={"lock_timeout_s": patience_s})
+    settings = settings.model_copy(update={"store": store})
     if not settings.annotation.batch:
         annotate_pairs(plan, settings)
         return

@@ -27,7 +27,9 @@ from tasks.runtime.ray_queue import (
     cluster_capacity,
     ended_futures,
     judge_result,
+    room_for,
 )
+from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
 from tasks.stages.annotate.judge import ENDS_ALL, judge
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
@@ -61,7 +63,9 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
             return judge.submit(number, settings, plan.recipe, queue, endpoint, mark)
 
         watch = canary_watch(plan, settings, database)
-        gathering = Gathering(pairs_of(database, plan), queue, submit, bar, watch)
+        patience_s = settings.ray.placement_timeout_s
+        pairs = pairs_of(database, plan)
+        gathering = Gathering(pairs, queue, submit, bar, watch, patience_s)
         return gathering.run(
             AnnotationWriter(database), judges, max(4 * in_flight, _SHORTEST_QUEUE)
         )
@@ -131,6 +135,7 @@ class Gathering:
         submit: Starts a judge of that number.
         bar: The progress bar.
         watch: The watch over the canaries.
+        patience_s: After so many seconds without a judge, the log says what judges need.
     """
 
     def __init__(
@@ -140,17 +145,22 @@ class Gathering:
         submit: Callable[[int], Judge],
         bar: Progress,
         watch: CanaryWatch,
+        patience_s: float,
     ) -> None:
         self._pairs = pairs
         self._queue = queue
         self._submit = submit
         self._bar = bar
         self._watch = watch
+        self._patience_s = patience_s
+        self._look_at = time.monotonic() + patience_s
         self._numbers = count()
         self._running: dict[Judge, int] = {}
         self._waiting = 0
         self._has_all = False
+        self._is_ending = False
         self._failed = 0
+        self._lost = 0
         self._error: Exception | None = None
 
     def run(self, writer: AnnotationWriter, judges: int, queue_length: int) -> int:
@@ -172,7 +182,8 @@ class Gathering:
             ended = ended_futures(list(self._running), _POLL_S)
             self._turn(writer, queue_length)
             for future in ended:
-                self._take_result(future)
+                self._take_result(future, judges)
+            self._look_for_judges()
         self._store(self._queue.offer([], is_last=True)[0], writer)
         with self._ending_the_run():
             writer.flush()
@@ -188,7 +199,9 @@ class Gathering:
     def _turn(self, writer: AnnotationWriter, queue_length: int) -> None:
         """Fill the queue and store what has arrived."""
         wanted = max(0, queue_length - self._waiting)
-        pairs = list(islice(self._pairs, wanted))
+        pairs: list[Pair] = []
+        with self._ending_the_run():
+            pairs += islice(self._pairs, wanted)
         self._has_all = len(pairs) < wanted
         arrived, self._waiting = self._queue.offer(pairs, is_last=self._has_all)
         self._store(arrived, writer)
@@ -200,21 +213,43 @@ class Gathering:
         self._bar.advance(len(arrived))
         self._watch.add(arrived)
         if self._watch.alarm:
-            self._queue.close()
+            self._end()
 
-    def _take_result(self, future: Judge) -> None:
-        """Add up a judge that has ended; start another where pairs are left."""
+    def _take_result(self, future: Judge, judges: int) -> None:
+        """Add up a judge that has ended; start another where pairs are left.
+
+        One that was lost is replaced too, but not for ever: all may have the same fault.
+        """
         number = self._running.pop(future)
+        is_whole = False
         try:
             self._failed += judge_result(future)
+            is_whole = True
         except Exception as error:  # noqa: BLE001 - raised by `run`
             self._error = self._error or error
+            self._lost += 1
             if isinstance(error, ENDS_ALL):
-                self._queue.close()
+                self._end()
         self._queue.leave(number)
-        is_left = not self._has_all or self._waiting > 0
-        if is_left and not (self._error or self._watch.alarm):
+        is_left = not (self._has_all and is_whole) or self._waiting > 0
+        if is_left and not self._is_ending and (is_whole or self._lost <= judges):
             self._start()
+
+    def _end(self) -> None:
+        """Let pairs in flight be judged, and no more."""
+        self._is_ending = True
+        self._queue.close()
+
+    def _look_for_judges(self) -> None:
+        """Say what judges need where none has been at work for a while."""
+        if time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + self._patience_s
+        if self._waiting and not self._queue.judges():
+            run_logger(__name__).warning(
+                "%s pairs wait for a judge, and none is at work: %s; end other work there or "
+                "start a node with room", f"{self._waiting:,}", room_for(box_resources()),
+            )  # fmt: skip
 
     @contextmanager
     def _ending_the_run(self) -> Iterator[None]:
@@ -223,4 +258,4 @@ class Gathering:
             yield
         except (StoreError, DiskFullError) as error:
             self._error = self._error or error
-            self._queue.close()
+            self._end()
