@@ -156,7 +156,8 @@ async def judge_all(
 
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     try:
-        return await _Desk(annotate, source, counter, time.monotonic() + lifetime_s).work()
+        desk = _Desk(annotate, source, counter, time.monotonic() + lifetime_s)
+        return await desk.work(settings.llm.timeout_s)
     finally:
         await committee.close()
         await sandbox.close()
@@ -189,11 +190,17 @@ class _Desk:
         self._budget_error: BudgetExhaustedError | None = None
         self._error: LanguageModelError | None = None
 
-    async def work(self) -> int:
-        """Judge pairs until no more come; return how many failed. For errors see `judge_all`."""
+    async def work(self, grace_s: float) -> int:
+        """Judge pairs until no more come; return how many failed. For errors see `judge_all`.
+
+        Args:
+            grace_s: How long after an error requests in flight, which are paid, may take.
+        """
         try:
             while self._error is None and await self._exchange():
                 await self._wait_for_news()
+            if self._tasks:  # after an error
+                await asyncio.wait(self._tasks, timeout=grace_s)
         finally:
             for running in self._tasks:
                 running.cancel()
