@@ -1,12 +1,13 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
 from prefect import flow
+from prefect.settings import PREFECT_API_URL
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
-from infra.ray import box_resources, ensure_ray
+from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
@@ -14,6 +15,8 @@ from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_of
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
+
+_PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the largest benchmark
 
 
 @flow(name="annotate", flow_run_name=run_name)
@@ -47,13 +50,20 @@ def judge_candidates(
         plan = plan_annotation(search, of_round, ready.settings)
         if plan.pairs:
             ensure_ray(ready.settings.ray)  # else Prefect's task runner starts a cluster of its own
+            check_reach(PREFECT_API_URL.value(), is_demo=ready.settings.llm.is_demo)
             _judge(plan, ready.settings)
         plans.append(plan)
     return plans[0].reference
 
 
 def _judge(plan: AnnotationPlan, settings: Settings) -> None:
-    """Judge a plan's pairs: at once, or in passes between which batches answer what they ask."""
+    """Judge a plan's pairs: at once, or in passes between which batches answer what they ask.
+
+    A store that another command holds for a while ends no run of hours.
+    """
+    patience_s = max(_PATIENCE_S, settings.store.lock_timeout_s)
+    store = settings.store.model_copy(update={"lock_timeout_s": patience_s})
+    settings = settings.model_copy(update={"store": store})
     if not settings.annotation.batch:
         annotate_pairs(plan, settings)
         return

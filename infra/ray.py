@@ -4,6 +4,7 @@ import logging
 import os
 import secrets
 from typing import Any
+from urllib.parse import urlsplit
 
 from infra.errors import SettingsError
 from infra.settings import RaySettings
@@ -11,6 +12,8 @@ from infra.settings import RaySettings
 # Ray's own switches: no usage report over the network, and no rewriting of CUDA_VISIBLE_DEVICES
 # for work that asks for no GPU.
 _SWITCHES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+_THIS_MACHINE = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - as a client's address
 
 
 def ensure_ray(settings: RaySettings) -> None:
@@ -47,6 +50,36 @@ def ensure_ray(settings: RaySettings) -> None:
             f"no Ray cluster answers at {settings.address}; start one there, or unset RAY_ADDRESS "
             "to use this machine"
         ) from error
+
+
+def check_reach(prefect_api: str | None, *, is_demo: bool) -> None:
+    """Check that judges on other machines of the cluster reach what they need.
+
+    Args:
+        prefect_api: Address of the Prefect server, to which judges report.
+        is_demo: Whether they ask the embedded demo model.
+
+    Raises:
+        SettingsError: The cluster has several machines, and only this one reaches it.
+    """
+    import ray  # noqa: PLC0415 - see `ensure_ray`
+
+    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    machines = len({node["NodeManagerAddress"] for node in nodes if node["Alive"]})
+    if machines <= 1:
+        return
+    of_cluster = f"the Ray cluster has {machines} machines, whose judges"
+    if is_demo:
+        raise SettingsError(
+            f"{of_cluster} cannot reach the demo model, which is served on this machine alone: "
+            "name a model with --model, or unset RAY_ADDRESS to use this machine"
+        )
+    if urlsplit(prefect_api or "").hostname in _THIS_MACHINE:
+        raise SettingsError(
+            f"{of_cluster} report to Prefect, but its server is reached from this machine alone "
+            f"({prefect_api}): run `prefect server start --host 0.0.0.0` here and set "
+            "PREFECT_API_URL to the server's address in the network, or unset RAY_ADDRESS"
+        )
 
 
 def _restrict_access() -> None:

@@ -3,13 +3,15 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import NamedTuple
 
 from agents.llm.rate_limit import SharedLimiter, Ticket
 from infra.errors import BudgetExhaustedError
 from infra.settings import LanguageModelSettings
+
+_LOOK_S = 0.5  # between looks at what other processes have in flight
 
 _log = logging.getLogger(__name__)
 
@@ -29,11 +31,12 @@ class TokenLimits(NamedTuple):
 
 
 class Budget:
-    """Reserves tokens and money for requests, and waits for a client's own reservations.
+    """Reserves tokens and money for requests, and waits for other reservations.
 
     A reservation is what a request may cost at most, which is several times what it usually costs.
-    So where the budget has no room for another, but requests of this client are in flight, the next
-    one waits until they are settled; the budget is spent when none is left to wait for.
+    So where the budget has no room for another, but requests are in flight, of this client or of
+    another process, the next one waits until they are settled; the budget is spent when none is
+    left to wait for.
 
     Args:
         settings: The model and the budget.
@@ -51,6 +54,7 @@ class Budget:
         self._limiter = limiter
         self._price_of = price_of
         self._in_flight = 0
+        self._shown = ExitStack()  # what tells other processes of requests in flight
         self._settled = asyncio.Event()
         self._has_warned = False
 
@@ -65,25 +69,49 @@ class Budget:
             BudgetExhaustedError: The request could exceed the budget.
         """
         ticket = await self._reserve(limits)
-        self._in_flight += 1
         try:
-            if ticket.wait_s:
-                await asyncio.sleep(ticket.wait_s)
+            await self._wait(ticket)
             yield partial(self._limiter.settle, ticket)
         finally:
             self._in_flight -= 1
+            if not self._in_flight:
+                self._shown.close()
             self._settled.set()
             self._settled = asyncio.Event()
 
     async def _reserve(self, limits: TokenLimits) -> Ticket:
         usd = self._price(limits)
+        is_idle = False
         while True:
             try:
-                return self._limiter.reserve(limits.total, usd)
+                return self._reserve_now(limits, usd)
             except BudgetExhaustedError:
-                if not self._in_flight:
+                if is_idle:
                     raise
-                await self._settled.wait()
+                if self._in_flight:
+                    await self._settled.wait()
+                elif not (is_idle := self._limiter.is_idle()):  # then one more try: all is settled
+                    await asyncio.sleep(_LOOK_S)
+
+    def _reserve_now(self, limits: TokenLimits, usd: float | None) -> Ticket:
+        """Reserve for a request that is in flight from now on, which is shown before."""
+        with ExitStack() as stack:
+            if not self._in_flight:
+                stack.enter_context(self._limiter.in_flight())
+            ticket = self._limiter.reserve(limits.total, usd)
+            if not self._in_flight:
+                self._shown = stack.pop_all()
+        self._in_flight += 1
+        return ticket
+
+    async def _wait(self, ticket: Ticket) -> None:
+        """Wait until a request may be sent; one that is cancelled meanwhile costs nothing."""
+        if ticket.wait_s:
+            try:
+                await asyncio.sleep(ticket.wait_s)
+            except asyncio.CancelledError:
+                self._limiter.settle(ticket, 0, 0.0)
+                raise
 
     def _price(self, limits: TokenLimits) -> float | None:
         """Return what a request may cost, None without a budget in dollars or a known price."""

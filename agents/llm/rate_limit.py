@@ -9,7 +9,7 @@ import os
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -77,6 +77,7 @@ class SharedLimiter:
         key = settings.api_key.get_secret_value() if settings.api_key else ""
         name = digest("ledger", settings.model, settings.base_url or "", key)
         self._file = folder / name
+        self._busy = folder / f"{name}.busy"  # locked, shared, while requests are in flight
         self._settings = settings
 
     def reserve(self, tokens: int, usd: float | None = None) -> Ticket:
@@ -135,6 +136,28 @@ class SharedLimiter:
             balance.max_request_usd = max(balance.max_request_usd, usd or 0.0)
             balance.unpriced += usd is None
 
+    @contextmanager
+    def in_flight(self) -> Iterator[None]:
+        """Let other processes know inside the ``with`` that some of what is reserved may come back.
+
+        The kernel ends it with the process.
+
+        Raises:
+            BudgetExhaustedError: The folder cannot be written to.
+        """
+        with ExitStack() as stack:
+            with self._explained():
+                stack.enter_context(locked(self._busy, shared=True))
+            yield
+
+    def is_idle(self) -> bool:
+        """Return whether no process has requests in flight."""
+        try:
+            with self._explained(), locked(self._busy, wait=False):
+                return True
+        except BlockingIOError:
+            return False
+
     def reserve_batch(self, requests: int, tokens: float, usd: float | None) -> Ticket:
         """Reserve tokens and money for requests that are sent as a batch, which is not paced.
 
@@ -191,9 +214,9 @@ class SharedLimiter:
         for name, limit, spent, more in limits:
             if limit is not None and spent + more > limit:
                 raise BudgetExhaustedError(
-                    f"{spent:,.6g} of {name}={limit:,.6g} are spent on {settings.model} and the "
-                    f"next request may take {more:,.6g}: what was paid for is stored; run the same "
-                    "command again with a higher budget to go on"
+                    f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved on "
+                    f"{settings.model} and the next request may take {more:,.6g}: what was paid "
+                    "for is stored; run the same command again with a higher budget to go on"
                 )
 
     def _seconds_for(self, tokens: float) -> float:
@@ -203,13 +226,20 @@ class SharedLimiter:
     @contextmanager
     def _balance(self) -> Iterator[_Balance]:
         """Read the file and write it back, with every other process locked out meanwhile."""
+        with self._explained(), locked(self._file) as handle:
+            content = os.pread(handle, _LAYOUT.size, 0)
+            is_whole = len(content) == _LAYOUT.size
+            balance = _Balance(*_LAYOUT.unpack(content)) if is_whole else _Balance()
+            yield balance
+            os.pwrite(handle, _LAYOUT.pack(*vars(balance).values()), 0)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn errors of the folder into one that says what to do."""
         try:
-            with locked(self._file) as handle:
-                content = os.pread(handle, _LAYOUT.size, 0)
-                is_whole = len(content) == _LAYOUT.size
-                balance = _Balance(*_LAYOUT.unpack(content)) if is_whole else _Balance()
-                yield balance
-                os.pwrite(handle, _LAYOUT.pack(*vars(balance).values()), 0)
+            yield
+        except BlockingIOError:
+            raise
         except OSError as error:
             raise BudgetExhaustedError(
                 f"what is spent on {self._settings.model} cannot be written to {self._file} "

@@ -19,7 +19,10 @@ class StoreSettings(Section):
 
     folder: Path = Field(Path("cosqa-data"), description="Folder of the store; made when missing.")
     lock_timeout_s: float = Field(
-        300.0, ge=0, description="Seconds to wait while another process holds the database."
+        300.0,
+        ge=0,
+        description="Seconds to wait while another process holds the database; 600 at least while "
+        "pairs are judged.",
     )
 
     @property

@@ -84,6 +84,10 @@ class PairQueue:
             held.update((item[0], item) for item in items)
         return Handed(tuple(items), not self._is_open or (self._has_all and not self._waiting))
 
+    def judges(self) -> int:
+        """Return how many judges take part."""
+        return len(self._held)
+
     def leave(self, judge: int) -> None:
         """Let what a judge holds wait again, before all others, and take no more from it."""
         self._wanting.discard(judge)

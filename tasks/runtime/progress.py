@@ -10,6 +10,7 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.logging import get_run_logger
 
 _SECONDS_BETWEEN_REPORTS = 10.0
+_SECONDS_AFTER_A_FAILURE = 300.0  # each try takes the client up to a minute
 
 
 @dataclass
@@ -49,7 +50,11 @@ class Progress:
             "%s of %s %s, %s%s",
             f"{self.done:,}", f"{self.total:,}", self.what, _rate(pace), left,
         )  # fmt: skip
-        update_progress_artifact(self.artifact, progress=100.0 * self.done / max(self.total, 1))
+        try:
+            update_progress_artifact(self.artifact, progress=100.0 * self.done / max(self.total, 1))
+        except Exception as error:  # noqa: BLE001 - what the bar shows is not worth a run
+            self._reported = time.monotonic() + _SECONDS_AFTER_A_FAILURE
+            get_run_logger().warning("Prefect's server does not take the progress: %s", error)
 
 
 @contextmanager

@@ -23,6 +23,18 @@ def cluster_capacity(resources: Iterable[str]) -> int:
     return max(1, min(int(total.get(name, 1)) for name in ("CPU", *resources)))
 
 
+def room_for(resources: Iterable[str]) -> str:
+    """Say what a task of one core and one of each resource needs, and what of it is free."""
+    free = ray.available_resources()  # type: ignore[no-untyped-call]
+    names = ("CPU", *resources)
+    needed = " and ".join(f"1 {name}" for name in names)
+    return (
+        f"each needs {needed} on one node of the Ray cluster, where "
+        + " and ".join(f"{free.get(name, 0):g} {name}" for name in names)
+        + " are free in all"
+    )
+
+
 def ended_futures(
     futures: Sequence[PrefectFuture[int]], timeout_s: float
 ) -> list[PrefectFuture[int]]:
@@ -87,6 +99,12 @@ class RayPairQueue:
         with _explained("the queue of pairs"):
             arrived: Arrived = ray.get(self._actor.offer.remote(items, is_last=is_last))
         return [_read(content) for _, content in arrived.items], arrived.waiting
+
+    def judges(self) -> int:
+        """Return how many judges take part."""
+        with _explained("the queue of pairs"):
+            number: int = ray.get(self._actor.judges.remote())
+        return number
 
     def leave(self, judge: int) -> None:
         """Let what a judge that has ended holds wait again."""

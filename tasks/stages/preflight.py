@@ -173,8 +173,13 @@ def check_kape_study(settings: Settings | None, data: Mapping[str, Path]) -> Rea
 
 
 def _loaded(settings: Settings | None) -> Settings:
-    """Return the settings with encoders by name, and with keys that are in Prefect's blocks."""
+    """Return the settings with encoders by name, and with keys that are in Prefect's blocks.
+
+    The store's folder is absolute: workers of a cluster have working folders of their own.
+    """
     settings = with_named_encoders(settings or load_settings())
+    store = settings.store.model_copy(update={"folder": settings.store.folder.absolute()})
+    settings = settings.model_copy(update={"store": store})
     for name, section in (("llm", settings.llm), ("encoder", settings.encoder)):
         if section.api_key_block and not section.api_key:
             key = _secret(name, section.api_key_block)

@@ -6,11 +6,16 @@ import os
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import ray
 
-from infra.ray import box_resources
+from flows import annotate
+from infra.errors import SettingsError
+from infra.ray import box_resources, check_reach
+from infra.settings import Settings
 
 CLUSTER = """
 import json, sys
@@ -123,3 +128,42 @@ def test_docker_is_asked_for_where_some_node_declares_it(
 ) -> None:
     monkeypatch.setattr(ray, "cluster_resources", lambda: declared)
     assert box_resources() == asked
+
+
+def nodes(*addresses: str) -> list[dict[str, object]]:
+    gone = {"NodeManagerAddress": "10.0.0.9", "Alive": False}
+    return [gone, *({"NodeManagerAddress": one, "Alive": True} for one in addresses)]
+
+
+@pytest.mark.parametrize(
+    ("api", "is_demo", "words"),
+    [
+        ("http://127.0.0.1:4200/api", False, r"2 machines.*--host 0\.0\.0\.0.*PREFECT_API_URL"),
+        ("http://localhost:4200/api", False, "PREFECT_API_URL"),
+        (None, False, "PREFECT_API_URL"),
+        ("http://10.0.0.1:4200/api", True, "demo model.*--model"),
+    ],
+)
+def test_a_cluster_whose_judges_cannot_reach_what_they_need_is_refused(
+    monkeypatch: pytest.MonkeyPatch, api: str | None, is_demo: bool, words: str
+) -> None:
+    monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
+    with pytest.raises(SettingsError, match=words):
+        check_reach(api, is_demo=is_demo)
+    check_reach("http://10.0.0.1:4200/api", is_demo=False)
+    monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.1"))
+    check_reach(api, is_demo=is_demo)  # this machine alone
+
+
+def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = SimpleNamespace(pairs=1)
+    monkeypatch.setattr(annotate, "rounds_of", lambda recipe, settings: [recipe])
+    monkeypatch.setattr(annotate, "plan_annotation", lambda *_: plan)
+    monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
+    monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
+    ready: Any = SimpleNamespace(settings=Settings())
+    nothing: Any = None
+    with pytest.raises(SettingsError, match="demo model"):
+        annotate.judge_candidates(ready, nothing, nothing)

@@ -31,5 +31,5 @@ class Deferral:
             raise ReplyPendingError(f"the reply to the {role} will come with a batch")
 
     def is_new(self, key: str) -> bool:
-        """Return whether the reply of that key was paid for by a batch of this run."""
+        """Return whether the reply of that key was paid for by this run."""
         return self._requests.is_answered(key)

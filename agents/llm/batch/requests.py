@@ -98,10 +98,10 @@ class BatchRequests:
         return bool(state != "direct")
 
     def is_answered(self, key: str) -> bool:
-        """Return whether a batch has answered a request since the last `clear`."""
+        """Return whether a request was paid for since the last `clear`, by a batch or by itself."""
         with self._reading() as tx:
             found = tx.execute(
-                "SELECT 1 FROM requests WHERE key = ? AND state = 'answered'",
+                "SELECT 1 FROM requests WHERE key = ? AND state IN ('answered', 'direct')",
                 [bytes.fromhex(key)],
             ).fetchone()
         return found is not None

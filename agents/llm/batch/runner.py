@@ -17,10 +17,12 @@ from agents.llm.client import LanguageModel, raise_for
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat
+from infra.disk import space_on
 from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
 
 _MAX_SILENT_POLLS = 10
+_NO_SPACE = "move the store and name it with --store"
 _TOKEN_LIMIT = "token limit"  # noqa: S105 - in the error of an account with too much in its queue
 _MIN_REFUSED = 10  # requests; fewer may be of prompts that are refused for themselves
 
@@ -145,10 +147,11 @@ class BatchRunner:
         file = self._folder / f"batch-{mark}.jsonl"
         try:
             room = Room(self._most, *self._limiter.left())
-            batch = await asyncio.to_thread(
-                write_batch, file, self._requests.waiting(), room, self._llm,
-                (self._messages, form),
-            )  # fmt: skip
+            with space_on(self._folder, _NO_SPACE):
+                batch = await asyncio.to_thread(
+                    write_batch, file, self._requests.waiting(), room, self._llm,
+                    (self._messages, form),
+                )  # fmt: skip
             if self._sent() and (batch.tokens > room.tokens or (batch.usd or 0.0) > room.usd):
                 return False  # until what is in flight is settled
             ticket = self._limiter.reserve_batch(len(batch.keys), batch.tokens, batch.usd)
@@ -212,8 +215,9 @@ class BatchRunner:
             return
         files = [self._folder / f"batch-{batch.mark}-{place}.jsonl" for place in range(2)]
         try:
-            for file, file_id in zip(files, state.files, strict=False):
-                await self._api.download(file_id, file)
+            with space_on(self._folder, _NO_SPACE):
+                for file, file_id in zip(files, state.files, strict=False):
+                    await self._api.download(file_id, file)
             incoming = await asyncio.to_thread(
                 read_results,
                 [file for file in files if file.exists()],

@@ -8,14 +8,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count, islice
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from prefect.futures import PrefectFuture
 
 from agents import Endpoint
-from infra.errors import DiskFullError, LanguageModelError, StoreError
+from infra.disk import space_on
+from infra.errors import DiskFullError, StoreError
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
-from infra.settings import Settings
+from infra.settings import Settings, StoreSettings
 from infra.store import Database, annotations, benchmarks, open_database
 from infra.store.pending import pending_pairs
 from tasks.runtime.progress import Progress, progress
@@ -24,9 +27,11 @@ from tasks.runtime.ray_queue import (
     cluster_capacity,
     ended_futures,
     judge_result,
+    room_for,
 )
+from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
-from tasks.stages.annotate.judge import judge
+from tasks.stages.annotate.judge import ENDS_ALL, judge
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.sinks import AnnotationWriter
 
@@ -51,16 +56,28 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
     in_flight = settings.annotation.in_flight
     queue = RayPairQueue(in_flight)
 
-    def submit(number: int) -> Judge:
-        return judge.submit(number, settings, plan.recipe, queue, endpoint)
-
     judges = min(-(-in_flight // _PLACES_A_JUDGE), cluster_capacity(box_resources()))
-    with _logged_run(plan, settings) as bar:
+    with _mark_in(settings.store) as mark, _logged_run(plan, settings) as bar:
+
+        def submit(number: int) -> Judge:
+            return judge.submit(number, settings, plan.recipe, queue, endpoint, mark)
+
         watch = canary_watch(plan, settings, database)
-        gathering = Gathering(pairs_of(database, plan), queue, submit, bar, watch)
+        patience_s = settings.ray.placement_timeout_s
+        pairs = pairs_of(database, plan)
+        gathering = Gathering(pairs, queue, submit, bar, watch, patience_s)
         return gathering.run(
             AnnotationWriter(database), judges, max(4 * in_flight, _SHORTEST_QUEUE)
         )
+
+
+@contextmanager
+def _mark_in(store: StoreSettings) -> Iterator[Path]:
+    """Yield an empty file in the store's folder: workers that see it share this very folder."""
+    with space_on(store.folder, "move the store and name it with --store"):
+        mark = NamedTemporaryFile(prefix=".judges-", dir=store.folder)  # noqa: SIM115 - see below
+    with mark:
+        yield Path(mark.name)
 
 
 @contextmanager
@@ -108,9 +125,9 @@ def canary_watch(plan: AnnotationPlan, settings: Settings, database: Database) -
 class Gathering:
     """The judges of a run: it fills their queue and stores what arrives.
 
-    An error of the model or of the store, or too many canaries judged wrongly, ends the run: pairs
-    in flight are still stored, no more are started. Any other error of a judge is raised after the
-    others have judged all pairs.
+    An error of the model, the settings or the store, or too many canaries judged wrongly, ends the
+    run: pairs in flight are still stored, no more are started. Any other error of a judge is raised
+    after the others have judged all pairs.
 
     Args:
         pairs: The pairs to judge.
@@ -118,6 +135,7 @@ class Gathering:
         submit: Starts a judge of that number.
         bar: The progress bar.
         watch: The watch over the canaries.
+        patience_s: After so many seconds without a judge, the log says what judges need.
     """
 
     def __init__(
@@ -127,17 +145,22 @@ class Gathering:
         submit: Callable[[int], Judge],
         bar: Progress,
         watch: CanaryWatch,
+        patience_s: float,
     ) -> None:
         self._pairs = pairs
         self._queue = queue
         self._submit = submit
         self._bar = bar
         self._watch = watch
+        self._patience_s = patience_s
+        self._look_at = time.monotonic() + patience_s
         self._numbers = count()
         self._running: dict[Judge, int] = {}
         self._waiting = 0
         self._has_all = False
+        self._is_ending = False
         self._failed = 0
+        self._lost = 0
         self._error: Exception | None = None
 
     def run(self, writer: AnnotationWriter, judges: int, queue_length: int) -> int:
@@ -159,7 +182,8 @@ class Gathering:
             ended = ended_futures(list(self._running), _POLL_S)
             self._turn(writer, queue_length)
             for future in ended:
-                self._take_result(future)
+                self._take_result(future, judges)
+            self._look_for_judges()
         self._store(self._queue.offer([], is_last=True)[0], writer)
         with self._ending_the_run():
             writer.flush()
@@ -175,7 +199,9 @@ class Gathering:
     def _turn(self, writer: AnnotationWriter, queue_length: int) -> None:
         """Fill the queue and store what has arrived."""
         wanted = max(0, queue_length - self._waiting)
-        pairs = list(islice(self._pairs, wanted))
+        pairs: list[Pair] = []
+        with self._ending_the_run():
+            pairs += islice(self._pairs, wanted)
         self._has_all = len(pairs) < wanted
         arrived, self._waiting = self._queue.offer(pairs, is_last=self._has_all)
         self._store(arrived, writer)
@@ -187,21 +213,43 @@ class Gathering:
         self._bar.advance(len(arrived))
         self._watch.add(arrived)
         if self._watch.alarm:
-            self._queue.close()
+            self._end()
 
-    def _take_result(self, future: Judge) -> None:
-        """Add up a judge that has ended; start another where pairs are left."""
+    def _take_result(self, future: Judge, judges: int) -> None:
+        """Add up a judge that has ended; start another where pairs are left.
+
+        One that was lost is replaced too, but not for ever: all may have the same fault.
+        """
         number = self._running.pop(future)
+        is_whole = False
         try:
             self._failed += judge_result(future)
+            is_whole = True
         except Exception as error:  # noqa: BLE001 - raised by `run`
             self._error = self._error or error
-            if isinstance(error, LanguageModelError):
-                self._queue.close()
+            self._lost += 1
+            if isinstance(error, ENDS_ALL):
+                self._end()
         self._queue.leave(number)
-        is_left = not self._has_all or self._waiting > 0
-        if is_left and not (self._error or self._watch.alarm):
+        is_left = not (self._has_all and is_whole) or self._waiting > 0
+        if is_left and not self._is_ending and (is_whole or self._lost <= judges):
             self._start()
+
+    def _end(self) -> None:
+        """Let pairs in flight be judged, and no more."""
+        self._is_ending = True
+        self._queue.close()
+
+    def _look_for_judges(self) -> None:
+        """Say what judges need where none has been at work for a while."""
+        if time.monotonic() < self._look_at:
+            return
+        self._look_at = time.monotonic() + self._patience_s
+        if self._waiting and not self._queue.judges():
+            run_logger(__name__).warning(
+                "%s pairs wait for a judge, and none is at work: %s; end other work there or "
+                "start a node with room", f"{self._waiting:,}", room_for(box_resources()),
+            )  # fmt: skip
 
     @contextmanager
     def _ending_the_run(self) -> Iterator[None]:
@@ -210,4 +258,4 @@ class Gathering:
             yield
         except (StoreError, DiskFullError) as error:
             self._error = self._error or error
-            self._queue.close()
+            self._end()

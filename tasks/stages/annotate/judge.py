@@ -3,16 +3,23 @@
 import asyncio
 import contextlib
 import math
+import socket
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from prefect import task
 
 from agents import Committee, Endpoint, build_committee
 from agents.committee.paths import AnnotationPath
-from infra.errors import BudgetExhaustedError, LanguageModelError, ModelUnavailableError
+from infra.errors import (
+    BudgetExhaustedError,
+    LanguageModelError,
+    ModelUnavailableError,
+    SettingsError,
+)
 from infra.records import Annotation, Pair
 from infra.settings import Settings
 from sandbox.backends import make_sandbox
@@ -21,6 +28,9 @@ from tasks.runtime.run_logger import run_logger
 
 if TYPE_CHECKING:
     from tasks.runtime.ray_queue import RayPairQueue
+
+ENDS_ALL = (LanguageModelError, SettingsError)
+"""Errors that every judge would meet."""
 
 _REASON_CHARACTERS = 500
 _LIFETIME_S = 1_800.0  # then another judge takes over, with all of Ray's retries before it
@@ -59,19 +69,35 @@ def judge(
     recipe: RecipeReference,
     queue: "RayPairQueue",
     endpoint: Endpoint | None,
+    mark: Path,
 ) -> int:
     """Judge pairs from the queue on a worker, until none is left or half an hour has passed.
 
     Started again after an error or the loss of its process, it begins with what it held before.
 
+    Args:
+        number: The judge's number.
+        settings: The agents, their model, the sandbox and the store's folder.
+        recipe: The recipe of these settings.
+        queue: Where pairs come from.
+        endpoint: Address and key of the model instead of the settings'.
+        mark: A file in the store's folder, which is there as long as the run lasts.
+
     Returns:
         How many pairs failed.
 
     Raises:
+        SettingsError: This machine does not see the store's folder.
         ModelRefusedError: The key, the model's name or the request is wrong.
         BudgetExhaustedError: The budget for the model is spent.
         ModelUnavailableError: Too many pairs failed in a row.
     """
+    if not mark.is_file():
+        raise SettingsError(
+            f"{socket.gethostname()} does not see the store in {mark.parent}, where all judges "
+            "keep replies, budgets and batches: keep the store (--store) on storage that all "
+            "machines of the Ray cluster mount under one path, or unset RAY_ADDRESS"
+        )
     failed = judge_on_worker(queue.as_judge(number), settings, recipe, endpoint)
     run_logger(__name__).info("judge %s has ended; %s pairs failed", number, failed)
     return failed
@@ -89,9 +115,9 @@ def judge_on_worker(
 
 
 def _is_retryable(state: object) -> bool:
-    """Return whether a failed judge is to be retried: after any error but those of the model."""
+    """Return whether a failed judge is to be retried: after any error that may pass."""
     error = getattr(getattr(state, "data", None), "exception", None)
-    return not isinstance(error, LanguageModelError)
+    return not isinstance(error, ENDS_ALL)
 
 
 async def judge_all(
@@ -130,7 +156,8 @@ async def judge_all(
 
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     try:
-        return await _Desk(annotate, source, counter, time.monotonic() + lifetime_s).work()
+        desk = _Desk(annotate, source, counter, time.monotonic() + lifetime_s)
+        return await desk.work(settings.llm.timeout_s)
     finally:
         await committee.close()
         await sandbox.close()
@@ -163,11 +190,17 @@ class _Desk:
         self._budget_error: BudgetExhaustedError | None = None
         self._error: LanguageModelError | None = None
 
-    async def work(self) -> int:
-        """Judge pairs until no more come; return how many failed. For errors see `judge_all`."""
+    async def work(self, grace_s: float) -> int:
+        """Judge pairs until no more come; return how many failed. For errors see `judge_all`.
+
+        Args:
+            grace_s: How long after an error requests in flight, which are paid, may take.
+        """
         try:
             while self._error is None and await self._exchange():
                 await self._wait_for_news()
+            if self._tasks:  # after an error
+                await asyncio.wait(self._tasks, timeout=grace_s)
         finally:
             for running in self._tasks:
                 running.cancel()

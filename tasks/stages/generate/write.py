@@ -66,7 +66,7 @@ def verifying_settings(settings: Settings) -> Settings:
             f"{settings.llm.model} only shows how the pipeline works and cannot write code that "
             "answers a query: name a model with --model"
         )
-    chosen = {"configuration": settings.generation.configuration, "rounds": 1}
+    chosen = {"configuration": settings.generation.configuration, "rounds": 1, "batch": False}
     annotation = settings.annotation.model_copy(update=chosen)
     return settings.model_copy(update={"annotation": annotation})
 

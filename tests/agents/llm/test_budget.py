@@ -152,3 +152,54 @@ async def test_a_reply_that_cannot_be_read_is_kept_before_it_is_parsed(
             await screen(bench.model(), calls)
     assert server.count("screener") == 2
     assert [call.cached for call in calls] == [False, False, True, True]
+
+
+async def test_judges_wait_for_each_other_s_reservations_and_stay_within_the_budget(
+    bench: Bench,
+) -> None:
+    usage = {"prompt_tokens": 200, "completion_tokens": 20, "total_tokens": 220}
+    server = bench.serve([rule("screener", {**CLEAR, "usage": usage, "delay_s": 0.1})])
+    most = MOST_USD * 4.5  # four requests in flight reserve all of it
+    judges = [bench.model(model=PRICED, budget_usd=most) for _ in range(3)]
+    waves = await asyncio.gather(*(wave(judge, 4) for judge in judges))
+    assert [end.verdict for ends in waves for end in ends] == ["clear_match"] * 12
+    assert 0 < billed(server, usage) <= most
+
+
+async def test_several_judges_together_stay_within_the_budget(bench: Bench) -> None:
+    usage = {"prompt_tokens": 200, "completion_tokens": 2048, "total_tokens": 2248}
+    server = bench.serve([rule("screener", {**CLEAR, "usage": usage, "delay_s": 0.02})])
+    most = 0.02
+    judges = [bench.model(model=PRICED, budget_usd=most) for _ in range(4)]
+    waves = await asyncio.gather(*(wave(judge, 16) for judge in judges))
+    refused = [end for ends in waves for end in ends if isinstance(end, BudgetExhaustedError)]
+    assert 0 < billed(server, usage) <= most
+    assert 0 < len(refused) < 64
+    assert "are spent or reserved" in str(refused[0])
+
+
+async def test_what_a_killed_process_had_reserved_is_not_waited_for(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([rule("screener", CLEAR)])
+    model = bench.model(model=PRICED, budget_usd=MOST_USD * 1.9)
+    model._budget._limiter.reserve(2_048, MOST_USD)
+    async with asyncio.timeout(5):
+        with pytest.raises(BudgetExhaustedError):
+            await Screener(model).screen(pair)
+
+
+async def test_a_request_that_is_cancelled_before_it_is_sent_costs_nothing(bench: Bench) -> None:
+    server = bench.serve([rule("screener", CLEAR)])
+    model = bench.model(model=PRICED, budget_usd=1.0, requests_per_minute=1)
+    await Screener(model).screen(pairs(1)[0])
+    spent = model._budget._limiter.spent()
+    waiting = asyncio.create_task(wave(model, 4))
+    await asyncio.sleep(0.5)
+    assert model._budget._in_flight == 3, "the first one's reply is kept"
+    assert model._budget._limiter.spent() > spent
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert len(server.calls) == 1
+    assert model._budget._limiter.spent() == pytest.approx(spent)

@@ -4,6 +4,7 @@ Covers `agents.llm.batch.*` and `agents.committee.remembering`.
 """
 
 import asyncio
+import errno
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from agents.llm.batch.requests import BatchRequests
 from agents.llm.rate_limit import SharedLimiter
 from infra.errors import (
     BudgetExhaustedError,
+    DiskFullError,
     LanguageModelError,
     ModelRefusedError,
     StoreError,
@@ -70,6 +72,35 @@ async def test_batches_give_the_labels_of_requests_one_by_one_and_each_is_asked_
     before = len(server.calls)
     assert labels(await judged(again, PAIRS)) == expected
     assert len(server.calls) == before, "both ways share the replies"
+
+
+async def test_what_batches_refuse_is_paid_for_once_and_counts_with_its_price(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
+    server.batches.faults = [{"lines": dict.fromkeys(range(4), 400)}, {}]  # of the screeners
+    made = await judged(settings, PAIRS)
+    calls = [call for item in made for call in item.calls]
+    assert not any(call.cached for call in calls)
+    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    assert usd == pytest.approx(sum(call.cost_usd or 0 for call in calls))
+
+
+@pytest.mark.parametrize("module", ["outgoing.atomic_write", "api.BatchApi.download"])
+async def test_a_full_disk_is_one_error_and_the_same_command_goes_on_later(
+    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    settings = batch_settings(server.base_url, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"agents.llm.batch.{module}", full)
+        with pytest.raises(DiskFullError, match=r"disk of .*replies is full.*--store"):
+            await judged(settings, PAIRS)
+    made = await judged(settings, PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert twice(server) == []
 
 
 async def test_a_batch_costs_half_and_the_budget_is_charged_what_it_took(

@@ -188,3 +188,32 @@ async def test_a_judge_whose_time_is_over_takes_no_more_pairs_and_finishes_those
     assert source.annotations == []
     assert await judge_all(source, chosen, RECIPE, None, lifetime_s=0.05) <= 1
     assert 0 < len(source.annotations) < len(PAIRS), "what it began it finished"
+
+
+class AtOnce(Collected):
+    """A source that hands out all pairs together."""
+
+    async def exchange(
+        self, finished: Sequence[Annotation], *, wants: bool
+    ) -> tuple[list[Pair], bool]:
+        self.annotations += finished
+        pairs, self._waiting = self._waiting, []
+        return pairs, True
+
+
+async def test_requests_in_flight_at_an_error_are_awaited_and_what_they_give_is_kept(
+    tmp_path: Path, poisoned: Callable[[Callable[[], object]], str]
+) -> None:
+    clear = {"reply": {"reason": "r", "verdict": "clear_match"}, "delay_s": 1.5}
+    script = [
+        rule("screener", {"reply": {"reason": "r", "verdict": "unclear"}}, query=POISON.query.text),
+        rule("writer", {"reply": {"reading": "r", "program": "poison"}}),
+        rule("screener", clear),
+    ]
+    source = AtOnce(PAIRS)
+    with ScriptedServer(script) as server:
+        chosen = settings(server, tmp_path, poisoned(lambda: _raise(ModelRefusedError("stop"))))
+        with pytest.raises(ModelRefusedError):
+            await judge_all(source, chosen, RECIPE, None)
+    others = [pair.key for pair in PAIRS if pair is not POISON]
+    assert sorted(item.key for item in source.annotations if item.label) == sorted(others)

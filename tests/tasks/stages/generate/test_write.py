@@ -102,3 +102,11 @@ def test_a_query_whose_reply_cannot_be_read_is_left_for_the_next_run(
 def test_the_demo_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="name a model with --model"):
         verifying_settings(Settings())
+
+
+def test_answers_are_written_at_once_also_where_annotation_goes_by_batches(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    by_batch = settings.annotation.model_copy(update={"batch": True})
+    llm = settings.llm.model_copy(update={"model": "anthropic/claude-3-5-haiku-latest"})
+    chosen = settings.model_copy(update={"annotation": by_batch, "llm": llm})
+    assert not verifying_settings(chosen).annotation.batch
