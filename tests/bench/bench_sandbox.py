@@ -175,7 +175,12 @@ def where_time_goes(times: int) -> Table:
         steps.setdefault(name, []).append(time.perf_counter() - started)
         return result
 
-    limits = {"timeout": 10.0, "keep": 65_536, "cut": 2**20, "memory": 400 * 2**20}
+    limits: dict[str, object] = {
+        "timeout": 10.0,
+        "keep": 65_536,
+        "cut": 2**20,
+        "memory": 400 * 2**20,
+    }
     limits |= {"hash_seed": 0, "clock": CLOCK, "commands": []}
     nothing = {**limits, "code": "", "program": ""}
     full = {**limits, "code": CODE, "program": PROGRAM}
