@@ -17,6 +17,7 @@ from infra.store.benchmarks import Published
 from infra.store.spool import Spool
 from tasks.benchmarks import write_benchmark
 from tasks.stages.diff import compare_versions
+from tasks.stages.estimate import report as estimate_report
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.leaderboard import write_leaderboard
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
@@ -102,6 +103,23 @@ def test_the_pages_of_a_study_are_written_whole_or_not_at_all(
     with pytest.raises(DiskFullError, match="--output"):
         module._write(report.model_construct(), folder)
     assert [(file.name, file.read_text()) for file in folder.iterdir()] == [(module.PAGE, "old")]
+
+
+def test_an_estimate_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = open_database(StoreSettings(folder=tmp_path / "store"))
+    fakes: dict[str, object] = {
+        "_report": None, "_price": None, "_to_label": ([], []), "render_estimation": "page",
+        "estimate_folder": tmp_path / "estimate",
+    }  # fmt: skip
+    for name, value in fakes.items():
+        monkeypatch.setattr(estimate_report, name, lambda *_, value=value: value)
+    fill_when_written(monkeypatch, estimate_report.PAGE)
+    inputs: Any = None
+    with pytest.raises(DiskFullError, match="--output"):
+        estimate_report.write_estimate.fn(database, inputs, [], Settings())
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
 
 def test_a_sheet_of_answers_that_finds_no_room_is_not_there(
