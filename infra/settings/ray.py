@@ -19,5 +19,8 @@ class RaySettings(Section):
         512, ge=80, description="Memory of a local cluster's object store."
     )
     placement_timeout_s: float = Field(
-        60.0, gt=0, description="How long a worker may wait for room on the cluster, in seconds."
+        60.0,
+        gt=0,
+        description="How long a worker that embeds may wait for room on the cluster, in seconds; "
+        "judges wait on, and the log says so often what they need.",
     )
