@@ -27,7 +27,6 @@ ONCE: dict[str, Callable[..., Any]] = {
     "derivations of the search's id": search_identity,
     "preflights": check_ready,
     "checks of the agents": check_agents,
-    "checks of the model": check_model,
     "recipes": current_recipe,
     "connections to the engine": make_sandbox,
 }
@@ -71,6 +70,7 @@ def test_a_run_derives_checks_and_scores_once_and_later_runs_rank_nothing_again(
         assert {what: first.calls(function) for what, function in ONCE.items()} == dict.fromkeys(
             ONCE, 1
         )
+        assert first.calls(check_model) == 2, "before the flow, and in it, as deployments start it"
         assert first.callers(Ranker.rank) == {("scoring.py", "_rank")}, "one way to score"
         assert first.calls(Ranker.rank) == 2 * METHODS, "each method on each export"
         assert first.calls(READ_CONTENT) == 2, "each export is read once"

@@ -12,7 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from flows.study_kape import study_kape
-from infra.errors import EstimationError, SettingsError, SourceError, UnknownNameError
+from infra.errors import (
+    DiskFullError,
+    EstimationError,
+    SettingsError,
+    SourceError,
+    UnknownNameError,
+)
 from infra.settings import SearchSettings, Settings
 from tasks.benchmarks.pairs import NOT_RELEVANT
 from tasks.estimation.study import study_figures
@@ -136,7 +142,7 @@ def test_a_report_is_replaced_as_a_whole_or_not_at_all(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tasks.stages.study.kape_report.figures_table", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(DiskFullError, match=r"is full.*--output"):
         run(world)
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
     assert [each.name for each in folder.parent.iterdir()] == ["docs"]

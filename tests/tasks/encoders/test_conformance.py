@@ -14,8 +14,7 @@ import pytest
 from tasks.encoders import Encoder, EncoderClass, EncoderSpec, Kind, Vectors, encoders
 from tasks.encoders._api import ApiEncoder
 from tasks.encoders._transformer import TransformerSpec
-from tests.fakes.checkpoints import make_checkpoint
-from tests.tasks.encoders.test_dtypes import computable
+from tests.fakes.checkpoints import computable, make_checkpoint
 
 TEXTS = ["def add(a, b): return a + b", "read", "sort the list " * 10, "x", "read a json file"]
 

@@ -15,19 +15,10 @@ from infra.settings import SearchSettings, Settings
 from tasks.encoders import DTYPES, Encoder, encoders, split_dtype
 from tasks.encoders._layers import Int8Linear, PackedLinear, check_dtype
 from tasks.runtime.input_checks import with_named_encoders
-from tests.fakes.checkpoints import make_checkpoint
+from tests.fakes.checkpoints import computable, make_checkpoint
 
 TEXTS = ["def add(a, b): return a + b", "sort the list " * 30, "x", "", "read a json file"]
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
-
-
-def computable(dtype: str) -> bool:
-    """Return whether this machine computes a dtype on its processor."""
-    try:
-        check_dtype(f"x@{dtype}", dtype, CPU)  # type: ignore[arg-type]
-    except EncoderError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize(
