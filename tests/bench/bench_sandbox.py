@@ -27,6 +27,7 @@ from rich.table import Table
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.backends.docker.engine import Engine
+from sandbox.backends.docker.jobs import Jobs
 from sandbox.base import CLOCK
 from tests.bench.rivals import (
     CODE,
@@ -175,15 +176,10 @@ def where_time_goes(times: int) -> Table:
         steps.setdefault(name, []).append(time.perf_counter() - started)
         return result
 
-    limits: dict[str, object] = {
-        "timeout": 10.0,
-        "keep": 65_536,
-        "cut": 2**20,
-        "memory": 400 * 2**20,
-    }
-    limits |= {"hash_seed": 0, "clock": CLOCK, "commands": []}
-    nothing = {**limits, "code": "", "program": ""}
-    full = {**limits, "code": CODE, "program": PROGRAM}
+    jobs = Jobs(SandboxSettings(), CODE, bare=False)
+    job = partial(jobs.program, clock=CLOCK, timeout_s=None)
+    nothing = job("", hash_seed=0, code="")
+    full, other_seed = (job(PROGRAM, hash_seed=seed, code=None) for seed in (0, 1))
     engine = Engine(SandboxSettings())
     for _ in range(times):
         container = timed("create the container", partial(engine.create, None))
@@ -191,7 +187,7 @@ def where_time_goes(times: int) -> Table:
         ask = partial(running.channel.ask, timeout_s=20)
         timed("run nothing: fork, guard, clean-up", partial(ask, nothing))
         timed("run the pair's program", partial(ask, full))
-        timed("run it in a new interpreter (other seed)", partial(ask, {**full, "hash_seed": 1}))
+        timed("run it in a new interpreter (other seed)", partial(ask, other_seed))
         timed("remove the container", partial(engine.stop, running))
     engine.clear()
     engine.close()
