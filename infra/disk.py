@@ -8,6 +8,9 @@ from pathlib import Path
 
 from infra.errors import DiskFullError
 
+OTHER_STORE = "move the store and name it with --store"
+OTHER_OUTPUT = "choose another folder with --output"
+
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 # DuckDB's errors have no number: what the system says, and what DuckDB says when it may not spill.
 _PHRASES = ("No space left on device", "Disk quota exceeded", "max_temp_directory_size")
@@ -19,7 +22,7 @@ def space_on(folder: Path, way_out: str) -> Iterator[None]:
 
     Args:
         folder: The folder that is written to.
-        way_out: What helps besides freeing space, such as "choose another folder with --output".
+        way_out: What helps besides freeing space, such as `OTHER_OUTPUT`.
 
     Raises:
         DiskFullError: The disk, or the user's share of it, is full.

@@ -8,9 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infra.atomic import atomic_write
-from infra.disk import space_on
-
-WAY_OUT = "choose another folder with --output"  # where the disk is full
+from infra.disk import OTHER_OUTPUT, space_on
 
 
 def write_outputs(folder: Path, files: Mapping[str, str | pa.Table]) -> None:
@@ -23,7 +21,7 @@ def write_outputs(folder: Path, files: Mapping[str, str | pa.Table]) -> None:
     Raises:
         DiskFullError: The disk is full; all older files are as they were.
     """
-    with space_on(folder, WAY_OUT), ExitStack() as written:
+    with space_on(folder, OTHER_OUTPUT), ExitStack() as written:
         for name, content in files.items():
             partial = written.enter_context(atomic_write(folder / name))
             if isinstance(content, str):

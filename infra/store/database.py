@@ -18,7 +18,7 @@ from uuid import uuid4
 import duckdb
 import pyarrow as pa
 
-from infra.disk import space_on
+from infra.disk import OTHER_STORE, space_on
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
 from infra.store.migrations import UPGRADES
@@ -142,7 +142,7 @@ class Database:
 
     def space(self) -> AbstractContextManager[None]:
         """Turn the error of a full disk inside the ``with`` into one that says what to do."""
-        return space_on(self.settings.folder, "move the store and name it with --store")
+        return space_on(self.settings.folder, OTHER_STORE)
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:

@@ -4,9 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
-from infra.disk import is_disk_full, space_on
+from infra.disk import OTHER_OUTPUT, is_disk_full, space_on
 from infra.errors import PublishError
-from infra.outputs import WAY_OUT
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import Benchmark, check_benchmark
 from tasks.benchmarks.card import write_card
@@ -50,7 +49,7 @@ def write_benchmark(
     check_benchmark(benchmark, allow_demo=allow_demo)
     _refuse_foreign(folder)
     with (
-        space_on(folder.parent, WAY_OUT),
+        space_on(folder.parent, OTHER_OUTPUT),
         atomic_folder(folder) as partial,
     ):
         manifest = describe(benchmark, undecided_listed=include_undecided)

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from prefect.logging import get_run_logger
 
-from infra.disk import space_on
+from infra.disk import OTHER_OUTPUT, space_on
 from infra.identity import digest, digest_of_set
 from infra.ids import BenchmarkId
-from infra.outputs import WAY_OUT
 from infra.records import Record
 from infra.settings import PublishSettings, Settings
 from infra.store import Database, benchmarks
@@ -235,7 +234,7 @@ def _rank(
     )
     rankings = ranker.rank(method, settings.evaluation.depth)
     folder = _run_folder(published, settings.publish)
-    with space_on(folder, WAY_OUT):
+    with space_on(folder, OTHER_OUTPUT):
         write_run(folder, method, rankings, tag=_tag(method, key))
     evaluation = Evaluation(
         benchmark_id=published.benchmark_id,

@@ -17,12 +17,11 @@ from agents.llm.client import LanguageModel, raise_for
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat
-from infra.disk import space_on
+from infra.disk import OTHER_STORE, space_on
 from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
 
 _MAX_SILENT_POLLS = 10
-_NO_SPACE = "move the store and name it with --store"
 _TOKEN_LIMIT = "token limit"  # noqa: S105 - in the error of an account with too much in its queue
 _MIN_REFUSED = 10  # requests; fewer may be of prompts that are refused for themselves
 
@@ -147,7 +146,7 @@ class BatchRunner:
         file = self._folder / f"batch-{mark}.jsonl"
         try:
             room = Room(self._most, *self._limiter.left())
-            with space_on(self._folder, _NO_SPACE):
+            with space_on(self._folder, OTHER_STORE):
                 batch = await asyncio.to_thread(
                     write_batch, file, self._requests.waiting(), room, self._llm,
                     (self._messages, form),
@@ -215,7 +214,7 @@ class BatchRunner:
             return
         files = [self._folder / f"batch-{batch.mark}-{place}.jsonl" for place in range(2)]
         try:
-            with space_on(self._folder, _NO_SPACE):
+            with space_on(self._folder, OTHER_STORE):
                 for file, file_id in zip(files, state.files, strict=False):
                     await self._api.download(file_id, file)
             incoming = await asyncio.to_thread(

@@ -14,11 +14,10 @@ from tempfile import NamedTemporaryFile
 from prefect.futures import PrefectFuture
 
 from agents import Endpoint
-from infra.disk import space_on
 from infra.errors import DiskFullError, StoreError
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
-from infra.settings import Settings, StoreSettings
+from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
 from infra.store.pending import pending_pairs
 from tasks.runtime.progress import Progress, progress
@@ -57,7 +56,7 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
     queue = RayPairQueue(in_flight)
 
     judges = min(-(-in_flight // _PLACES_A_JUDGE), cluster_capacity(box_resources()))
-    with _mark_in(settings.store) as mark, _logged_run(plan, settings) as bar:
+    with _mark_in(database) as mark, _logged_run(plan, settings) as bar:
 
         def submit(number: int) -> Judge:
             return judge.submit(number, settings, plan.recipe, queue, endpoint, mark)
@@ -72,10 +71,10 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
 
 
 @contextmanager
-def _mark_in(store: StoreSettings) -> Iterator[Path]:
+def _mark_in(database: Database) -> Iterator[Path]:
     """Yield an empty file in the store's folder: workers that see it share this very folder."""
-    with space_on(store.folder, "move the store and name it with --store"):
-        mark = NamedTemporaryFile(prefix=".judges-", dir=store.folder)  # noqa: SIM115 - see below
+    with database.space():
+        mark = NamedTemporaryFile(prefix=".judges-", dir=database.settings.folder)  # noqa: SIM115 - see below
     with mark:
         yield Path(mark.name)
 

@@ -11,10 +11,9 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
-from infra.disk import space_on
+from infra.disk import OTHER_OUTPUT, space_on
 from infra.identity import digest
 from infra.markdown import markdown_text
-from infra.outputs import WAY_OUT
 from infra.records import Record
 from infra.settings import EstimationSettings, Settings
 from infra.store import Database, recipes
@@ -79,7 +78,7 @@ def write_estimate(
     report = _report(estimates, inputs, judged, _price(database, settings))
     sample, next_ones = _to_label(estimates, inputs, judged, settings.estimation)
     folder = estimate_folder(inputs, identities, settings)
-    with space_on(folder, WAY_OUT), atomic_folder(folder) as partial:
+    with space_on(folder, OTHER_OUTPUT), atomic_folder(folder) as partial:
         (partial / PAGE).write_text(render_estimation(report), encoding="utf-8")
         (partial / TABLES).write_text(estimation_markdown(report), encoding="utf-8")
         (partial / FIGURES).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from infra.disk import space_on
+from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
 from infra.languages.python.syntax import parse_or_none
-from infra.outputs import WAY_OUT
 from infra.records import Code, Record
 from infra.store import Database, generated
 from infra.store.generated import Confirmation, GeneratedCode
@@ -49,7 +48,7 @@ def write_waiting(database: Database, collection: str, folder: Path) -> Path | N
     while file.exists() and is_filled(file):
         number += 1
         file = folder / f"{collection}-generated-{number}.csv"
-    with space_on(folder, WAY_OUT):
+    with space_on(folder, OTHER_OUTPUT):
         write_sheet([_shown(item) for item in waiting], file)
     return file
 

@@ -10,9 +10,8 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
-from infra.disk import space_on
+from infra.disk import OTHER_OUTPUT, space_on
 from infra.identity import digest
-from infra.outputs import WAY_OUT
 from infra.records import Record
 from infra.settings import PublishSettings
 from infra.store import Database
@@ -82,7 +81,7 @@ def _folder_name(names: Sequence[str]) -> str:
 
 def _write(report: KapeReport, folder: Path) -> None:
     """Write all files, or none; the folder is replaced as a whole."""
-    with space_on(folder, WAY_OUT), atomic_folder(folder) as partial:
+    with space_on(folder, OTHER_OUTPUT), atomic_folder(folder) as partial:
         (partial / PAGE).write_text(render_kape(report), encoding="utf-8")
         (partial / MARKDOWN).write_text(kape_markdown(report), encoding="utf-8")
         (partial / REPORT).write_text(report.model_dump_json(indent=1), encoding="utf-8")

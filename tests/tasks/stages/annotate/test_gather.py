@@ -113,7 +113,7 @@ def test_a_judge_that_does_not_see_the_store_s_folder_says_where_it_is_and_what_
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     queue = cast("Any", None)  # no pair is asked for
-    with _mark_in(StoreSettings(folder=tmp_path)) as mark:
+    with _mark_in(Database(StoreSettings(folder=tmp_path), "made up")) as mark:
         assert mark.parent == tmp_path
         of_others = tmp_path / "elsewhere" / mark.name  # the same path on a disk of its own
         with pytest.raises(SettingsError, match=r"does not see the store.*elsewhere.*one path"):
