@@ -223,6 +223,12 @@ class Annotation(Record):
         """Ids of query and code."""
         return PairKey(self.query_id, self.code_id)
 
+    @property
+    def met(self) -> str:
+        """The agents that were asked, and ``box`` if a program ran, in alphabetical order."""
+        parts = {call.role for call in self.calls} | ({"box"} if self.executions else set())
+        return ",".join(sorted(parts))
+
     @field_validator("label")
     @classmethod
     def _is_binary(cls, value: int | None) -> int | None:

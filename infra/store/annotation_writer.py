@@ -40,7 +40,7 @@ def _add(database: Database, annotations: Sequence[Annotation]) -> None:
         tx.insert(
             "annotations",
             [
-                item.model_dump(by_alias=True, exclude={"calls", "executions"})
+                item.model_dump(by_alias=True, exclude={"calls", "executions"}) | {"met": item.met}
                 for item in annotations
             ],
         )

@@ -204,7 +204,7 @@ def load_annotations(
     """
     by_pair: dict[PairKey, dict[str, object]] = {}
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
-        for row in _select(tx, "annotations", recipe_id, "annotated_at"):
+        for row in _select(tx, "annotations", recipe_id, "annotated_at", ", met, tries"):
             by_pair[_pair(row)] = row | {"calls": [], "executions": []}
         if by_pair and evidence:
             for row in _select(tx, "llm_calls", recipe_id, "ordinal"):
@@ -215,11 +215,11 @@ def load_annotations(
 
 
 def _select(
-    tx: Transaction, table: str, recipe_id: RecipeId, order_by: str
+    tx: Transaction, table: str, recipe_id: RecipeId, order_by: str, without: str = ""
 ) -> list[dict[str, object]]:
     """Return a table's rows of the wanted pairs without the column that orders them."""
     return tx.dicts(
-        f"SELECT {table}.* EXCLUDE ({order_by}) FROM {table} "  # noqa: S608 - literals only
+        f"SELECT {table}.* EXCLUDE ({order_by}{without}) FROM {table} "  # noqa: S608 - literals only
         f"SEMI JOIN wanted USING (query_id, code_id) WHERE recipe_id = ? ORDER BY {order_by}",
         [recipe_id],
     )

@@ -23,7 +23,7 @@ from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
 from infra.store.migrations import UPGRADES
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 _SCHEMA = Path(__file__).with_name("schema.sql")
 _LOCK_MESSAGE = "Could not set lock on file"
 _WARNING_S = 10.0

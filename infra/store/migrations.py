@@ -165,4 +165,44 @@ UPGRADES = {  # version → statements that upgrade it to the next
         INSERT INTO executions BY NAME SELECT * FROM keyed_executions;
         DROP TABLE keyed_executions;
     """,
+    8: """
+        ALTER TABLE annotations ADD COLUMN IF NOT EXISTS met VARCHAR DEFAULT '';
+        ALTER TABLE annotations ADD COLUMN IF NOT EXISTS tries INTEGER DEFAULT 1;
+        UPDATE annotations SET met = parts.met FROM (
+            SELECT query_id, code_id, recipe_id, string_agg(DISTINCT role, ',' ORDER BY role) AS met
+            FROM (SELECT query_id, code_id, recipe_id, role FROM llm_calls
+                  UNION ALL SELECT query_id, code_id, recipe_id, 'box' FROM executions)
+            GROUP BY ALL
+        ) AS parts WHERE annotations.query_id = parts.query_id
+            AND annotations.code_id = parts.code_id AND annotations.recipe_id = parts.recipe_id;
+        CREATE TABLE plans (
+            plan_id    VARCHAR PRIMARY KEY,
+            collection VARCHAR NOT NULL,
+            recipe_id  VARCHAR NOT NULL,
+            body       JSON NOT NULL,
+            decision   VARCHAR NOT NULL CHECK (
+                decision IN ('waiting', 'approved', 'declined', 'unasked')),
+            decided_by VARCHAR NOT NULL DEFAULT '',
+            planned_at TIMESTAMPTZ NOT NULL DEFAULT now()
+        );
+        CREATE TABLE audits (
+            audit_id        VARCHAR PRIMARY KEY,
+            collection      VARCHAR NOT NULL,
+            recipe_id       VARCHAR NOT NULL,
+            audit_recipe_id VARCHAR NOT NULL,
+            pairs           INTEGER NOT NULL CHECK (pairs >= 0),
+            alpha           DOUBLE,
+            low             DOUBLE,
+            high            DOUBLE,
+            audited_at      TIMESTAMPTZ NOT NULL DEFAULT now()
+        );
+        CREATE TABLE controls (
+            ordinal INTEGER PRIMARY KEY,
+            control VARCHAR NOT NULL CHECK (
+                control IN ('paused', 'in_flight', 'requests_per_minute', 'budget_usd')),
+            value   JSON NOT NULL,
+            set_by  VARCHAR NOT NULL,
+            set_at  TIMESTAMPTZ NOT NULL DEFAULT now()
+        );
+    """,
 }

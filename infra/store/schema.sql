@@ -157,6 +157,8 @@ CREATE TABLE annotations (
     agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
     seconds      DOUBLE NOT NULL,
     annotated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    met          VARCHAR DEFAULT '',     -- what the label depends on: agents met, 'box' if one ran
+    tries        INTEGER DEFAULT 1,      -- how often the pair was judged under this recipe
     CHECK ((status = 'labelled') = (label IS NOT NULL))
 );
 
@@ -200,6 +202,40 @@ CREATE TABLE executions (
     target_calls     INTEGER NOT NULL,
     oracle           JSON,               -- the gates' report; NULL: not checked
     details          JSON                -- outcomes of tests, and repairs; NULL: by an older version
+);
+
+-- re-annotation -----------------------------------------------------------------------------------
+
+CREATE TABLE plans (                     -- what each annotation run was to do, and who agreed
+    plan_id    VARCHAR PRIMARY KEY,
+    collection VARCHAR NOT NULL,
+    recipe_id  VARCHAR NOT NULL,
+    body       JSON NOT NULL,            -- pairs by reason, tokens, money, minutes, with intervals
+    decision   VARCHAR NOT NULL CHECK (
+        decision IN ('waiting', 'approved', 'declined', 'unasked')),
+    decided_by VARCHAR NOT NULL DEFAULT '',
+    planned_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE audits (                    -- pairs judged again to see whether labels are stable
+    audit_id        VARCHAR PRIMARY KEY,
+    collection      VARCHAR NOT NULL,
+    recipe_id       VARCHAR NOT NULL,    -- whose labels were audited
+    audit_recipe_id VARCHAR NOT NULL,    -- that judged them again
+    pairs           INTEGER NOT NULL CHECK (pairs >= 0),
+    alpha           DOUBLE,              -- Krippendorff's; NULL: not defined for these labels
+    low             DOUBLE,              -- its 95% interval
+    high            DOUBLE,
+    audited_at      TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE controls (                  -- what was changed while a run went on; the last row holds
+    ordinal INTEGER PRIMARY KEY,
+    control VARCHAR NOT NULL CHECK (
+        control IN ('paused', 'in_flight', 'requests_per_minute', 'budget_usd')),
+    value   JSON NOT NULL,               -- null: as the settings have it
+    set_by  VARCHAR NOT NULL,
+    set_at  TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
 -- generate ----------------------------------------------------------------------------------------

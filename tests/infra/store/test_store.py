@@ -328,6 +328,10 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
         tx.execute("DROP TABLE generated_codes")
         tx.execute("DROP TABLE confirmations")
         tx.execute("DROP TABLE estimations")
+        tx.execute("ALTER TABLE annotations DROP COLUMN met")
+        tx.execute("ALTER TABLE annotations DROP COLUMN tries")
+        for table in ("plans", "audits", "controls"):
+            tx.execute(f"DROP TABLE {table}")
         know_vectors_by_row(tx)
         for code in CODES[:3]:
             tx.execute("INSERT INTO vectors VALUES ('k', 'code', ?, 'a.parquet')", [code.code_id])
