@@ -31,7 +31,7 @@ class Controls(Record):
 
     paused: bool = False
     in_flight: int | None = Field(None, ge=1)
-    requests_per_minute: float | None = Field(None, gt=0)
+    requests_per_minute: int | None = Field(None, ge=1)
     budget_usd: float | None = Field(None, ge=0)
 
     def __str__(self) -> str:
