@@ -177,7 +177,7 @@ class LanguageModel:
         return self._format
 
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Set other limits than the settings', also for requests that wait; None returns to those."""
+        """Set other limits than the settings', for waiting requests too; None returns to those."""
         self._budget.limit(requests_per_minute, budget_usd)
 
     async def close(self) -> None:

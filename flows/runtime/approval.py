@@ -139,7 +139,7 @@ def form_for(offer: Offer) -> type[Answer]:
     switches: dict[str, Any] = {
         _TAKE + name: (
             bool,
-            Field(True, title=f"Take {name.replace('_', ' ')} ({pairs:,} pairs)"),  # noqa: FBT003
+            Field(True, title=f"Take {name.replace('_', ' ')} ({pairs:,} pairs)"),
         )
         for name, pairs in offer.reasons.items()
         if pairs

@@ -34,10 +34,14 @@ class Controls(Record):
     requests_per_minute: int | None = Field(None, ge=1)
     budget_usd: float | None = Field(None, ge=0)
 
+    @property
+    def limits(self) -> dict[Control, float | None]:
+        """Limit → its value."""
+        return {name: getattr(self, name) for name in LIMITS}
+
     def __str__(self) -> str:
         """Return the controls that are in force, as ``paused, in_flight 4``; "" for none."""
-        limits = {name: getattr(self, name) for name in LIMITS}
-        named = [f"{name} {value:g}" for name, value in limits.items() if value is not None]
+        named = [f"{name} {value:g}" for name, value in self.limits.items() if value is not None]
         return ", ".join(["paused"] * self.paused + named)
 
 

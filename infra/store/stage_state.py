@@ -5,6 +5,7 @@ true stands in the database, and whether a run is alive in the lease.
 """
 
 import contextlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from pydantic import Field, ValidationError
@@ -42,8 +43,8 @@ class JudgingState(Record):
     waiting: int = 0
     held: int = 0
     in_flight: int = 0
-    statuses: dict[str, int] = {}
-    labels: dict[int, int] = {}
+    statuses: Mapping[str, int] = Field(default_factory=dict)
+    labels: Mapping[int, int] = Field(default_factory=dict)
     canaries: CanaryCounts = CanaryCounts()
     spent_usd: float = 0.0
     spent_tokens: int = 0
@@ -98,7 +99,7 @@ class StageState(Record):
 
 
 def write_state(settings: StoreSettings, state: StageState) -> None:
-    """Write a state in place of the last one; a folder that takes none is no reason to end a run."""
+    """Write a state in place of the last one; a folder that takes none ends no run."""
     with contextlib.suppress(OSError), atomic_write(settings.folder / _FILE) as partial:
         partial.write_text(state.model_dump_json(), encoding="utf-8")
 

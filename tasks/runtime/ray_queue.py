@@ -76,7 +76,7 @@ def _explained(what: str) -> Iterator[None]:
 
 
 class Returned(NamedTuple):
-    """What a flow receives: annotations, the number of pairs that wait, and of those with judges."""
+    """What a flow receives: annotations, and how many pairs wait or are with judges."""
 
     annotations: list[Annotation]
     waiting: int

@@ -24,7 +24,7 @@ def slug(name: str) -> str:
 def artifact_key(kind: str, name: str) -> str:
     """Return the key of an artifact, such as ``funnel-python-source``.
 
-    It is the same in each run on a collection, so that the Prefect UI shows how one follows another.
+    It is the same in each run on a collection, so that the Prefect UI shows their history.
     """
     return f"{kind}-{slug(name)}"
 

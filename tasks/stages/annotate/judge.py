@@ -142,22 +142,19 @@ async def judge_all(
     """
     sandbox = make_sandbox(settings.sandbox)
     committee = build_committee(
-        settings,
-        recipe.recipe_id,
-        sandbox,
-        endpoint,
-        recipe.labelling_round,
+        settings, recipe.recipe_id, sandbox, endpoint, recipe.labelling_round,
         by_batch=settings.annotation.batch,
-    )
+    )  # fmt: skip
 
     async def annotate(pair: Pair) -> Annotation:
         return await _annotation_of(pair, committee, recipe)
 
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     try:
-        deadline = time.monotonic() + lifetime_s
-        desk = _Desk(annotate, source, counter, deadline, committee.limit)
-        return await desk.work(settings.llm.timeout_s)
+        ends_at = time.monotonic() + lifetime_s
+        return await _Desk(annotate, source, counter, ends_at, committee.limit).work(
+            settings.llm.timeout_s
+        )
     finally:
         await committee.close()
         await sandbox.close()

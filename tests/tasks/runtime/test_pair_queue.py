@@ -57,7 +57,7 @@ def test_what_a_judge_held_when_it_started_again_comes_first_and_its_late_annota
     take(queue, 1, again, wants=False)
     assert queue.offer([], is_last=True) == (again, 2, 0)
     queue.leave(1)
-    assert queue.exchange(1, held, wants=True) == Handed((), is_ended=True), "given up: it is to end"
+    assert queue.exchange(1, held, wants=True) == Handed((), is_ended=True), "given up"
 
 
 def test_a_closed_queue_hands_out_nothing_and_takes_what_is_in_flight() -> None:

@@ -20,8 +20,8 @@ from infra.records import (
 )
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
-from tasks.stages.annotate import sinks
 from tasks.runtime.pair_queue import Work
+from tasks.stages.annotate import sinks
 from tasks.stages.annotate.sinks import AnnotationWriter, LocalPairs, store_annotations
 
 CALL = LanguageModelCall(role="judge", attempt=1, model="m", prompt_digest="d", status="ok")
