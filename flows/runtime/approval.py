@@ -25,7 +25,8 @@ from infra.store.controls import this_user
 
 _KEY = "approval"
 _OFFERED = "cosqa-offer"
-_TAKE = "take_"
+TAKE = "take_"
+FORM_KEY = f"suspended-{_KEY}-schema"  # as Prefect names it
 
 
 class Offer(Record):
@@ -137,7 +138,7 @@ def is_to_ask(offer: Offer, operation: OperationSettings) -> bool:
 def form_for(offer: Offer) -> type[Answer]:
     """Return the form for a plan: `Answer`, and a switch for each reason that has pairs."""
     switches: dict[str, Any] = {
-        _TAKE + name: (
+        TAKE + name: (
             bool,
             Field(True, title=f"Take {name.replace('_', ' ')} ({pairs:,} pairs)"),
         )
@@ -153,7 +154,7 @@ def _approval(offer: Offer, answer: Answer) -> Approval:
     given = answer.model_dump()
     return Approval(
         decision="approved" if answer.decision == "approve" else "declined",
-        reasons=tuple(name for name in offer.reasons if given.get(_TAKE + name)),
+        reasons=tuple(name for name in offer.reasons if given.get(TAKE + name)),
         pairs=answer.pairs,
         budget_usd=answer.budget_usd,
         decided_by=answer.decided_by or "Prefect's UI or API",
