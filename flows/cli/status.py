@@ -100,9 +100,12 @@ def _ended(state: StageState, *, is_alive: bool) -> str:
 
 
 def _of_judging(state: JudgingState) -> Iterator[Line]:
-    yield "pairs", (
-        f"{state.held:,} of at most {state.in_flight:,} in flight, {state.waiting:,} queued"
-        + (f"; {state.controls}" if state.controls else "")
+    yield (
+        "pairs",
+        (
+            f"{state.held:,} of at most {state.in_flight:,} in flight, {state.waiting:,} queued"
+            + (f"; {state.controls}" if state.controls else "")
+        ),
     )
     endings = [f"{number:,} labelled {label}" for label, number in sorted(state.labels.items())]
     others = sorted(state.statuses.items())

@@ -17,7 +17,7 @@ def change_controls(options: ControlOptions) -> None:
     for name, value in options.changes.items():
         set_control(database, name, value)
     holder = lease_holder(store)
-    told = f"{holder} obeys within seconds" if holder else "nothing runs: they hold for the next run"
+    told = f"{holder} obeys within seconds" if holder else "for the next run: nothing runs"
     controls = current_controls(database)
     if not str(controls):
         say(f"No control is set: the settings hold. ({told})" if holder else "No control is set.")

@@ -109,7 +109,7 @@ def limit(
     store: Store = None,
 ) -> ControlOptions:  # fmt: skip
     """Return which limits are to change."""
-    given: "dict[Control, float | bool | None]" = {
+    given: dict[Control, float | bool | None] = {
         "in_flight": in_flight,
         "requests_per_minute": requests_per_minute,
         "budget_usd": budget_usd,
@@ -138,7 +138,8 @@ def approve(
     reason: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Reason of the plan to take, such as stale. Repeat it for several.",
+            metavar="NAME",
+            help="Reason of the plan to take, such as stale. Repeat it for several.",
             rich_help_panel=_ANSWER, show_default="all reasons of the plan",
         ),
     ] = None,

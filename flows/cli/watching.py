@@ -4,7 +4,7 @@ from flows.cli.lazy import Command
 
 WATCHING = {
     "status": Command(
-        "Show what runs on a store: progress, pace, cost, labels, alarms, what waits and what comes.",
+        "Show what runs on a store: progress, cost, labels, what waits and what comes next.",
         options="steering_options:status",
         action="status:show",
         details="It is drawn anew every second until Ctrl-C; into a file or a pipe it is printed "

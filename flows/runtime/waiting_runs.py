@@ -116,4 +116,5 @@ def _offered_reasons(run_id: UUID) -> list[str]:
 
 def _form(run_id: UUID) -> dict[str, Any]:
     """Return the schema of a run's form; empty if it waits for something else."""
-    return read_flow_run_input(FORM_KEY, run_id) or {}
+    schema = read_flow_run_input(FORM_KEY, run_id)
+    return schema if isinstance(schema, dict) else {}
