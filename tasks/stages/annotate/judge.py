@@ -142,7 +142,7 @@ async def judge_all(
     """
     sandbox = make_sandbox(settings.sandbox)
     committee = build_committee(
-        settings, recipe.recipe_id, sandbox, endpoint, recipe.labelling_round,
+        settings, recipe.recipe_id, sandbox, endpoint, recipe.asks_as,
         by_batch=settings.annotation.batch,
     )  # fmt: skip
 
