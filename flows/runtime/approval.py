@@ -8,7 +8,7 @@ machine are restarted meanwhile. A command asks in its terminal instead.
 
 import sys
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import typer
 from prefect.flow_runs import suspend_flow_run
@@ -21,28 +21,29 @@ from pydantic import Field, create_model
 from infra.errors import SettingsError
 from infra.records import Record
 from infra.settings import OperationSettings, Settings
+from infra.store import Database
 from infra.store.controls import this_user
+from infra.store.plans import decide_plan, last_plans
+from tasks.reports.plan import RunPlan, plan_markdown
 
 _KEY = "approval"
 _OFFERED = "cosqa-offer"
+_EARLIER = 20  # plans of a collection among which those are looked for that nobody answered
 TAKE = "take_"
 FORM_KEY = f"suspended-{_KEY}-schema"  # as Prefect names it
 
 
 class Offer(Record):
-    """A plan as it is put before a person.
-
-    Attributes:
-        plan_id: The plan in the store.
-        markdown: The plan for people.
-        reasons: Reason → pairs that it would judge.
-        usd: Its expected cost; None if that is not known.
-    """
+    """What is put before a person: a plan in the store, and reason → pairs that it would judge."""
 
     plan_id: str
-    markdown: str
     reasons: dict[str, int]
-    usd: float | None
+
+    @classmethod
+    def of(cls, plan: RunPlan) -> Self:
+        """Return what a plan offers."""
+        taken = {item.reason: item.taken for item in plan.reasons if item.taken}
+        return cls(plan_id=plan.plan_id, reasons=dict(taken))
 
 
 class Approval(Record):
@@ -50,11 +51,10 @@ class Approval(Record):
 
     Attributes:
         decision: Whether anybody was asked, and the answer.
-        reasons: Reasons whose pairs may be judged.
+        reasons: Reasons whose pairs may be judged; none where the plan is declined.
         pairs: The most pairs.
         budget_usd: The most US dollars.
         decided_by: Who answered, as far as is known.
-        plan_id: The plan that was put before them; empty if nobody was asked.
     """
 
     decision: Literal["unasked", "approved", "declined"]
@@ -62,7 +62,6 @@ class Approval(Record):
     pairs: int | None = None
     budget_usd: float | None = None
     decided_by: str = ""
-    plan_id: str = ""
 
     def bound(self, settings: Settings) -> Settings:
         """Return settings that take no more than what was approved."""
@@ -85,7 +84,7 @@ class Answer(RunInput):
         "approve", title="Decision", description="Decline ends the run; it judges nothing."
     )
     budget_usd: float | None = Field(
-        None, ge=0, title="Budget in US dollars", description="For this run; empty: as set up."
+        None, gt=0, title="Budget in US dollars", description="For this run; empty: as set up."
     )
     pairs: int | None = Field(
         None, ge=1, title="Pairs at most", description="Empty: all pairs of the plan."
@@ -95,75 +94,88 @@ class Answer(RunInput):
     )
 
 
-def approved(offer: Offer, operation: OperationSettings) -> Approval:
+def approved(plan: RunPlan, database: Database, operation: OperationSettings) -> Approval:
     """Return what may be judged of a plan, after a person was asked where the policy says so.
 
     For a run of a deployment this call does not return the first time: the run is suspended, and
     the call of the process that goes on with it returns the answer.
 
     Args:
-        offer: The plan.
+        plan: The plan.
+        database: The store, where the decision is recorded.
         operation: The policy.
 
     Raises:
         SettingsError: A command needs an answer and has no terminal to ask in.
     """
-    if not deployment.id:
-        return _asked_in_terminal(offer) if is_to_ask(offer, operation) else _UNASKED
-    kept = read_flow_run_input(_OFFERED)
-    if not kept and not is_to_ask(offer, operation):
-        return _UNASKED
-    if not kept:
-        get_run_logger().info(
-            "waits for approval: press Resume in the Prefect UI, or run `cosqa approve`"
-        )
-        create_flow_run_input(_OFFERED, offer.model_dump(mode="json"))
-    asked = Offer.model_validate(kept) if kept else offer
-    timeout_s = round(timedelta(days=operation.approval_days).total_seconds())
-    answer = suspend_flow_run(wait_for_input=form_for(asked), timeout=timeout_s, key=_KEY)
-    return _approval(asked, answer)
+    kept = read_flow_run_input(_OFFERED) if deployment.id else None
+    if not kept and not is_to_ask(plan, operation):
+        return Approval(decision="unasked")
+    offer = Offer.model_validate(kept) if kept else Offer.of(plan)
+    answer = _suspended(plan, offer, database, operation) if deployment.id else _asked(plan)
+    for plan_id in {offer.plan_id, plan.plan_id} - {""}:
+        decide_plan(database, plan_id, answer.decision, answer.decided_by)
+    get_run_logger().info("%s by %s", answer.decision, answer.decided_by)
+    return answer
 
 
-_UNASKED = Approval(decision="unasked")
-
-
-def is_to_ask(offer: Offer, operation: OperationSettings) -> bool:
+def is_to_ask(plan: RunPlan, operation: OperationSettings) -> bool:
     """Return whether a person is to be asked: a cost that is not known is not below any other."""
-    if not any(offer.reasons.values()) or operation.approval == "never":
+    if not plan.taken or operation.approval == "never":
         return False
-    is_dear = offer.usd is None or offer.usd > operation.approval_above_usd
+    is_dear = plan.usd is None or plan.usd > operation.approval_above_usd
     return operation.approval == "always" or is_dear
 
 
-def form_for(offer: Offer) -> type[Answer]:
-    """Return the form for a plan: `Answer`, and a switch for each reason that has pairs."""
+def form_for(offer: Offer, markdown: str) -> type[Answer]:
+    """Return the form: `Answer`, and a switch for each reason; above it the plan as Markdown."""
     switches: dict[str, Any] = {
         TAKE + name: (
             bool,
             Field(True, title=f"Take {name.replace('_', ' ')} ({pairs:,} pairs)"),
         )
         for name, pairs in offer.reasons.items()
-        if pairs
     }
     form: type[Answer] = create_model("Approval", __base__=Answer, **switches)
-    form._description = offer.markdown  # noqa: SLF001 - as RunInput.with_initial_data sets it
+    form._description = markdown  # noqa: SLF001 - as RunInput.with_initial_data sets it
     return form
 
 
+def _suspended(
+    plan: RunPlan, offer: Offer, database: Database, operation: OperationSettings
+) -> Approval:
+    """Suspend the run at the first call; return the answer once it is resumed."""
+    if offer.plan_id == plan.plan_id:
+        for stored in last_plans(database, _EARLIER, plan.collection):
+            if stored.decision == "waiting":
+                decide_plan(database, stored.plan_id, "declined", "nobody: a later plan came")
+        decide_plan(database, plan.plan_id, "waiting")
+        create_flow_run_input(_OFFERED, offer.model_dump(mode="json"))
+        get_run_logger().info(
+            "waits for approval: press Resume in the Prefect UI, or run `cosqa approve`"
+        )
+    timeout_s = round(timedelta(days=operation.approval_days).total_seconds())
+    form = form_for(offer, plan_markdown(plan))
+    return _approval(offer, suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=_KEY))
+
+
 def _approval(offer: Offer, answer: Answer) -> Approval:
+    """Return what a form says; what was not on offer is not approved."""
+    decided_by = answer.decided_by or "Prefect's UI or API"
+    if answer.decision == "decline":
+        return Approval(decision="declined", reasons=(), decided_by=decided_by)
     given = answer.model_dump()
     return Approval(
-        decision="approved" if answer.decision == "approve" else "declined",
-        reasons=tuple(name for name in offer.reasons if given.get(TAKE + name)),
+        decision="approved",
+        reasons=tuple(name for name in offer.reasons if given[TAKE + name]),
         pairs=answer.pairs,
         budget_usd=answer.budget_usd,
-        decided_by=answer.decided_by or "Prefect's UI or API",
-        plan_id=offer.plan_id,
+        decided_by=decided_by,
     )
 
 
-def _asked_in_terminal(offer: Offer) -> Approval:
-    """Print a plan and ask for a yes or no.
+def _asked(plan: RunPlan) -> Approval:
+    """Print a plan in the terminal and ask for a yes or no.
 
     Raises:
         SettingsError: There is no terminal.
@@ -174,8 +186,7 @@ def _asked_in_terminal(offer: Offer) -> Approval:
             "in: run it in one, set COSQA_OPERATION__APPROVAL=never for it, or start the "
             "deployment, whose run waits in the Prefect UI"
         )
-    typer.echo(offer.markdown)
-    yes = typer.confirm("Judge these pairs?", default=False)
-    return Approval(
-        decision="approved" if yes else "declined", decided_by=this_user(), plan_id=offer.plan_id
-    )
+    typer.echo(plan_markdown(plan))
+    if typer.confirm("Judge these pairs?", default=False):
+        return Approval(decision="approved", decided_by=this_user())
+    return Approval(decision="declined", reasons=(), decided_by=this_user())

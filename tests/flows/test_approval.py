@@ -1,11 +1,12 @@
 """Laws of approval: who is asked, and that an answer bounds what a run does.
 
-Covers `flows.runtime.approval`, `infra.settings.operation`.
+Covers `flows.runtime.approval`, `flows.runtime.waiting_runs`, `infra.settings.operation`.
 """
 
 import contextlib
 import io
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -19,17 +20,53 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Scheduled
 
 from flows.runtime import approval
-from flows.runtime.approval import Approval, Offer, approved, is_to_ask
+from flows.runtime.approval import Approval, approved, is_to_ask
+from flows.runtime.waiting_runs import answer_run, waiting_runs
 from infra.errors import SettingsError
-from infra.settings import OperationSettings
+from infra.ids import RecipeId
+from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
+from infra.store import Database, open_database
+from infra.store.plans import last_plans, record_plan
+from tasks.forecast.pairs import Amount, Expected
+from tasks.reports.plan import ReasonPlan, RunPlan
 
 ALWAYS = OperationSettings(approval="always")
-OFFER = Offer(
-    plan_id="first",
-    markdown="# The plan\n\n| reason | pairs |\n| --- | --- |\n| stale | 200 |",
-    reasons={"stale": 200, "new_queries": 40, "audit": 0},
-    usd=2.0,
-)
+
+
+def plan_of(usd: float | None = 2.0, **pairs: int) -> RunPlan:
+    """Return a plan with so many pairs for each reason."""
+    expected = Expected(
+        requests=Amount(expected=10),
+        tokens=Amount(expected=1_000),
+        usd=None if usd is None else Amount(expected=usd),
+        minutes=Amount(expected=3),
+    )
+    reasons = [ReasonPlan(reason=name, pending=n, taken=n) for name, n in pairs.items()]
+    return RunPlan(
+        collection="c", recipe_id=RecipeId("r"), model="m", configuration="gated",
+        candidates=300, fresh=0, reasons=tuple(reasons), expected=expected, basis="made up",
+    )  # fmt: skip
+
+
+PLAN = plan_of(stale=200, new_queries=40, audit=0)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(StoreSettings(folder=tmp_path))
+
+
+def stored(database: Database, plan: RunPlan) -> RunPlan:
+    """Return a plan as it is after it was stored."""
+    body = plan.model_dump(mode="json")
+    plan_id = record_plan(database, plan.collection, plan.recipe_id, body)
+    return plan.model_copy(update={"plan_id": plan_id})
+
+
+def decisions(database: Database) -> list[tuple[str, str]]:
+    """Return what was decided on each plan, and by whom, the first plan first."""
+    plans = reversed(last_plans(database, limit=10))
+    return [(plan.decision, plan.decided_by) for plan in plans]
 
 
 @pytest.mark.parametrize(
@@ -45,17 +82,32 @@ OFFER = Offer(
 def test_the_policy_says_who_is_asked(
     operation: OperationSettings, usd: float | None, asks: bool
 ) -> None:
-    assert is_to_ask(OFFER.model_copy(update={"usd": usd}), operation) is asks
+    assert is_to_ask(plan_of(usd, stale=3), operation) is asks
 
 
 def test_nobody_is_asked_about_nothing() -> None:
-    assert not is_to_ask(OFFER.model_copy(update={"reasons": {"stale": 0}}), ALWAYS)
+    assert not is_to_ask(plan_of(stale=0), ALWAYS)
 
 
-def test_a_command_without_a_terminal_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_without_a_terminal_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
     with pytest.raises(SettingsError, match="no terminal to ask in"):
-        approved(OFFER, ALWAYS)
+        approved(PLAN, database, ALWAYS)
+
+
+def test_what_is_approved_bounds_what_is_set_and_widens_nothing() -> None:
+    policy = ReannotationSettings(take=("stale", "failed"), pairs=50)
+    settings = Settings(reannotation=policy)
+    given = Approval(
+        decision="approved", reasons=("new_queries", "stale"), pairs=80, budget_usd=1.5
+    )
+    bound = given.bound(settings).reannotation
+    assert (bound.take, bound.pairs, bound.budget_usd) == (("stale",), 50, 1.5)
+    assert given.model_copy(update={"pairs": 20}).bound(settings).reannotation.pairs == 20
+    assert Approval(decision="unasked").bound(settings) == settings
+    assert Approval(decision="declined", reasons=()).bound(settings).reannotation.take == ()
 
 
 @pytest.fixture
@@ -67,15 +119,17 @@ def client(prefect_server: str) -> Iterator[SyncPrefectClient]:
 class Deployed:
     """A deployment whose run asks for approval, and the processes that worked on it in turn."""
 
-    def __init__(self, client: SyncPrefectClient) -> None:
+    def __init__(self, client: SyncPrefectClient, database: Database) -> None:
         self.client = client
+        self.database = database
         self.answers: list[Approval] = []
-        self.offer = OFFER
+        self.plan = PLAN
         self.operation = ALWAYS
 
         @flow(name="asks", persist_result=True)
         def asks() -> str:
-            self.answers.append(approved(self.offer, self.operation))
+            plan = stored(database, self.plan)
+            self.answers.append(approved(plan, database, self.operation))
             return self.answers[-1].decision
 
         self.flow = asks
@@ -99,31 +153,33 @@ class Deployed:
         return self.client.resume_flow_run(self.run_id, run_input=answer)
 
 
+@pytest.fixture
+def deployed(client: SyncPrefectClient, database: Database) -> Deployed:
+    return Deployed(client, database)
+
+
 def test_a_run_waits_suspended_with_the_plan_and_a_form_and_goes_on_as_approved(
-    client: SyncPrefectClient,
+    deployed: Deployed, database: Database
 ) -> None:
-    deployed = Deployed(client)
     waiting = deployed.work()
     assert waiting.state_name == "Suspended"
     assert deployed.answers == [], "the process has ended"
-    shown = client.read_flow_run_input(waiting.id, "suspended-approval-description")
+    assert decisions(database) == [("waiting", "")]
+    shown = deployed.client.read_flow_run_input(waiting.id, "suspended-approval-description")
     assert "| stale | 200 |" in str(shown)
     refused = deployed.resume(budget_usd=-1)
     assert refused.status.value == "REJECT", "the server checks the form"
-    deployed.offer = OFFER.model_copy(update={"plan_id": "second", "reasons": {"failed": 7}})
+    deployed.plan = plan_of(stale=180, failed=7)
     deployed.resume(take_new_queries=False, budget_usd=1.5, decided_by="somebody")
     assert deployed.run.state_name == "Resuming"
     assert deployed.work().state_name == "Completed"
     assert deployed.answers == [
-        Approval(
-            decision="approved", reasons=("stale",), budget_usd=1.5, decided_by="somebody",
-            plan_id="first",
-        )
-    ], "what was not on offer is not approved"  # fmt: skip
+        Approval(decision="approved", reasons=("stale",), budget_usd=1.5, decided_by="somebody")
+    ], "what was not on offer is not approved"
+    assert decisions(database) == [("approved", "somebody")] * 2
 
 
-def test_one_click_approves_the_plan_as_it_stands(client: SyncPrefectClient) -> None:
-    deployed = Deployed(client)
+def test_one_click_approves_the_plan_as_it_stands(deployed: Deployed) -> None:
     deployed.work()
     deployed.resume()
     deployed.operation = OperationSettings()  # the answer counts although nobody would be asked now
@@ -132,20 +188,46 @@ def test_one_click_approves_the_plan_as_it_stands(client: SyncPrefectClient) -> 
     assert deployed.answers[0].decision == "approved"
 
 
-def test_a_declined_plan_judges_nothing(client: SyncPrefectClient) -> None:
-    deployed = Deployed(client)
+def test_a_declined_plan_judges_nothing(deployed: Deployed, database: Database) -> None:
     deployed.work()
     deployed.resume(decision="decline")
     assert deployed.work().state_name == "Completed"
-    assert deployed.answers[0].decision == "declined"
+    assert deployed.answers[0].reasons == ()
+    assert decisions(database) == [("declined", "Prefect's UI or API")] * 2
+
+
+def test_a_plan_that_nobody_answered_is_closed_by_the_next_one(
+    deployed: Deployed, client: SyncPrefectClient, database: Database
+) -> None:
+    deployed.work()
+    Deployed(client, database).work()
+    assert decisions(database) == [("declined", "nobody: a later plan came"), ("waiting", "")]
 
 
 def test_a_process_that_dies_between_offer_and_suspension_asks_again(
-    client: SyncPrefectClient, monkeypatch: pytest.MonkeyPatch
+    deployed: Deployed, client: SyncPrefectClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deployed = Deployed(client)
     with monkeypatch.context() as patched:
         patched.setattr(approval, "suspend_flow_run", lambda **_: 1 / 0)
         deployed.work()
     client.set_flow_run_state(deployed.run_id, Scheduled(), force=True)
     assert deployed.work().state_name == "Suspended"
+
+
+def test_a_run_that_waits_is_answered_from_a_terminal(
+    deployed: Deployed, client: SyncPrefectClient
+) -> None:
+    deployed.work()
+    (waiting,) = [run for run in waiting_runs(client) if run.id == deployed.run_id]
+    with pytest.raises(SettingsError, match="no pairs for failed; it has: stale, new_queries"):
+        answer_run(str(waiting.id), {"decision": "approve"}, ["failed"])
+    with pytest.raises(SettingsError, match="no waiting run begins with 'nobody'"):
+        answer_run("nobody", {})
+    with pytest.raises(SettingsError, match="does not resume"):
+        answer_run(str(waiting.id), {"pairs": 0})
+    answer_run(str(waiting.id)[:13], {"decision": "approve", "pairs": 9}, ["stale"])
+    assert deployed.run_id not in [run.id for run in waiting_runs(client)]
+    deployed.work()
+    (answer,) = deployed.answers
+    assert (answer.reasons, answer.pairs) == (("stale",), 9)
+    assert "@" in answer.decided_by

@@ -56,7 +56,7 @@ class PairSource(Protocol):
 
 @task(
     name="judge",
-    task_run_name="judge-{recipe.recipe_id}-{number}",
+    task_run_name="judge {number}, asking {recipe.model}",
     tags=["annotate"],
     retries=1,
     retry_delay_seconds=5,
