@@ -42,11 +42,14 @@ class ControlOptions:
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """The answer to a run that waits: field of the form → value."""
+    """The answer to a run that waits: field of the form → value, and the reasons to take.
+
+    Reasons of None are all of the plan; none at all decline it.
+    """
 
     run: str
     answer: dict[str, object] = field(default_factory=dict)
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[str, ...] | None = None
 
 
 def _of_store(store: object) -> Settings:
@@ -147,12 +150,12 @@ def approve(
     """Return the approval of a run that waits."""
     given: dict[str, object] = {"budget_usd": budget_usd, "pairs": pairs}
     answer = {name: value for name, value in given.items() if value is not None}
-    return AnswerOptions(run or "", {"decision": "approve", **answer}, tuple(reason or ()))
+    return AnswerOptions(run or "", answer, tuple(reason) if reason else None)
 
 
 def decline(run: Run = None) -> AnswerOptions:
     """Return the refusal of a run that waits."""
-    return AnswerOptions(run or "", {"decision": "decline"})
+    return AnswerOptions(run or "", reasons=())
 
 
 @dataclass(frozen=True)

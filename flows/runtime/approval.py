@@ -8,7 +8,7 @@ machine are restarted meanwhile. A command asks in its terminal instead.
 
 import sys
 from datetime import timedelta
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import typer
 from prefect.flow_runs import suspend_flow_run
@@ -17,6 +17,7 @@ from prefect.input.actions import create_flow_run_input, read_flow_run_input
 from prefect.logging import get_run_logger
 from prefect.runtime import deployment
 from pydantic import Field, create_model
+from pydantic.json_schema import SkipJsonSchema
 
 from infra.errors import SettingsError
 from infra.records import Record
@@ -24,12 +25,12 @@ from infra.settings import OperationSettings, Settings
 from infra.store import Database
 from infra.store.controls import this_user
 from infra.store.plans import decide_plan, last_plans
-from tasks.reports.plan import RunPlan, plan_markdown
+from tasks.reports.plan import RunPlan, plan_markdown, plan_question
 
 _KEY = "approval"
 _OFFERED = "cosqa-offer"
 _EARLIER = 20  # plans of a collection among which those are looked for that nobody answered
-TAKE = "take_"
+DECIDED_BY = "cosqa-decided-by"  # where `cosqa approve` leaves who approves
 FORM_KEY = f"suspended-{_KEY}-schema"  # as Prefect names it
 
 
@@ -77,20 +78,26 @@ class Approval(Record):
         return settings.model_copy(update={"reannotation": policy.model_copy(update=update)})
 
 
-class Answer(RunInput):
-    """The form; a switch for each reason of the plan comes after these fields."""
+def _without_default(schema: dict[str, Any]) -> None:
+    """Drop a default of null, which Prefect's form would send and its server refuse."""
+    schema.pop("default", None)
 
-    decision: Literal["approve", "decline"] = Field(
-        "approve", title="Decision", description="Decline ends the run; it judges nothing."
+
+class Answer(RunInput):
+    """The form; `form_for` puts the reasons of a plan before these fields."""
+
+    reasons: list[str]
+    budget_usd: Annotated[float, Field(gt=0)] | SkipJsonSchema[None] = Field(
+        None,
+        title="Budget in US dollars",
+        description="For this run; empty: as set up.",
+        json_schema_extra=_without_default,
     )
-    budget_usd: float | None = Field(
-        None, gt=0, title="Budget in US dollars", description="For this run; empty: as set up."
-    )
-    pairs: int | None = Field(
-        None, ge=1, title="Pairs at most", description="Empty: all pairs of the plan."
-    )
-    decided_by: str = Field(
-        "", max_length=200, title="Your name", description="Kept in the store with the decision."
+    pairs: Annotated[int, Field(ge=1)] | SkipJsonSchema[None] = Field(
+        None,
+        title="Pairs at most",
+        description="Empty: all.",
+        json_schema_extra=_without_default,
     )
 
 
@@ -128,15 +135,13 @@ def is_to_ask(plan: RunPlan, operation: OperationSettings) -> bool:
 
 
 def form_for(offer: Offer, markdown: str) -> type[Answer]:
-    """Return the form: `Answer`, and a switch for each reason; above it the plan as Markdown."""
-    switches: dict[str, Any] = {
-        TAKE + name: (
-            bool,
-            Field(True, title=f"Take {name.replace('_', ' ')} ({pairs:,} pairs)"),
-        )
-        for name, pairs in offer.reasons.items()
-    }
-    form: type[Answer] = create_model("Approval", __base__=Answer, **switches)
+    """Return the form with the plan above it as Markdown; untouched it approves all of the plan."""
+    names = tuple(offer.reasons)
+    reasons = Field(
+        list(names), title="Reasons to take", description="Take none to decline the plan."
+    )
+    chosen: Any = (list[Literal[names]], reasons)  # type: ignore[valid-type]
+    form = create_model("Approval", __base__=Answer, reasons=chosen)
     form._description = markdown  # noqa: SLF001 - as RunInput.with_initial_data sets it
     return form
 
@@ -155,22 +160,18 @@ def _suspended(
             "waits for approval: press Resume in the Prefect UI, or run `cosqa approve`"
         )
     timeout_s = round(timedelta(days=operation.approval_days).total_seconds())
-    form = form_for(offer, plan_markdown(plan))
-    return _approval(offer, suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=_KEY))
+    form = form_for(offer, plan_question(plan))
+    return _approval(suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=_KEY))
 
 
-def _approval(offer: Offer, answer: Answer) -> Approval:
-    """Return what a form says; what was not on offer is not approved."""
-    decided_by = answer.decided_by or "Prefect's UI or API"
-    if answer.decision == "decline":
-        return Approval(decision="declined", reasons=(), decided_by=decided_by)
-    given = answer.model_dump()
+def _approval(answer: Answer) -> Approval:
+    """Return what a form says; one without reasons declines."""
     return Approval(
-        decision="approved",
-        reasons=tuple(name for name in offer.reasons if given[TAKE + name]),
+        decision="approved" if answer.reasons else "declined",
+        reasons=tuple(answer.reasons),
         pairs=answer.pairs,
         budget_usd=answer.budget_usd,
-        decided_by=decided_by,
+        decided_by=str(read_flow_run_input(DECIDED_BY) or "Prefect's UI or API"),
     )
 
 

@@ -15,10 +15,14 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.sorting import FlowRunSort
-from prefect.input.actions import read_flow_run_input
+from prefect.input.actions import (
+    create_flow_run_input,
+    delete_flow_run_input,
+    read_flow_run_input,
+)
 from prefect.settings import PREFECT_API_URL
 
-from flows.runtime.approval import FORM_KEY, TAKE
+from flows.runtime.approval import DECIDED_BY, FORM_KEY
 from infra.errors import SettingsError
 from infra.records import Record
 from infra.store.controls import this_user
@@ -33,13 +37,15 @@ class DueRun(Record):
     starts_at: datetime
 
 
-def answer_run(name: str, answer: Mapping[str, object], reasons: Sequence[str] = ()) -> str:
+def answer_run(
+    name: str, answer: Mapping[str, object], reasons: Sequence[str] | None = None
+) -> str:
     """Resume a run that waits for approval with an answer; return the run's name.
 
     Args:
         name: The run's name or id, or how one of them begins; empty where one run waits.
         answer: Field of the form → value.
-        reasons: The reasons to take; none are all that the plan has.
+        reasons: The reasons to take; None takes all of the plan, and an empty list declines it.
 
     Raises:
         SettingsError: No server is configured, no run or several runs are meant, the plan has no
@@ -53,13 +59,16 @@ def answer_run(name: str, answer: Mapping[str, object], reasons: Sequence[str] =
     with get_client(sync_client=True) as client:
         run = _meant(waiting_runs(client), name)
         offered = _offered_reasons(run.id)
-        if unknown := [reason for reason in reasons if reason not in offered]:
+        if unknown := [reason for reason in reasons or () if reason not in offered]:
             raise SettingsError(
                 f"the plan of {run.name} has no pairs for {', '.join(unknown)}; it has: "
                 f"{', '.join(offered)}"
             )
-        taken = {TAKE + name: name in reasons for name in offered} if reasons else {}
-        given: dict[str, Any] = {"decided_by": this_user(), **taken, **answer}
+        chosen = {} if reasons is None else {"reasons": list(reasons)}
+        if read_flow_run_input(DECIDED_BY, run.id):  # of an answer that was refused
+            delete_flow_run_input(DECIDED_BY, run.id)
+        create_flow_run_input(DECIDED_BY, this_user(), run.id)
+        given: dict[str, Any] = {**answer, **chosen}
         result = client.resume_flow_run(run.id, run_input=given)
     if result.status.value != "ACCEPT":
         reason = getattr(result.details, "reason", None)
@@ -110,8 +119,8 @@ def _meant(runs: Sequence[FlowRun], name: str) -> FlowRun:
 
 
 def _offered_reasons(run_id: UUID) -> list[str]:
-    fields: dict[str, object] = _form(run_id).get("properties", {})
-    return [name.removeprefix(TAKE) for name in fields if name.startswith(TAKE)]
+    field: dict[str, Any] = _form(run_id)["properties"]["reasons"]
+    return list(field["default"])
 
 
 def _form(run_id: UUID) -> dict[str, Any]:

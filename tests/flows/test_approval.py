@@ -20,7 +20,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Scheduled
 
 from flows.runtime import approval
-from flows.runtime.approval import Approval, approved, is_to_ask
+from flows.runtime.approval import Approval, Offer, approved, form_for, is_to_ask
 from flows.runtime.waiting_runs import answer_run, waiting_runs
 from infra.errors import SettingsError
 from infra.ids import RecipeId
@@ -30,6 +30,7 @@ from infra.store.plans import last_plans, record_plan
 from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.plan import ReasonPlan, RunPlan
 
+UI = "Prefect's UI or API"
 ALWAYS = OperationSettings(approval="always")
 
 
@@ -167,16 +168,18 @@ def test_a_run_waits_suspended_with_the_plan_and_a_form_and_goes_on_as_approved(
     assert decisions(database) == [("waiting", "")]
     shown = deployed.client.read_flow_run_input(waiting.id, "suspended-approval-description")
     assert "| stale | 200 |" in str(shown)
-    refused = deployed.resume(budget_usd=-1)
-    assert refused.status.value == "REJECT", "the server checks the form"
+    faults: list[dict[str, object]] = [{"budget_usd": 0}, {"reasons": ["failed"]}, {"unknown": 1}]
+    for wrong in faults:
+        refused = deployed.resume(**wrong)
+        assert refused.status.value == "REJECT", "the server checks the form"
     deployed.plan = plan_of(stale=180, failed=7)
-    deployed.resume(take_new_queries=False, budget_usd=1.5, decided_by="somebody")
+    deployed.resume(reasons=["stale"], budget_usd=1.5)
     assert deployed.run.state_name == "Resuming"
     assert deployed.work().state_name == "Completed"
     assert deployed.answers == [
-        Approval(decision="approved", reasons=("stale",), budget_usd=1.5, decided_by="somebody")
+        Approval(decision="approved", reasons=("stale",), budget_usd=1.5, decided_by=UI)
     ], "what was not on offer is not approved"
-    assert decisions(database) == [("approved", "somebody")] * 2
+    assert decisions(database) == [("approved", UI)] * 2
 
 
 def test_one_click_approves_the_plan_as_it_stands(deployed: Deployed) -> None:
@@ -190,10 +193,21 @@ def test_one_click_approves_the_plan_as_it_stands(deployed: Deployed) -> None:
 
 def test_a_declined_plan_judges_nothing(deployed: Deployed, database: Database) -> None:
     deployed.work()
-    deployed.resume(decision="decline")
+    deployed.resume(reasons=[])
     assert deployed.work().state_name == "Completed"
     assert deployed.answers[0].reasons == ()
-    assert decisions(database) == [("declined", "Prefect's UI or API")] * 2
+    assert decisions(database) == [("declined", UI)] * 2
+
+
+def test_the_form_has_three_fields_that_both_user_interfaces_show_and_send() -> None:
+    schema = form_for(Offer.of(PLAN), "the plan").model_json_schema()
+    fields = schema["properties"]
+    assert list(fields) == ["reasons", "budget_usd", "pairs"]
+    assert fields["reasons"]["default"] == ["stale", "new_queries"]
+    assert [name for name, field in fields.items() if "default" not in field] == [
+        "budget_usd", "pairs",
+    ], "an empty field is left out, not sent as null"  # fmt: skip
+    assert {fields[name]["type"] for name in ("budget_usd", "pairs")} == {"number", "integer"}
 
 
 def test_a_plan_that_nobody_answered_is_closed_by_the_next_one(
@@ -220,12 +234,12 @@ def test_a_run_that_waits_is_answered_from_a_terminal(
     deployed.work()
     (waiting,) = [run for run in waiting_runs(client) if run.id == deployed.run_id]
     with pytest.raises(SettingsError, match="no pairs for failed; it has: stale, new_queries"):
-        answer_run(str(waiting.id), {"decision": "approve"}, ["failed"])
+        answer_run(str(waiting.id), {}, ["failed"])
     with pytest.raises(SettingsError, match="no waiting run begins with 'nobody'"):
         answer_run("nobody", {})
     with pytest.raises(SettingsError, match="does not resume"):
         answer_run(str(waiting.id), {"pairs": 0})
-    answer_run(str(waiting.id)[:13], {"decision": "approve", "pairs": 9}, ["stale"])
+    answer_run(str(waiting.id)[:13], {"pairs": 9}, ["stale"])
     assert deployed.run_id not in [run.id for run in waiting_runs(client)]
     deployed.work()
     (answer,) = deployed.answers
