@@ -47,9 +47,9 @@ from infra.settings.sections import (
     LanguageModelSettings,
     PublishSettings,
     SearchSettings,
-    StoreSettings,
 )
 from infra.settings.source import SourceSettings
+from infra.settings.store import RetentionSettings, StoreSettings
 
 __all__ = [
     "COMPARED_CONFIGURATIONS",
@@ -66,6 +66,7 @@ __all__ = [
     "LanguageModelSettings",
     "PublishSettings",
     "RaySettings",
+    "RetentionSettings",
     "SandboxSettings",
     "SearchSettings",
     "Section",
@@ -85,6 +86,7 @@ class Settings(BaseSettings):
 
     preset: str | None = None
     store: StoreSettings = StoreSettings()
+    retention: RetentionSettings = RetentionSettings()
     source: SourceSettings = SourceSettings()
     search: SearchSettings = SearchSettings()
     encoder: EncoderSettings = EncoderSettings()
