@@ -108,13 +108,15 @@ def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReferen
     ]
 
 
-def record_rounds(database: Database, recipe: RecipeReference, settings: Settings) -> None:
-    """Store the recipes of all rounds, and that these are the ones in use."""
+def record_rounds(
+    database: Database, recipe: RecipeReference, settings: Settings, collection: str
+) -> None:
+    """Store the recipes of all rounds, and that these are the ones in use on a collection."""
     bodies = {
         item.recipe_id: recipe_of(settings, item.sandbox, item.labelling_round)
         for item in rounds_of(recipe, settings)
     }
-    recipes.record_recipes(database, bodies, demo=recipe.demo)
+    recipes.record_recipes(database, bodies, demo=recipe.demo, used_on=collection)
 
 
 @task(name="plan-annotation")
@@ -123,7 +125,7 @@ def plan_annotation(
 ) -> AnnotationPlan:
     """Count the pending pairs of a search under a round's recipe, and choose its canaries."""
     database = open_database(settings.store)
-    record_rounds(database, recipe, settings)
+    record_rounds(database, recipe, settings, search.collection)
     reference = AnnotationReference(
         recipe_id=recipe.recipe_id,
         rounds=tuple(item.recipe_id for item in rounds_of(recipe, settings)),

@@ -2,8 +2,6 @@
 
 Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
 ``generated``, ``migrations``, ``annotation_writer``.
-
-Covers `infra.store.recipes`.
 """
 
 import subprocess
@@ -39,7 +37,6 @@ from infra.store import (
     candidates,
     corpus,
     open_database,
-    recipes,
 )
 
 SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
@@ -316,92 +313,3 @@ def test_a_transaction_waits_for_a_lock_that_is_given_back(database: Database) -
         pass
     with patient.transaction() as tx:
         assert tx.count("SELECT count(*) FROM meta") == 1
-
-
-def test_the_latest_recipe_is_the_one_last_in_use_of_those_that_judged(database: Database) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1)
-    found = Candidate(
-        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
-    )
-    candidates.add_candidates(database, SEARCH, [found])
-    for recipe in ("first", "second", "idle"):
-        recipes.record_recipes(database, {RecipeId(recipe): {"model": {"model": "m"}}}, demo=False)
-        if recipe != "idle":
-            mine = item.model_copy(update={"recipe_id": recipe})
-            annotations.add_annotations(database, [mine])
-
-    def latest() -> str | None:
-        held = recipes.latest_recipe(database, [SEARCH])
-        return held.recipe_id if held else None
-
-    assert latest() == "second"
-    recipes.record_recipes(database, {RecipeId("first"): {"model": {"model": "m"}}}, demo=False)
-    assert latest() == "first", "it was used again, though nothing was left to judge"
-    assert recipes.latest_recipe(database, [OTHER]) is None
-
-
-def test_rounds_are_the_recipes_last_used_together_that_differ_in_their_round_alone(
-    database: Database,
-) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1)
-    found = Candidate(
-        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
-    )
-    candidates.add_candidates(database, SEARCH, [found])
-    body: dict[str, object] = {"model": {"model": "m"}, "gates": None, "limits": {"a": 1.5}}
-    bodies = {RecipeId("one"): body} | {
-        RecipeId(name): {**body, "round": number} for number, name in ((2, "two"), (3, "three"))
-    }
-    recipes.record_recipes(database, bodies, demo=False)
-    other = {RecipeId("else"): {**body, "gates": 1}}
-    recipes.record_recipes(database, other, demo=False, in_use=False)
-    for name in ("one", "two"):
-        annotations.add_annotations(database, [item.model_copy(update={"recipe_id": name})])
-
-    def latest() -> tuple[str, tuple[str, ...]] | None:
-        held = recipes.latest_recipe(database, [SEARCH])
-        return (held.recipe_id, held.rounds) if held else None
-
-    assert latest() == ("one", ("one", "two", "three"))
-    assert [item.rounds for item in recipes.recipes_in_rounds(database)] == [
-        ("one", "two", "three")
-    ]
-    recipes.record_recipes(database, {RecipeId("one"): body}, demo=False, in_use=False)
-    assert latest() == ("one", ("one", "two", "three")), "a comparison is no use"
-    recipes.record_recipes(database, {RecipeId("one"): body}, demo=False)
-    assert latest() == ("one", ("one",)), "who returns to one round gets its labels"
-
-
-def test_a_pair_costs_the_mean_of_those_that_the_last_recipe_judged_with_known_costs(
-    database: Database,
-) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1, calls=2)
-
-    def judged(recipe: str, code: int, *costs: float | None) -> Annotation:
-        calls = [item.calls[0].model_copy(update={"cost_usd": cost}) for cost in costs]
-        own = {"recipe_id": recipe, "code_id": CODES[code].code_id, "calls": calls}
-        return item.model_copy(update=own)
-
-    def recorded(recipe: str, *, demo: bool = False) -> None:
-        body = {"model": {"model": recipe}}
-        recipes.record_recipes(database, {RecipeId(recipe): body}, demo=demo)
-
-    assert recipes.mean_cost(database) is None
-    recorded("other")
-    recorded("paid")
-    annotations.add_annotations(
-        database,
-        [
-            judged("other", 0, 9.0),
-            judged("paid", 0, 0.25, 0.25),
-            judged("paid", 1, 1.0),
-            judged("paid", 2, 8.0, None),
-        ],
-    )
-    assert recipes.mean_cost(database) == 0.75
-    recorded("demo", demo=True)
-    annotations.add_annotations(database, [judged("demo", 0, 0.0)])
-    assert recipes.mean_cost(database) is None

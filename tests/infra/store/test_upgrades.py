@@ -13,7 +13,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -30,7 +32,7 @@ from tests.fakes.small_disk import small_disk
 
 VERSIONS = Path(__file__).with_name("versions")
 EARLIER = range(1, SCHEMA_VERSION)
-Rows = dict[str, tuple[list[str], list[tuple[object, ...]]]]
+Rows = dict[str, tuple[list[str], list[tuple[Any, ...]]]]
 
 KILLED = """
 import os, signal, sys
@@ -77,6 +79,19 @@ def same_columns(file: Path, earlier: Rows) -> Rows:
     return found
 
 
+def without(rows: Rows, table: str, column: str) -> list[Any]:
+    """Remove a column from a table's rows where it is there; return its values."""
+    columns, values = rows[table]
+    if column not in columns:
+        return []
+    place = columns.index(column)
+    rows[table] = (
+        [name for name in columns if name != column],
+        [(*row[:place], *row[place + 1 :]) for row in values],
+    )
+    return [row[place] for row in values]
+
+
 def stored(settings: StoreSettings) -> Iterator[Annotation]:
     """Yield all annotations of a store, as the program reads them."""
     database = open_database(settings)
@@ -97,12 +112,17 @@ def test_a_store_of_each_earlier_version_keeps_every_row_and_gets_the_layout_of_
     database = open_database(settings)
     vectors_before = before.pop("vectors", ([], []))[1]
     before["meta"] = (["store_id"], [(database.store_id,)])
+    used_before = without(before, "recipes", "used_at")
     assert same_columns(settings.database, before) == before
     with database.transaction() as tx:
         assert list(layout_of_schema().differences(layout_of(tx.connection))) == []
     [copy] = kept_copies(settings)
     assert f"-v{version}-" in copy.name
     assert rows_of(copy) == rows_of(store_of(version, tmp_path / "again").database)
+    [(used_on, used, used_at)] = rows_of(settings.database)["recipe_uses"][1]
+    assert (used_on, used) == ("jsonl", [row[0] for row in before["recipes"][1]])
+    if used_before:
+        assert used_before == [used_at - timedelta(microseconds=1)]
     if vectors_before:
         key = str(vectors_before[0][0])
         assert [items for _, items, _ in vectors.files_of(database, key, "code")] == [6]
