@@ -47,10 +47,14 @@ def connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def alone(settings: StoreSettings) -> Iterator[None]:
-    """Keep all processes from the store's file inside a ``with``: it is whole, and has no log.
+def alone(settings: StoreSettings, *, whole: bool = True) -> Iterator[None]:
+    """Keep all processes from the store's file inside a ``with``.
 
     Only files may be worked on inside, and the store's by `opened_alone`.
+
+    Args:
+        settings: The store.
+        whole: Whether the file must open, so that it is whole and has no write-ahead log.
 
     Raises:
         StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
@@ -59,7 +63,7 @@ def alone(settings: StoreSettings) -> Iterator[None]:
 
     def enter(stack: ExitStack) -> None:
         _lock(stack, settings, shared=False)
-        if settings.database.is_file():
+        if whole and settings.database.is_file():
             with opened_alone(settings) as connection:
                 connection.execute("CHECKPOINT")
 

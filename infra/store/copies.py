@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from infra.atomic import atomic_write
+from infra.errors import StoreError
 from infra.sqlite import sync_folder
 
 _CHUNK = 2**20
@@ -50,6 +51,18 @@ def _remove(database: Path) -> None:
     for suffix in ("", ".wal"):
         database.with_name(database.name + suffix).unlink(missing_ok=True)
     shutil.rmtree(database.with_name(f"{database.name}.tmp"), ignore_errors=True)
+
+
+def copy_verified(source: Path, target: Path) -> None:
+    """Copy a file that nobody writes to, and read both again.
+
+    Raises:
+        StoreError: The copy differs: the disk is at fault.
+    """
+    copy_whole(source, target)
+    if checksum(source) != checksum(target):
+        target.unlink()
+        raise StoreError(f"{target} was written and read back with another content than {source}")
 
 
 def sync_file(file: Path) -> None:

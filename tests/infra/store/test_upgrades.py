@@ -29,10 +29,9 @@ from infra.store.layout import layout_of, layout_of_schema
 from infra.store.migrations import SCHEMA_VERSION
 from infra.store.upgrades import kept_copies, upgrade
 from tests.fakes.small_disk import small_disk
+from tests.fakes.stores import Rows, rows_of, store_of
 
-VERSIONS = Path(__file__).with_name("versions")
 EARLIER = range(1, SCHEMA_VERSION)
-Rows = dict[str, tuple[list[str], list[tuple[Any, ...]]]]
 
 KILLED = """
 import os, signal, sys
@@ -46,26 +45,6 @@ def report(step):
         os.kill(os.getpid(), signal.SIGKILL)
 upgrade(StoreSettings(folder=Path(sys.argv[1])), report)
 """
-
-
-def store_of(version: int, folder: Path) -> StoreSettings:
-    """Make the store of an earlier version in a folder."""
-    settings = StoreSettings(folder=folder, lock_timeout_s=5.0)
-    folder.mkdir(parents=True, exist_ok=True)
-    with closing(duckdb.connect(str(settings.database))) as connection:
-        connection.execute((VERSIONS / f"version_{version}.sql").read_text("utf-8"))
-    return settings
-
-
-def rows_of(file: Path) -> Rows:
-    """Return table → columns and rows."""
-    with closing(duckdb.connect(str(file))) as connection:
-        tables = [str(row[0]) for row in connection.execute("SHOW TABLES").fetchall()]
-        found: Rows = {}
-        for table in tables:
-            result = connection.execute(f"SELECT * FROM {table} ORDER BY ALL")
-            found[table] = ([column[0] for column in result.description or ()], result.fetchall())
-    return found
 
 
 def same_columns(file: Path, earlier: Rows) -> Rows:
