@@ -7,6 +7,7 @@ from prefect_ray.context import remote_options
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
+from flows.runtime.writing import writing
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
@@ -29,7 +30,8 @@ def annotate(settings: FlowSettings = None) -> AnnotationReference:
     ready = check_ready(settings)
     recipe = check_agents(ready.settings)
     source = collected_source(ready)
-    find_candidates(ready.database, source.main, source.search, ready.settings.search)
+    with writing(ready.settings.store):
+        find_candidates(ready.database, source.main, source.search, ready.settings.search)
     return judge_candidates(ready, source.search, recipe)
 
 
@@ -47,11 +49,12 @@ def judge_candidates(
     """
     plans = []
     for of_round in rounds_of(recipe, ready.settings):
-        plan = plan_annotation(search, of_round, ready.settings)
-        if plan.pairs:
-            ensure_ray(ready.settings.ray)  # else Prefect's task runner starts a cluster of its own
-            check_reach(PREFECT_API_URL.value(), is_demo=ready.settings.llm.is_demo)
-            _judge(plan, ready.settings)
+        with writing(ready.settings.store):
+            plan = plan_annotation(search, of_round, ready.settings)
+            if plan.pairs:
+                ensure_ray(ready.settings.ray)  # else Prefect's task runner starts its own cluster
+                check_reach(PREFECT_API_URL.value(), is_demo=ready.settings.llm.is_demo)
+                _judge(plan, ready.settings)
         plans.append(plan)
     return plans[0].reference
 

@@ -9,6 +9,7 @@ import typer
 
 from flows.cli.errors import hide_tracebacks, print_error
 from flows.cli.lazy import Command, Group, LazyGroup
+from flows.cli.operating import OPERATING
 
 if TYPE_CHECKING:
     from typer._click import Context
@@ -224,6 +225,7 @@ class _Cosqa(LazyGroup):
                 "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
             ),
         ),
+        **OPERATING,
         "annotators": Group("Measure how far labels can be trusted.", "main:annotators"),
         "suite": Group(
             "Score other people's evaluation suites from their own files.", "suites:suite"
