@@ -14,12 +14,11 @@ from typing import Any
 import httpx
 import psutil
 
-from tests.flows.world import COSQA, Finished, World
+from tests.flows.world import COSQA, World
 
 START_S = 180.0
 _END_S = 90.0
 _POLL_S = 1.0
-_PREFECT = str(Path(COSQA).with_name("prefect"))
 
 
 @dataclass
@@ -45,19 +44,21 @@ class LocalSystem:
         answer = httpx.post(f"{self.ui}/api/{path}/filter", json=filters, timeout=30)
         return answer.raise_for_status().json()
 
-    def command(self, *arguments: str) -> Finished:
-        """Run a command of ours or of Prefect's to its end, as in another terminal."""
-        program = {"cosqa": COSQA, "prefect": _PREFECT}[arguments[0]]
-        return self.world.finish_alone([program, *arguments[1:]])
+    def command(self, program: str, *arguments: str, **environment: str) -> str:
+        """Run a command of ours or of Prefect's, as in another terminal; return what it prints."""
+        place = World(self.world.folder, self.world.env | environment)
+        path = str(Path(COSQA).with_name(program))
+        done = place.finish_alone([path, *arguments])
+        assert done.returncode == 0, done.stdout
+        return done.stdout
 
     def schedule(self, deployment: str, ahead_s: float) -> datetime:
         """Schedule a deployment each day at the time that is so far ahead; return that time."""
         moment = (datetime.now(UTC) + timedelta(seconds=ahead_s)).replace(microsecond=0)
-        done = self.command(
+        self.command(
             *("prefect", "deployment", "schedule", "create", f"{deployment}/{deployment}"),
             *("--interval", "86400", "--anchor-date", moment.isoformat(), "--accept-yes"),
         )
-        assert done.returncode == 0, done.stdout
         return moment
 
     def until(self, is_so: Callable[[], bool], seconds: float, awaited: str) -> None:

@@ -41,11 +41,11 @@ class Pages:
         """Follow a link of exactly this text."""
         self.page.get_by_role("link", name=name, exact=True).first.click()
 
-    def shows(self, text: str) -> bool:
-        """Load the page again and return whether it shows a text soon."""
+    def shows(self, *texts: str) -> bool:
+        """Load the page again and return whether it soon shows one of these texts."""
         self.page.reload()
         self.page.wait_for_timeout(_DRAWING_MS)
-        return self.page.get_by_text(text, exact=True).first.is_visible()
+        return any(self.page.get_by_text(text, exact=True).first.is_visible() for text in texts)
 
     def see(self, text: str) -> Locator:
         """Wait for a text and return where it is."""
