@@ -46,7 +46,7 @@ def test_an_export_whose_name_is_no_folder_s_is_refused(tmp_path: Path, name: st
 
 
 def test_an_export_of_before_there_were_recipes_of_labels_is_read(tmp_path: Path) -> None:
-    written = write_benchmark(agents_benchmark(), tmp_path / "b")
+    written = write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
     file = tmp_path / "b" / "manifest.json"
     manifest = json.loads(file.read_text("utf-8"))
     for later in ("recipes", "removed"):
