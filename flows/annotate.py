@@ -11,9 +11,12 @@ from flows.runtime.writing import writing
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
+from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
+from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_of
+from tasks.stages.annotate.run_plan import plan_run
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
 
@@ -22,7 +25,7 @@ _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the larges
 
 @flow(name="annotate", flow_run_name=run_name)
 def annotate(settings: FlowSettings = None) -> AnnotationReference:
-    """Judge every candidate that the current recipe has not judged.
+    """Judge the candidates without a fresh label, for the reasons that the settings take.
 
     Args:
         settings: The settings; None reads them from file and environment.
@@ -38,25 +41,62 @@ def annotate(settings: FlowSettings = None) -> AnnotationReference:
 def judge_candidates(
     ready: Ready, search: SearchReference, recipe: RecipeReference
 ) -> AnnotationReference:
-    """Judge the pending candidates of a search under a recipe; return their reference.
+    """Judge the pending candidates of a search for the settings' reasons; return their reference.
 
-    Labelling rounds follow one another, each over all candidates.
+    Labelling rounds follow one another, each over all candidates; an audit, where it is one of the
+    reasons, comes last.
 
     Args:
         ready: The checked inputs.
         search: The search.
         recipe: The recipe of the first round.
+
+    Raises:
+        StabilityError: The audit found that labels are not stable.
     """
+    plan_run(search, recipe, ready.settings)
+    settings = with_run_budget(ready.settings)
+    with writing(settings.store):
+        return _judge_rounds(search, recipe, settings)
+
+
+def _judge_rounds(
+    search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> AnnotationReference:
+    """Judge what is pending now in each round; return the first one's reference."""
     plans = []
-    for of_round in rounds_of(recipe, ready.settings):
-        with writing(ready.settings.store):
-            plan = plan_annotation(search, of_round, ready.settings)
-            if plan.pairs:
-                ensure_ray(ready.settings.ray)  # else Prefect's task runner starts its own cluster
-                check_reach(PREFECT_API_URL.value(), is_demo=ready.settings.llm.is_demo)
-                _judge(plan, ready.settings)
+    for of_round in rounds_of(recipe, settings):
+        plan = plan_annotation(search, of_round, settings)
+        judge_plan(plan, settings)
         plans.append(plan)
+    if "audit" in settings.reannotation.take:
+        audit_labels(search, recipe, settings)
     return plans[0].reference
+
+
+def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Settings) -> Audit:
+    """Judge a sample of labelled pairs again and store how far the labels agree.
+
+    Raises:
+        StabilityError: They differ too much, or more than before.
+    """
+    plan = plan_audit(search, recipe, settings)
+    judge_plan(plan, settings)
+    found = compare_audit(search, recipe, plan, settings)
+    raise_alarm(found)
+    return found
+
+
+def judge_plan(plan: AnnotationPlan, settings: Settings) -> None:
+    """Judge a plan's pairs, if there are any; the file of their keys is removed at the end."""
+    if not plan.pairs:
+        return
+    ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
+    check_reach(PREFECT_API_URL.value(), is_demo=settings.llm.is_demo)
+    try:
+        _judge(plan, settings)
+    finally:
+        plan.pairs_file.unlink(missing_ok=True)
 
 
 def _judge(plan: AnnotationPlan, settings: Settings) -> None:

@@ -15,7 +15,8 @@ POOL = "cosqa"
 _ENTRIES = "flows.forms.entries"
 _INPUT = (ask.PRESET, ask.SOURCE, ask.PATH, ask.DISTRIBUTION, ask.QUERIES, ask.CODES)
 _CANDIDATES = (ask.ENCODERS, ask.TOP_K)
-_AGENTS = (ask.MODEL, ask.CONFIGURATION, ask.LIMIT, ask.BATCH)
+_AGENTS = (ask.MODEL, ask.CONFIGURATION)
+_EXTENT = (ask.LIMIT, ask.REASONS, ask.PAIRS, ask.BUDGET, ask.BATCH)
 _EXPORT = (ask.OUTPUT, ask.ALLOW_DEMO, ask.UNLICENSED)
 
 
@@ -81,7 +82,7 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
         "benchmark",
         "Run the whole pipeline: collect, annotate, publish, evaluate. What was done before is "
         "not done again.",
-        *_INPUT, *_CANDIDATES, *_AGENTS, ask.METHODS, *_EXPORT,
+        *_INPUT, *_CANDIDATES, *_AGENTS, *_EXTENT, ask.METHODS, *_EXPORT,
         tags=("writes-labels",),
     ),
     _deployment(
@@ -93,11 +94,20 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
     ),
     _deployment(
         "annotate",
-        "Let the agents judge every candidate that they have not judged yet. Runs every night.",
-        *_INPUT, *_CANDIDATES, *_AGENTS,
+        "Let the agents judge what is pending: new queries and code, stale labels, failures. Runs "
+        "every night.",
+        *_INPUT, *_CANDIDATES, *_AGENTS, *_EXTENT,
         tags=("writes-labels",),
         schedules=(Schedule("nightly", "0 2 * * *"),),
         after="collect",
+    ),
+    _deployment(
+        "audit",
+        "Judge a sample of labelled pairs again, and say how stable labels are. Runs every "
+        "Sunday.",
+        *_INPUT, *_CANDIDATES, *_AGENTS, ask.AUDIT_PAIRS, ask.BUDGET,
+        tags=("writes-labels",),
+        schedules=(Schedule("weekly", "0 4 * * 0"),),
     ),
     _deployment(
         "generate",

@@ -102,7 +102,7 @@ class LanguageModel:
         cache: Where replies are kept, and looked up before anything is paid for.
         limiter: Paces requests and keeps the budget, with all other workers of the same key.
         endpoint: Overrides the settings' address and key; the embedded model needs it.
-        labelling_round: Replies of one round are not found by another.
+        labelling_round: Replies of one round or audit are not found by another.
         deferral: Gets the requests without a kept reply, which are not sent then.
     """
 
@@ -112,12 +112,12 @@ class LanguageModel:
         cache: ReplyCache,
         limiter: SharedLimiter,
         endpoint: Endpoint | None = None,
-        labelling_round: int = 1,
+        labelling_round: int | str = 1,
         deferral: Deferral | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
         self._settings = settings
-        self._later_round = [labelling_round] if labelling_round > 1 else []  # first: no part
+        self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
         self._cache = cache
         self._deferral = deferral
         self._transport = Transport(settings, endpoint)

@@ -64,6 +64,12 @@ def annotate(settings: Settings) -> object:
 
 
 @_entry
+def audit(settings: Settings) -> object:
+    """Judge a sample of labelled pairs again, and say how far labels are stable."""
+    return _called("audit", settings)
+
+
+@_entry
 def generate(settings: Settings) -> object:
     """Have answers written to the queries of which the agents label no candidate 1."""
     return _called("generate", settings)

@@ -58,6 +58,14 @@ CONFIGURATION = setting_field(
 )  # fmt: skip
 LIMIT = setting_field("limit", "annotation.limit", "Queries to annotate at most")
 BATCH = setting_field("batch", "annotation.batch", "Batches at half the price")
+REASONS = setting_field(
+    "reasons", "reannotation.take", "Reasons",
+    description="Reasons for which pairs are judged, the most urgent first; none given takes all "
+    "but the audit.",
+)  # fmt: skip
+PAIRS = setting_field("pairs", "reannotation.pairs", "Pairs to judge at most")
+BUDGET = setting_field("budget_usd", "reannotation.budget_usd", "Budget of the run in US dollars")
+AUDIT_PAIRS = setting_field("audit_pairs", "reannotation.audit_pairs", "Pairs to judge again")
 OUTPUT = setting_field("output", "publish.folder", "Folder of benchmarks and reports")
 ALLOW_DEMO = setting_field("allow_demo", "publish.allow_demo", "Export the demo model's labels")
 UNLICENSED = setting_field("unlicensed", "publish.include_unlicensed", "Export unlicensed code")

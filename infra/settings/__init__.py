@@ -38,6 +38,12 @@ from infra.settings.generation import GenerationSettings
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
 from infra.settings.ray import RaySettings
+from infra.settings.reannotation import (
+    REASON_SUMMARIES,
+    REASONS,
+    ReannotationSettings,
+    Reason,
+)
 from infra.settings.sandbox import SandboxSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
@@ -55,6 +61,8 @@ __all__ = [
     "COMPARED_CONFIGURATIONS",
     "CONFIGURATION_SUMMARIES",
     "EMBEDDED_MODEL",
+    "REASONS",
+    "REASON_SUMMARIES",
     "AnnotationSettings",
     "Configuration",
     "EmbeddingModelSettings",
@@ -66,6 +74,8 @@ __all__ = [
     "LanguageModelSettings",
     "PublishSettings",
     "RaySettings",
+    "ReannotationSettings",
+    "Reason",
     "SandboxSettings",
     "SearchSettings",
     "Section",
@@ -90,6 +100,7 @@ class Settings(BaseSettings):
     encoder: EncoderSettings = EncoderSettings()
     llm: LanguageModelSettings = LanguageModelSettings()
     annotation: AnnotationSettings = AnnotationSettings()
+    reannotation: ReannotationSettings = ReannotationSettings()
     gates: GateSettings = GateSettings()
     generation: GenerationSettings = GenerationSettings()
     sandbox: SandboxSettings = SandboxSettings()

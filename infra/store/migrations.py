@@ -204,5 +204,25 @@ UPGRADES = {  # version → statements that upgrade it to the next
             set_by  VARCHAR NOT NULL,
             set_at  TIMESTAMPTZ NOT NULL DEFAULT now()
         );
+        CREATE TABLE recipe_uses (
+            collection VARCHAR NOT NULL,
+            rounds     VARCHAR[] NOT NULL,
+            used_at    TIMESTAMPTZ NOT NULL
+        );
+        INSERT INTO recipe_uses
+            WITH judged AS (
+                SELECT collection, recipe_id, max(annotated_at) AS annotated_at
+                FROM annotations JOIN candidates USING (query_id, code_id)
+                JOIN searches USING (search_id) GROUP BY ALL
+            ), together AS (
+                SELECT collection, used_at, max(annotated_at) AS annotated_at, list(
+                    recipe_id ORDER BY coalesce((body->>'$.round')::INTEGER, 1)) AS rounds
+                FROM judged JOIN recipes USING (recipe_id)
+                WHERE used_at > TIMESTAMPTZ '1970-01-01 00:00:00+00'
+                GROUP BY collection, used_at, json_merge_patch(body, '{"round": null}')
+            )
+            SELECT collection, rounds, used_at + INTERVAL 1 microsecond * row_number() OVER (
+                PARTITION BY used_at ORDER BY annotated_at) FROM together;
+        ALTER TABLE recipes DROP COLUMN used_at;
     """,
 }

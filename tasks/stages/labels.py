@@ -18,6 +18,7 @@ from tasks.benchmarks.splits import count_matches, split_queries
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
+from tasks.stages.coverage import last_recipe
 from tasks.statistics.rounds import RoundsAgreement, rounds_agreement
 
 
@@ -92,7 +93,7 @@ def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe 
     to the few pairs of its pool when another model judged those.
     """
     own, *pools = judged_searches(database, search)
-    return recipes.latest_recipe(database, [own]) or recipes.latest_recipe(database, pools)
+    return last_recipe(database, [own]) or last_recipe(database, pools)
 
 
 def agreement_of_rounds(database: Database, rounds: Sequence[RecipeId]) -> RoundsAgreement:

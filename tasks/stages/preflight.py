@@ -14,6 +14,7 @@ from infra.errors import SettingsError
 from infra.settings import Settings, load_settings
 from infra.store import Database, open_database
 from tasks.ranking.methods import RERANKED
+from tasks.reports.plan import RunPlan
 from tasks.runtime.input_checks import (
     check_comparison_input,
     check_estimate_input,
@@ -24,6 +25,7 @@ from tasks.runtime.input_checks import (
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.stages.annotate.forecast import NO_AGENTS
 from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
 from tasks.stages.generate.write import verifying_settings
@@ -87,6 +89,21 @@ def check_agents(settings: Settings) -> RecipeReference:
     if settings.annotation.batch:
         check_batches(settings.llm)
     return current_recipe(settings)
+
+
+def annotation_plan(settings: Settings) -> RunPlan:
+    """Return the plan of an annotation run by these settings, of which nothing is run or stored.
+
+    Raises:
+        SettingsError: The settings leave the agents out.
+        StoreError: The source has not been collected, or has changed since.
+        EngineUnavailableError: No Docker engine answers, whose image decides what is stale.
+    """
+    if not settings.annotation.agents:
+        raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
+    ready = check_ready(settings)
+    search = collected_source(ready).search
+    return planned_run(ready.database, search, current_recipe(ready.settings), ready.settings)
 
 
 def check_model_early(settings: Settings) -> None:

@@ -19,7 +19,7 @@ from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
-from infra.store.pending import pending_pairs
+from infra.store.pending import pairs_in
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.ray_queue import (
     RayPairQueue,
@@ -107,7 +107,7 @@ def pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
     """Yield the plan's pairs with the canaries among them, read from the store on demand."""
     keys = [canary.key for canary in plan.canaries]
     canaries = annotations.load_pairs(database, keys)
-    pending = islice(pending_pairs(database, plan.selection), plan.pending)
+    pending = pairs_in(database, plan.reference.collection, plan.pairs_file)
     return mix_canaries(pending, canaries, plan.pending)
 
 

@@ -147,7 +147,7 @@ async def judge_all(
         recipe.recipe_id,
         sandbox,
         endpoint,
-        recipe.labelling_round,
+        recipe.asks_as,
         by_batch=settings.annotation.batch,
     )
 

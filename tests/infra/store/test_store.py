@@ -2,8 +2,6 @@
 
 Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
 ``generated``, ``migrations``, ``annotation_writer``.
-
-Covers `infra.store.recipes`.
 """
 
 import subprocess
@@ -243,7 +241,7 @@ def test_a_store_of_the_last_release_keeps_every_row_and_gets_the_layout_of_a_ne
     database: Database, tmp_path: Path
 ) -> None:
     keep(database, "print", collected())
-    recipes.record_recipes(database, {RECIPE: {"model": "m"}}, demo=False)
+    recipes.record_recipes(database, {RECIPE: {"model": "m"}}, demo=False, used_on="c")
     candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
     annotations.add_annotations(database, [annotation("labelled", 1)])
     benchmarks.record_stage_run(
@@ -257,11 +255,11 @@ def test_a_store_of_the_last_release_keeps_every_row_and_gets_the_layout_of_a_ne
         tables: dict[str, str] = {}  # of both, with their columns
         for (table,) in connection.execute("SHOW TABLES").fetchall():
             columns = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
-            tables[table] = ", ".join(columns)
+            tables[table] = ", ".join(column for column in columns if column != "used_at")
         connection.execute("INSERT INTO vectors VALUES ('k', 'code', 'c1', 'a.parquet')")
         del tables["vectors"]
         for table, listed in tables.items():
-            connection.execute(f"INSERT INTO {table} SELECT {listed} FROM new.{table}")
+            connection.execute(f"INSERT INTO {table} ({listed}) SELECT {listed} FROM new.{table}")
         connection.execute("UPDATE meta SET schema_version = 7")
     upgraded = open_database(older)
     assert layout(upgraded) == layout(database)
@@ -322,15 +320,12 @@ def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database)
             tx.execute(f"ALTER TABLE collection_queries DROP COLUMN {column}")
         for column in Code.added:
             tx.execute(f"ALTER TABLE collection_codes DROP COLUMN {column}")
-        tx.execute("ALTER TABLE recipes DROP COLUMN used_at")
         tx.execute("ALTER TABLE searches DROP COLUMN pool")
         tx.execute("ALTER TABLE executions DROP COLUMN details")
-        tx.execute("DROP TABLE generated_codes")
-        tx.execute("DROP TABLE confirmations")
-        tx.execute("DROP TABLE estimations")
         tx.execute("ALTER TABLE annotations DROP COLUMN met")
         tx.execute("ALTER TABLE annotations DROP COLUMN tries")
-        for table in ("plans", "audits", "controls"):
+        later = ("generated_codes", "confirmations", "estimations", "plans", "audits", "controls")
+        for table in (*later, "recipe_uses"):
             tx.execute(f"DROP TABLE {table}")
         know_vectors_by_row(tx)
         for code in CODES[:3]:
@@ -417,92 +412,3 @@ def test_a_transaction_waits_for_a_lock_that_is_given_back(database: Database) -
         pass
     with patient.transaction() as tx:
         assert tx.count("SELECT count(*) FROM meta") == 1
-
-
-def test_the_latest_recipe_is_the_one_last_in_use_of_those_that_judged(database: Database) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1)
-    found = Candidate(
-        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
-    )
-    candidates.add_candidates(database, SEARCH, [found])
-    for recipe in ("first", "second", "idle"):
-        recipes.record_recipes(database, {RecipeId(recipe): {"model": {"model": "m"}}}, demo=False)
-        if recipe != "idle":
-            mine = item.model_copy(update={"recipe_id": recipe})
-            annotations.add_annotations(database, [mine])
-
-    def latest() -> str | None:
-        held = recipes.latest_recipe(database, [SEARCH])
-        return held.recipe_id if held else None
-
-    assert latest() == "second"
-    recipes.record_recipes(database, {RecipeId("first"): {"model": {"model": "m"}}}, demo=False)
-    assert latest() == "first", "it was used again, though nothing was left to judge"
-    assert recipes.latest_recipe(database, [OTHER]) is None
-
-
-def test_rounds_are_the_recipes_last_used_together_that_differ_in_their_round_alone(
-    database: Database,
-) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1)
-    found = Candidate(
-        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
-    )
-    candidates.add_candidates(database, SEARCH, [found])
-    body: dict[str, object] = {"model": {"model": "m"}, "gates": None, "limits": {"a": 1.5}}
-    bodies = {RecipeId("one"): body} | {
-        RecipeId(name): {**body, "round": number} for number, name in ((2, "two"), (3, "three"))
-    }
-    recipes.record_recipes(database, bodies, demo=False)
-    other = {RecipeId("else"): {**body, "gates": 1}}
-    recipes.record_recipes(database, other, demo=False, in_use=False)
-    for name in ("one", "two"):
-        annotations.add_annotations(database, [item.model_copy(update={"recipe_id": name})])
-
-    def latest() -> tuple[str, tuple[str, ...]] | None:
-        held = recipes.latest_recipe(database, [SEARCH])
-        return (held.recipe_id, held.rounds) if held else None
-
-    assert latest() == ("one", ("one", "two", "three"))
-    assert [item.rounds for item in recipes.recipes_in_rounds(database)] == [
-        ("one", "two", "three")
-    ]
-    recipes.record_recipes(database, {RecipeId("one"): body}, demo=False, in_use=False)
-    assert latest() == ("one", ("one", "two", "three")), "a comparison is no use"
-    recipes.record_recipes(database, {RecipeId("one"): body}, demo=False)
-    assert latest() == ("one", ("one",)), "who returns to one round gets its labels"
-
-
-def test_a_pair_costs_the_mean_of_those_that_the_last_recipe_judged_with_known_costs(
-    database: Database,
-) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1, calls=2)
-
-    def judged(recipe: str, code: int, *costs: float | None) -> Annotation:
-        calls = [item.calls[0].model_copy(update={"cost_usd": cost}) for cost in costs]
-        own = {"recipe_id": recipe, "code_id": CODES[code].code_id, "calls": calls}
-        return item.model_copy(update=own)
-
-    def recorded(recipe: str, *, demo: bool = False) -> None:
-        body = {"model": {"model": recipe}}
-        recipes.record_recipes(database, {RecipeId(recipe): body}, demo=demo)
-
-    assert recipes.mean_cost(database) is None
-    recorded("other")
-    recorded("paid")
-    annotations.add_annotations(
-        database,
-        [
-            judged("other", 0, 9.0),
-            judged("paid", 0, 0.25, 0.25),
-            judged("paid", 1, 1.0),
-            judged("paid", 2, 8.0, None),
-        ],
-    )
-    assert recipes.mean_cost(database) == 0.75
-    recorded("demo", demo=True)
-    annotations.add_annotations(database, [judged("demo", 0, 0.0)])
-    assert recipes.mean_cost(database) is None
