@@ -5,7 +5,7 @@ deployment is one more entry here and its flow in ``flows.forms.entries``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flows.forms import fields as ask
 from flows.forms.form import Form, FormField
@@ -16,7 +16,11 @@ _ENTRIES = "flows.forms.entries"
 _INPUT = (ask.PRESET, ask.SOURCE, ask.PATH, ask.DISTRIBUTION, ask.QUERIES, ask.CODES)
 _CANDIDATES = (ask.ENCODERS, ask.TOP_K)
 _AGENTS = (ask.MODEL, ask.CONFIGURATION)
-_EXTENT = (ask.LIMIT, ask.REASONS, ask.PAIRS, ask.BUDGET, ask.BATCH)
+_EXTENT = (
+    ask.LIMIT, ask.REASONS, ask.PAIRS, ask.BUDGET, ask.APPROVAL, ask.APPROVAL_ABOVE, ask.BATCH,
+)  # fmt: skip
+# What a form begins with where a run may cost money: a person sees the plan first.
+_ASK_FIRST = {"approval": "always"}
 _EXPORT = (ask.OUTPUT, ask.ALLOW_DEMO, ask.UNLICENSED)
 
 
@@ -53,7 +57,7 @@ class Deployment:
     tags: tuple[str, ...] = ()
     schedules: tuple[Schedule, ...] = ()
     after: str = ""
-    parameters: Mapping[str, object] | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def entrypoint(self) -> str:
@@ -74,7 +78,9 @@ def _deployment(
     schedules: tuple[Schedule, ...] = (),
     after: str = "",
 ) -> Deployment:
-    return Deployment(name, description, Form(questions), tags, schedules, after)
+    form = Form(questions)
+    answers = _ASK_FIRST if ask.APPROVAL in questions else {}
+    return Deployment(name, description, form, tags, schedules, after, answers)
 
 
 DEPLOYMENTS: tuple[Deployment, ...] = (

@@ -10,6 +10,7 @@ import typer
 from flows.cli.errors import hide_tracebacks, print_error
 from flows.cli.lazy import Command, Group, LazyGroup
 from flows.cli.operating import OPERATING
+from flows.cli.watching import WATCHING
 
 if TYPE_CHECKING:
     from typer._click import Context
@@ -208,6 +209,7 @@ class _Cosqa(LazyGroup):
             ),
         ),
         **OPERATING,
+        **WATCHING,
         "annotators": Group(
             "Measure how far labels can be trusted.", "annotators_group:annotators"
         ),

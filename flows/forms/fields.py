@@ -65,6 +65,15 @@ REASONS = setting_field(
 )  # fmt: skip
 PAIRS = setting_field("pairs", "reannotation.pairs", "Pairs to judge at most")
 BUDGET = setting_field("budget_usd", "reannotation.budget_usd", "Budget of the run in US dollars")
+APPROVAL = setting_field(
+    "approval", "operation.approval", "Approval",
+    description="Whether the run waits in this UI for a person who approves its plan: never, "
+    "always, or above the cost below. A cost that is not known is above.",
+)  # fmt: skip
+APPROVAL_ABOVE = setting_field(
+    "approval_above_usd", "operation.approval_above_usd", "Approved up to so many US dollars",
+    description="Expected cost that `above` approves beforehand.",
+)  # fmt: skip
 AUDIT_PAIRS = setting_field("audit_pairs", "reannotation.audit_pairs", "Pairs to judge again")
 OUTPUT = setting_field("output", "publish.folder", "Folder of benchmarks and reports")
 ALLOW_DEMO = setting_field("allow_demo", "publish.allow_demo", "Export the demo model's labels")

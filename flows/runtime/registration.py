@@ -105,7 +105,7 @@ def register_deployment(
         found = client.read_deployment_by_name(f"{deployment.name}/{deployment.name}")
     except ObjectNotFound:
         schedules = [_schedule(schedule, target) for schedule in deployment.schedules]
-        made = _upsert(client, deployment, wanted, schedules, dict(deployment.parameters or {}))
+        made = _upsert(client, deployment, wanted, schedules, dict(deployment.parameters))
         told = ", ".join(_told(schedule) for schedule in schedules)
         return made, Change("deployment", deployment.name, "made", told)
     different = [key for key, value in wanted.items() if getattr(found, key) != value]

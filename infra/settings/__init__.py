@@ -35,6 +35,7 @@ from infra.settings.environment import (
 from infra.settings.estimation import EstimationSettings
 from infra.settings.evaluation import EvaluationSettings
 from infra.settings.generation import GenerationSettings
+from infra.settings.operation import OperationSettings
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
 from infra.settings.ray import RaySettings
@@ -72,6 +73,7 @@ __all__ = [
     "GateSettings",
     "GenerationSettings",
     "LanguageModelSettings",
+    "OperationSettings",
     "PublishSettings",
     "RaySettings",
     "ReannotationSettings",
@@ -108,6 +110,7 @@ class Settings(BaseSettings):
     publish: PublishSettings = PublishSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     estimation: EstimationSettings = EstimationSettings()
+    operation: OperationSettings = OperationSettings()
 
     @classmethod
     def settings_customise_sources(
