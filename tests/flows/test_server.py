@@ -116,6 +116,8 @@ def test_a_dead_worker_with_the_lease_stops_no_schedule(
     served: Served, model: ScriptedServer, tmp_path: Path
 ) -> None:
     store = StoreSettings(folder=tmp_path / "work" / "cosqa-data")
+    annotate = f"{served.api}/deployments/{served.deployment('annotate')}"
+    httpx.patch(annotate, json={"parameters": {"approval": "never"}}).raise_for_status()
     served.post(f"deployments/{served.deployment('collect')}/create_flow_run", {})
     # Started by the automation: annotate after collect.
     waited(lambda: lease_holder(store) and model.count("exact_judge") == len(CASES))

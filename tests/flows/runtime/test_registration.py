@@ -29,11 +29,16 @@ ANNOTATE, COLLECT = deployment_named("annotate"), deployment_named("collect")
 @pytest.fixture
 def client(prefect_server: str) -> Iterator[SyncPrefectClient]:
     with get_client(sync_client=True) as client:
+        _clear(client)
         yield client
-        for deployment in client.read_deployments():
-            client.delete_deployment(deployment.id)
-        for automation in client.read_automations():
-            client.delete_automation(automation.id)
+        _clear(client)
+
+
+def _clear(client: SyncPrefectClient) -> None:
+    for deployment in client.read_deployments():
+        client.delete_deployment(deployment.id)
+    for automation in client.read_automations():
+        client.delete_automation(automation.id)
 
 
 @pytest.fixture
