@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -79,10 +80,17 @@ class Served:
         return [run for run in found if run["start_time"] or run["state_type"] == "CANCELLED"]
 
     def child(self, words: str) -> psutil.Process:
-        for process in psutil.Process(self.process.pid).children(recursive=True):
-            if words in " ".join(process.cmdline()):
-                return process
-        raise AssertionError(f"no child {words}")
+        """Return the child whose command line has these words, once there is one."""
+
+        def find() -> psutil.Process | None:
+            for process in psutil.Process(self.process.pid).children(recursive=True):
+                with suppress(psutil.Error):  # it has just ended
+                    if words in " ".join(process.cmdline()):
+                        return process
+            return None
+
+        found: psutil.Process = waited(find)
+        return found
 
 
 @pytest.fixture
