@@ -85,7 +85,7 @@ def test_a_run_that_goes_on_is_paused_resumed_and_limited(
             until(world, lambda state: "paused" in str(state.judging), process)
             time.sleep(2)
             assert model.calls == [], "no pair is handed out"
-            assert "obeys within seconds" in steer(world, "resume")
+            steer(world, "resume")
             until(world, lambda state: state.done >= 2, process)
             steer(world, "limit", "--in-flight", "40")
             held = until(
