@@ -217,6 +217,7 @@ class _Cosqa(LazyGroup):
         "sandbox": Group(
             "Check and try out the sandbox that untrusted code runs in.", "sandbox:app"
         ),
+        "store": Group("Check the store, back it up and restore it, keep it small.", "store:app"),
         "list": Command(
             "List the registered names: sources, filters, encoders, methods, metrics, suites, "
             "studies, estimators, languages, configurations, presets.",

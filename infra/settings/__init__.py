@@ -54,9 +54,9 @@ from infra.settings.sections import (
     LanguageModelSettings,
     PublishSettings,
     SearchSettings,
-    StoreSettings,
 )
 from infra.settings.source import SourceSettings
+from infra.settings.store import RetentionSettings, StoreSettings
 
 __all__ = [
     "COMPARED_CONFIGURATIONS",
@@ -78,6 +78,7 @@ __all__ = [
     "RaySettings",
     "ReannotationSettings",
     "Reason",
+    "RetentionSettings",
     "SandboxSettings",
     "SearchSettings",
     "Section",
@@ -97,6 +98,7 @@ class Settings(BaseSettings):
 
     preset: str | None = None
     store: StoreSettings = StoreSettings()
+    retention: RetentionSettings = RetentionSettings()
     source: SourceSettings = SourceSettings()
     search: SearchSettings = SearchSettings()
     encoder: EncoderSettings = EncoderSettings()

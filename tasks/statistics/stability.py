@@ -52,7 +52,11 @@ def stability(counts: Mapping[tuple[int, int], int], seed: int = 0) -> Stability
     drawn = np.random.default_rng(seed).dirichlet(cells + _JEFFREYS, _DRAWS)
     low, high = np.quantile(_alphas(drawn, pairs), [0.025, 0.975])
     return found.model_copy(
-        update={"alpha": float(alpha), "low": float(low), "high": float(max(high, alpha))}
+        update={
+            "alpha": float(alpha),
+            "low": float(min(low, alpha)),
+            "high": float(max(high, alpha)),
+        }
     )
 
 

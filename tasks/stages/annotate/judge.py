@@ -116,7 +116,8 @@ def judge_on_worker(
 
 def _is_retryable(state: object) -> bool:
     """Return whether a failed judge is to be retried: after any error that may pass."""
-    error = getattr(getattr(state, "data", None), "exception", None)
+    data = getattr(state, "data", None)
+    error = data if isinstance(data, Exception) else getattr(data, "exception", None)
     return not isinstance(error, ENDS_ALL)
 
 

@@ -34,7 +34,7 @@ def test_the_funnel_counts_what_became_of_the_pending_pairs_by_path() -> None:
     for row in (
         "| pending | 10 | 100.0% |", "| judged | 8 | 80.0% |", "| labelled | 5 | 50.0% |",
         "| undecided | 0 | 0.0% |", "| failed | 3 | 30.0% |",
-        "| labelled | unclear passed | 1 | 5 |", "| failed | model unavailable | – | 3 |",
+        "| labelled | unclear passed | 1 | 5 |", "| failed | model unavailable | \N{EN DASH} | 3 |",
     ):  # fmt: skip
         assert row in page
     assert "$0.042 and 12,000 tokens" in page
@@ -53,3 +53,9 @@ def test_slow_and_failed_pairs_are_named_with_the_command_that_shows_them() -> N
     assert page.count("no &lt;answer&gt; \\| xxx") == 2, "what a model wrote is text"
     assert len(page) < 2_000, "and is cut"
     assert "2 more failed." in page
+
+
+def test_the_most_frequent_failure_is_named_with_a_reason() -> None:
+    assert RUN.most_often("failed").startswith("model unavailable (no <answer> | xxx")
+    assert RUN.most_often("labelled") == "unclear passed"
+    assert RUN.most_often("undecided") == ""
