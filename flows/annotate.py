@@ -10,6 +10,7 @@ from prefect_ray.context import remote_options
 from flows.runtime.approval import approved
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
+from flows.runtime.writing import writing
 from infra.markdown import markdown_text
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
@@ -45,7 +46,8 @@ def annotate(settings: FlowSettings = None) -> AnnotationReference:
     ready = check_ready(settings)
     recipe = check_agents(ready.settings)
     source = collected_source(ready)
-    find_candidates(ready.database, source.main, source.search, ready.settings.search)
+    with writing(ready.settings.store):
+        find_candidates(ready.database, source.main, source.search, ready.settings.search)
     return judge_candidates(ready, source.search, recipe)
 
 
@@ -69,12 +71,13 @@ def judge_candidates(
     """
     settings = with_run_budget(agreed(plan_run(search, recipe, ready.settings), ready))
     plans = []
-    for of_round in rounds_of(recipe, settings):
-        plan = plan_annotation(search, of_round, settings)
-        judge_plan(plan, settings)
-        plans.append(plan)
-    if "audit" in settings.reannotation.take:
-        audit_labels(search, recipe, settings)
+    with writing(settings.store):
+        for of_round in rounds_of(recipe, settings):
+            plan = plan_annotation(search, of_round, settings)
+            judge_plan(plan, settings)
+            plans.append(plan)
+        if "audit" in settings.reannotation.take:
+            audit_labels(search, recipe, settings)
     return plans[0].reference
 
 
