@@ -31,7 +31,7 @@ def annotated(pair: Pair, recipe: str, label: int) -> Annotation:
     )  # fmt: skip
     return Annotation(
         query_id=pair.query.query_id, code_id=pair.code.code_id, recipe_id=RecipeId(recipe),
-        status="labelled", label=label, path="unclear_passed", calls=(call,), executions=(run,),  # type: ignore[arg-type]
+        status="labelled", label=label, path="unclear_passed", calls=(call,), executions=(run,),
     )  # fmt: skip
 
 
