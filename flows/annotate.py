@@ -11,12 +11,20 @@ from flows.runtime.approval import approved
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
 from flows.runtime.writing import writing
+from infra.markdown import markdown_text
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
 from tasks.reports.plan import RunPlan, plan_markdown, plan_sentence
+from tasks.runtime import run_events
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.runtime.run_events import artifact_key
-from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
+from tasks.stages.annotate.audit import (
+    Audit,
+    audit_sentence,
+    compare_audit,
+    plan_audit,
+    raise_alarm,
+)
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.annotate.model_server import served_model
@@ -92,6 +100,12 @@ def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Set
     plan = plan_audit(search, recipe, settings)
     judge_plan(plan, settings)
     found = compare_audit(search, recipe, plan, settings)
+    sentence = audit_sentence(found)
+    key = artifact_key("audit", search.collection)
+    create_markdown_artifact(markdown_text(sentence), key=key, description="stability of labels")
+    if found.alarm:
+        told = {"alpha": found.found.alpha, "pairs": found.found.pairs}
+        run_events.audit_alarm(search.collection, f"{sentence}: {found.alarm}", {**told})
     raise_alarm(found)
     return found
 
