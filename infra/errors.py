@@ -24,6 +24,7 @@ CosqaError
 ├── WorkerLostError          a Ray worker's process died
 ├── ReplayError              stored replies and executions do not give the stored labels
 ├── CanaryError              the agents label pairs with known labels wrongly
+├── StabilityError           labels that were given again differ too much from the first ones
 ├── StudyError               what a study's figures are computed from is not there
 └── PublishError             an export would be misleading or incomplete
 
@@ -126,6 +127,10 @@ class ReplayError(CosqaError):
 
 class CanaryError(CosqaError):
     """The agents label too many pairs with known labels wrongly."""
+
+
+class StabilityError(CosqaError):
+    """Labels that were given again by the same recipe differ too much from the first ones."""
 
 
 class StudyError(CosqaError):
