@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+_CONTEXT = ("traceparent", "tracestate")  # as variables in capitals
 _RUN = "prefect.run.type"  # an attribute of the spans of flows and tasks
 
 _log = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ def start_tracing() -> bool:
             return False
         from opentelemetry.trace import get_tracer  # noqa: PLC0415 - only where it is wanted
 
+        _adopt_parent()
         _tracer = get_tracer("cosqa")
     return True
 
@@ -64,6 +66,27 @@ def span(name: str, **attributes: str | int) -> Iterator[Note]:
             current.set_attributes(_named(more))
 
         yield note
+
+
+def environment_of_workers() -> dict[str, str]:
+    """Return the variables by which spans of other processes come below the present one."""
+    if _tracer is None:
+        return {}
+    from opentelemetry.propagate import inject  # noqa: PLC0415 - only where it is wanted
+
+    carrier: dict[str, str] = {}
+    inject(carrier)
+    return {name.upper(): value for name, value in carrier.items() if name in _CONTEXT}
+
+
+def _adopt_parent() -> None:
+    """Let spans of this process come below the one that its environment names, if it does."""
+    from opentelemetry.context import attach  # noqa: PLC0415 - only where it is wanted
+    from opentelemetry.propagate import extract  # noqa: PLC0415
+
+    attach(
+        extract({name: os.environ[name.upper()] for name in _CONTEXT if name.upper() in os.environ})
+    )
 
 
 def _named(attributes: dict[str, str | int]) -> dict[str, str | int]:

@@ -170,7 +170,7 @@ class Retention:
     def _marked(self) -> Iterator[Transaction]:
         """Yield a transaction with temporary tables of what is superseded and what is kept."""
         rows = [
-            {"collection": name, "rounds": coverage.rounds[item.number], **item._asdict()}
+            {"collection": name, "rounds": len(coverage.sets[item.number]), **item._asdict()}
             for name, coverage in self._coverages
             for item in coverage.covered
         ]

@@ -51,7 +51,7 @@ def covered(database: Database, *sets: Sequence[RecipeId]) -> list[CollectionCov
         for recipe, met in judged
         if recipe in rounds
     )
-    return [CollectionCoverage("jsonl", Coverage(covered=items, rounds=tuple(map(len, sets))))]
+    return [CollectionCoverage("jsonl", Coverage(covered=items, sets=tuple(map(tuple, sets))))]
 
 
 def retention(
