@@ -1,6 +1,6 @@
 """Laws of twenty rounds of change: what is judged, what it costs, and what is published after each.
 
-Covers `tasks.stages.annotate.run_plan`, `infra.store.plans`.
+Covers `tasks.stages.annotate.plan`, `tasks.stages.annotate.run_plan`.
 """
 
 import asyncio
@@ -21,11 +21,12 @@ from infra.settings import (
     LanguageModelSettings,
     PublishSettings,
     ReannotationSettings,
+    Reason,
     Settings,
     StoreSettings,
 )
 from infra.store import candidates, corpus, open_database
-from infra.store.pending import pairs_in
+from infra.store.pair_files import pairs_in
 from tasks.benchmarks import columns_of
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.annotate.judge import judge_all
@@ -163,7 +164,7 @@ class Pipeline:
         }
 
 
-def counts(pending: Mapping[str, Sequence[Key]]) -> dict[str, int]:
+def counts(pending: Mapping[Reason, Sequence[Key]]) -> dict[str, int]:
     return {reason: len(keys) for reason, keys in pending.items()}
 
 
