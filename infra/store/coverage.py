@@ -7,12 +7,19 @@ import pyarrow as pa
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
-from infra.store.annotations import OF_SEARCHES
+from infra.store.annotations import OF_SEARCHES, label_origin
 from infra.store.database import Database
 
 _JUDGED_BY = {"recipe_id": pa.string(), "met": pa.string()}
-_COVERED = pa.schema({**_JUDGED_BY, "number": pa.int32(), "round": pa.int32()})
 _FRESHNESS = pa.schema({**_JUDGED_BY, "fresh": pa.bool_()})
+_COVERED = pa.schema(
+    {
+        **_JUDGED_BY,
+        **dict.fromkeys(("number", "round", "rounds"), pa.int32()),
+        "own": pa.bool_(),
+        "origin": pa.string(),
+    }
+)
 
 
 class JudgedBy(NamedTuple):
@@ -43,12 +50,12 @@ class Coverage(Record):
 
     Attributes:
         covered: What counts; those of set 0 are fresh, all others stale.
-        rounds: The number of rounds of each set; the recipe in use is the first set, then come
-            those before it, last used first.
+        sets: The recipes of all labelling rounds of each set. The recipe in use is the first set,
+            then come those before it, last used first.
     """
 
     covered: tuple[Covered, ...]
-    rounds: tuple[int, ...]
+    sets: tuple[tuple[RecipeId, ...], ...]
 
     @property
     def fresh(self) -> frozenset[JudgedBy]:
@@ -62,9 +69,27 @@ class Coverage(Record):
         return judged - self.fresh
 
     @property
+    def recipes(self) -> frozenset[RecipeId]:
+        """The recipes of all sets."""
+        return frozenset(recipe_id for rounds in self.sets for recipe_id in rounds)
+
+    @property
     def rows(self) -> pa.Table:
-        """``covered`` as columns, to join with annotations."""
-        return pa.Table.from_pylist([item._asdict() for item in self.covered], schema=_COVERED)
+        """``covered`` as columns, to join with annotations.
+
+        Further columns are the number of ``rounds`` of the set, whether the annotations are the
+        round's ``own``, and the ``origin`` of labels by them.
+        """
+        rows = [
+            item._asdict()
+            | {
+                "rounds": len(self.sets[item.number]),
+                "own": item.recipe_id == self.sets[item.number][item.round],
+                "origin": label_origin(item.recipe_id, len(self.sets[item.number])),
+            }
+            for item in self.covered
+        ]
+        return pa.Table.from_pylist(rows, schema=_COVERED)
 
     @property
     def freshness(self) -> pa.Table:
@@ -75,6 +100,9 @@ class Coverage(Record):
 
     def _of_set(self, number: int) -> Iterable[Covered]:
         return (item for item in self.covered if item.number == number)
+
+
+NO_COVERAGE = Coverage(covered=(), sets=())
 
 
 def judged_by(database: Database, search_ids: Sequence[SearchId]) -> list[JudgedBy]:

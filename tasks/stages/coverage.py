@@ -1,14 +1,16 @@
 """Coverage of pairs by recipes: whose labels count for which, since they rest on the same."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from agents.committee.recipe import criterion_of, dependency_of, is_demo
+from infra.identity import digest_of
 from infra.ids import RecipeId, SearchId
 from infra.store import Database, recipes
 from infra.store.coverage import Coverage, Covered, JudgedBy, judged_by
 from infra.store.recipes import Body, StoredRecipe
 
-Rounds = Sequence[Body]  # the bodies of all labelling rounds of a recipe
+Bodies = Mapping[RecipeId, Body]
+Rounds = Sequence[RecipeId]  # the recipes of all labelling rounds that were in use together
 
 
 def coverage_of(database: Database, search_ids: Sequence[SearchId], current: Body) -> Coverage:
@@ -19,53 +21,59 @@ def coverage_of(database: Database, search_ids: Sequence[SearchId], current: Bod
         search_ids: The searches.
         current: The body of the recipe, which need not be stored.
     """
-    bodies = recipes.load_bodies(database)
-    used = recipes.used_recipes(database, search_ids)
-    sets = [[current], *_comparable(current, used, bodies)]
-    return _coverage(sets, judged_by(database, search_ids), bodies)
+    recipe_id = RecipeId(digest_of(current))
+    bodies = {**recipes.load_bodies(database), recipe_id: current}
+    return _coverage(database, search_ids, [recipe_id], bodies)
 
 
-def coverage_of_recipe(
-    database: Database, search_ids: Sequence[SearchId], recipe: StoredRecipe
+def coverage_of_rounds(
+    database: Database, search_ids: Sequence[SearchId], rounds: Rounds
 ) -> Coverage:
-    """Return the same for a stored recipe with all its labelling rounds."""
-    bodies = recipes.load_bodies(database)
-    used = recipes.used_recipes(database, search_ids)
-    rounds = [bodies[recipe_id] for recipe_id in recipe.rounds]
-    others = [item for item in used if item.rounds != recipe.rounds]
-    sets = [rounds, *_comparable(rounds[0], others, bodies)]
-    return _coverage(sets, judged_by(database, search_ids), bodies)
+    """Return the same for the stored recipes of labelling rounds, which judge together."""
+    return _coverage(database, search_ids, rounds, recipes.load_bodies(database))
 
 
-def last_recipe(database: Database, search_ids: Sequence[SearchId]) -> StoredRecipe | None:
-    """Return the recipe last in use of those for which an annotation of the searches counts."""
+def are_comparable(one: Body, other: Body) -> bool:
+    """Return whether labels by two recipes may stand side by side.
+
+    They do if both answer the same question; those of the demo model stay by themselves.
+    """
+    return criterion_of(one) == criterion_of(other) and is_demo(one) == is_demo(other)
+
+
+def last_recipe(
+    database: Database, search_ids: Sequence[SearchId], *, with_demo: bool = True
+) -> StoredRecipe | None:
+    """Return the recipe last in use of those for which an annotation of the searches counts.
+
+    Args:
+        database: The store.
+        search_ids: The searches.
+        with_demo: Whether it may be one of the demo model.
+    """
     judged = judged_by(database, search_ids)
     used = recipes.used_recipes(database, search_ids) if judged else []
     bodies = recipes.load_bodies(database) if used else {}
-    for recipe in used:
-        rounds = [bodies[recipe_id] for recipe_id in recipe.rounds]
-        if _coverage([rounds], judged, bodies).covered:
-            return recipe
-    return None
-
-
-def _comparable(
-    current: Body, used: Sequence[StoredRecipe], bodies: Mapping[RecipeId, Body]
-) -> Iterator[Rounds]:
-    """Yield the recipes that answer the same question; those of the demo model stay by themselves.
-
-    Rounds of the same set differ in nothing of this.
-    """
-    for recipe in used:
-        first = bodies[recipe.recipe_id]
-        same = criterion_of(first) == criterion_of(current) and is_demo(first) == is_demo(current)
-        if same:
-            yield [bodies[recipe_id] for recipe_id in recipe.rounds]
+    wanted = (recipe for recipe in used if with_demo or not recipe.demo)
+    counts = (recipe for recipe in wanted if _covered([recipe.rounds], judged, bodies))
+    return next(counts, None)
 
 
 def _coverage(
-    sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Mapping[RecipeId, Body]
+    database: Database, search_ids: Sequence[SearchId], current: Rounds, bodies: Bodies
 ) -> Coverage:
+    """Return the coverage by a recipe and by all that were in use before and are comparable."""
+    sets = [tuple(current)]
+    for recipe in recipes.used_recipes(database, search_ids):
+        if recipe.rounds not in sets and are_comparable(
+            bodies[recipe.recipe_id], bodies[current[0]]
+        ):
+            sets.append(recipe.rounds)
+    covered = _covered(sets, judged_by(database, search_ids), bodies)
+    return Coverage(covered=tuple(covered), sets=tuple(sets))
+
+
+def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Covered]:
     """Return which annotations count for which rounds of which sets.
 
     What counts for a set of one round is left out of all later ones of one round: it would say the
@@ -82,9 +90,9 @@ def _coverage(
                 continue
             found = [
                 Covered(*item, number, place)
-                for place, body in enumerate(rounds)
-                if dependency_of(body, item.met) == rests_on
+                for place, recipe_id in enumerate(rounds)
+                if dependency_of(bodies[recipe_id], item.met) == rests_on
             ]
             covered += found
             is_settled = is_settled or (bool(found) and len(rounds) == 1)
-    return Coverage(covered=tuple(covered), rounds=tuple(map(len, sets)))
+    return covered

@@ -15,7 +15,7 @@ from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
 from infra.store import Database, annotations, recipes
 from infra.store.coverage import Coverage, JudgedBy
 from infra.store.recipes import Body
-from tasks.stages.coverage import coverage_of, coverage_of_recipe, last_recipe
+from tasks.stages.coverage import coverage_of, coverage_of_rounds, last_recipe
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
 
 PROMPTS = ("screener", "writer", "arbiter")
@@ -121,9 +121,10 @@ def test_a_recipe_is_the_last_although_nothing_was_left_for_it_to_judge(database
     found = last_recipe(database, [SEARCH])
     assert found is not None
     assert found.recipe_id == identity(returned)
-    coverage = coverage_of_recipe(database, [SEARCH], found)
+    coverage = coverage_of_rounds(database, [SEARCH], found.rounds)
     assert coverage.fresh == {JudgedBy(identity(former), "screener")}
-    assert coverage.rounds == (1, 1, 1, 1)
+    assert coverage.sets[0] == found.rounds
+    assert len(coverage.sets) == 4
 
 
 def test_each_round_is_covered_by_its_own_labels(database: Database) -> None:
@@ -132,7 +133,7 @@ def test_each_round_is_covered_by_its_own_labels(database: Database) -> None:
     judged = [judge(database, recipe, 0, "screener") for recipe in rounds]
     found = last_recipe(database, [SEARCH])
     assert found is not None
-    covered = coverage_of_recipe(database, [SEARCH], found).covered
+    covered = coverage_of_rounds(database, [SEARCH], found.rounds).covered
     assert {(JudgedBy(*item[:2]), item.number, item.round) for item in covered} == {
         (judged[0], 0, 0),
         (judged[1], 0, 1),
