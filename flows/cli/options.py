@@ -11,6 +11,9 @@ from typing import Annotated
 import typer
 
 from flows.cli.input_options import (
+    INSTEAD,
+    JUDGE,
+    SCORING,
     Codes,
     Collection,
     Distribution,
@@ -24,15 +27,13 @@ from flows.cli.input_options import (
 )
 from flows.cli.pairs import named_folders, source_options
 from flows.cli.reannotation_options import (
-    INSTEAD,
-    JUDGE,
     BudgetUsd,
     Pairs,
     Plan,
     Reasons,
     reannotation,
+    refuse_several,
 )
-from infra.errors import SettingsError
 from infra.settings import (
     LanguageModelSettings,
     PublishSettings,
@@ -44,7 +45,7 @@ from infra.settings import (
 from tasks.encoders import SYNTAX, encoders
 from tasks.retrievers import retrievers
 
-_SEARCH, _OUTPUT, SCORING = "Candidates", "Output", "Scoring"
+_SEARCH, _OUTPUT = "Candidates", "Output"
 
 
 Encoders = Annotated[
@@ -209,15 +210,8 @@ def pipeline(
     plan: Plan = False,
     replay: Replay = False,
 ) -> PipelineOptions:
-    """Return what one of benchmark, collect, annotate, publish, evaluate is to do.
-
-    Raises:
-        SettingsError: A value is out of bounds, or options contradict each other.
-    """
-    instead = {"--dry-run": dry_run, "--plan": plan, "--replay": replay}
-    if sum(instead.values()) > 1:
-        given = " and ".join(name for name, is_given in instead.items() if is_given)
-        raise SettingsError(f"{given} are both given: leave one out")
+    """Return what a command of the pipeline is to do; ``SettingsError`` if options contradict."""
+    refuse_several({"--dry-run": dry_run, "--plan": plan, "--replay": replay})
     own = {"path": path, "distribution": distribution, "queries": queries, "reread": reread}
     settings = load_settings(
         {

@@ -1,13 +1,13 @@
 """Options that say for which reasons pairs are judged, how many, and at what cost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 
+from flows.cli.input_options import INSTEAD, JUDGE
+from infra.errors import SettingsError
 from infra.settings import REASONS
-
-JUDGE, INSTEAD = "Annotation", "Instead of running"
 
 Reasons = Annotated[
     list[str] | None,
@@ -48,6 +48,17 @@ Plan = Annotated[
         rich_help_panel=INSTEAD,
     ),
 ]
+
+
+def refuse_several(instead: Mapping[str, bool]) -> None:
+    """Refuse more than one option that prints something instead of running.
+
+    Raises:
+        SettingsError: Several are given.
+    """
+    given = [name for name, is_given in instead.items() if is_given]
+    if len(given) > 1:
+        raise SettingsError(f"{' and '.join(given)} are given together: leave all but one out")
 
 
 def reannotation(
