@@ -7,13 +7,16 @@ READY  := $(VENV)/.ready
 PARALLEL := --numprocesses 3 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint format setup engine clean
+.PHONY: help run server test test-all lint format setup engine clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: setup engine  ## Set up, then build and score the default benchmark (standard library, 40 queries)
 	$(BIN)/cosqa benchmark --top-k 5
+
+server: setup engine  ## Set up, then run a Prefect server with all deployments and a worker, until Ctrl-C
+	$(BIN)/cosqa server
 
 test: setup engine  ## Set up, then run the tests without the exhaustive ones (under 10 minutes on 2 cores)
 	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) -m "not exhaustive"

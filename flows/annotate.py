@@ -1,15 +1,21 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
 from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
+from flows.runtime.approval import approved
 from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import run_name
+from flows.runtime.run_names import rename_run, run_name
+from flows.runtime.writing import writing
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
+from tasks.reports.plan import RunPlan, plan_markdown, plan_sentence
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.budget import with_run_budget
@@ -32,7 +38,8 @@ def annotate(settings: FlowSettings = None) -> AnnotationReference:
     ready = check_ready(settings)
     recipe = check_agents(ready.settings)
     source = collected_source(ready)
-    find_candidates(ready.database, source.main, source.search, ready.settings.search)
+    with writing(ready.settings.store):
+        find_candidates(ready.database, source.main, source.search, ready.settings.search)
     return judge_candidates(ready, source.search, recipe)
 
 
@@ -40,6 +47,8 @@ def judge_candidates(
     ready: Ready, search: SearchReference, recipe: RecipeReference
 ) -> AnnotationReference:
     """Judge the pending candidates of a search for the settings' reasons; return their reference.
+
+    Where the settings ask for it, a person agrees to the plan first; what is approved bounds it.
 
     Labelling rounds follow one another, each over all candidates; an audit, where it is one of the
     reasons, comes last.
@@ -52,16 +61,26 @@ def judge_candidates(
     Raises:
         StabilityError: The audit found that labels are not stable.
     """
-    plan_run(search, recipe, ready.settings)
-    settings = with_run_budget(ready.settings)
+    settings = with_run_budget(agreed(plan_run(search, recipe, ready.settings), ready))
     plans = []
-    for of_round in rounds_of(recipe, settings):
-        plan = plan_annotation(search, of_round, settings)
-        judge_plan(plan, settings)
-        plans.append(plan)
-    if "audit" in settings.reannotation.take:
-        audit_labels(search, recipe, settings)
+    with writing(settings.store):
+        for of_round in rounds_of(recipe, settings):
+            plan = plan_annotation(search, of_round, settings)
+            judge_plan(plan, settings)
+            plans.append(plan)
+        if "audit" in settings.reannotation.take:
+            audit_labels(search, recipe, settings)
     return plans[0].reference
+
+
+def agreed(plan: RunPlan, ready: Ready) -> Settings:
+    """Show a plan and return settings that take no more of it than was approved."""
+    settings = ready.settings
+    if flow_run.flow_name == annotate.name:
+        rename_run(f"{annotate.name} {plan_sentence(plan)}")
+    key = artifact_key("plan", plan.collection)
+    create_markdown_artifact(plan_markdown(plan), key=key, description=plan_sentence(plan))
+    return approved(plan, ready.database, settings.operation).bound(settings)
 
 
 def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Settings) -> Audit:
@@ -109,7 +128,7 @@ def _judge(plan: AnnotationPlan, settings: Settings) -> None:
 
 @flow(
     name="annotate-pairs",
-    flow_run_name="annotate-{plan.reference.collection}",
+    flow_run_name="judge pairs of {plan.reference.collection}",
     task_runner=RayTaskRunner(),
 )
 def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> int:

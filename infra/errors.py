@@ -6,7 +6,8 @@ CosqaError
 ├── SourceError              an input file is missing, unreadable or malformed (file and line)
 ├── StoreError               the DuckDB file
 │   ├── StoreVersionError    made by another schema version
-│   └── StoreLockedError     another process holds it
+│   ├── StoreLockedError     another process holds it
+│   └── StoreBusyError       another run writes labels into it
 ├── DiskFullError            a disk has no room for what is written
 ├── EncoderError             a checkpoint cannot be loaded or gave unusable vectors
 ├── LanguageModelError       the model gave no usable reply
@@ -58,6 +59,10 @@ class StoreVersionError(StoreError):
 
 class StoreLockedError(StoreError):
     """Another process holds the store."""
+
+
+class StoreBusyError(StoreError):
+    """Another run holds the lease of the store's writer."""
 
 
 class DiskFullError(CosqaError):

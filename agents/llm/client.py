@@ -77,6 +77,10 @@ class ReportingModel(Protocol):
         """Return a reply of that type; ``on_call`` gets every call, also of one that fails."""
         ...
 
+    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
+        """Set other limits than the settings'; None returns to those."""
+        ...
+
     async def close(self) -> None:
         """Close connections."""
         ...
@@ -122,7 +126,7 @@ class LanguageModel:
         self._deferral = deferral
         self._transport = Transport(settings, endpoint)
         self._format = ResponseFormat()
-        self._budget = Budget(settings, limiter, self._transport.price_of)
+        self._budget = Budget(limiter, self._transport.price_of)
 
     async def ask(
         self,
@@ -171,6 +175,10 @@ class LanguageModel:
         """
         await self._request_with_retries(question, key)
         return self._format
+
+    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
+        """Set other limits than the settings', for waiting requests too; None returns to those."""
+        self._budget.limit(requests_per_minute, budget_usd)
 
     async def close(self) -> None:
         """Close the HTTP clients."""

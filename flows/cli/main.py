@@ -9,6 +9,8 @@ import typer
 
 from flows.cli.errors import hide_tracebacks, print_error
 from flows.cli.lazy import Command, Group, LazyGroup
+from flows.cli.operating import OPERATING
+from flows.cli.watching import WATCHING
 
 if TYPE_CHECKING:
     from typer._click import Context
@@ -206,6 +208,8 @@ class _Cosqa(LazyGroup):
                 "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
             ),
         ),
+        **OPERATING,
+        **WATCHING,
         "annotators": Group(
             "Measure how far labels can be trusted.", "annotators_group:annotators"
         ),
@@ -215,6 +219,7 @@ class _Cosqa(LazyGroup):
         "sandbox": Group(
             "Check and try out the sandbox that untrusted code runs in.", "sandbox:app"
         ),
+        "store": Group("Check the store, back it up and restore it, keep it small.", "store:app"),
         "list": Command(
             "List the registered names: sources, filters, encoders, methods, metrics, suites, "
             "studies, estimators, languages, configurations, presets.",

@@ -35,6 +35,7 @@ from infra.settings.environment import (
 from infra.settings.estimation import EstimationSettings
 from infra.settings.evaluation import EvaluationSettings
 from infra.settings.generation import GenerationSettings
+from infra.settings.operation import OperationSettings
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
 from infra.settings.ray import RaySettings
@@ -53,9 +54,9 @@ from infra.settings.sections import (
     LanguageModelSettings,
     PublishSettings,
     SearchSettings,
-    StoreSettings,
 )
 from infra.settings.source import SourceSettings
+from infra.settings.store import RetentionSettings, StoreSettings
 
 __all__ = [
     "COMPARED_CONFIGURATIONS",
@@ -72,10 +73,12 @@ __all__ = [
     "GateSettings",
     "GenerationSettings",
     "LanguageModelSettings",
+    "OperationSettings",
     "PublishSettings",
     "RaySettings",
     "ReannotationSettings",
     "Reason",
+    "RetentionSettings",
     "SandboxSettings",
     "SearchSettings",
     "Section",
@@ -95,6 +98,7 @@ class Settings(BaseSettings):
 
     preset: str | None = None
     store: StoreSettings = StoreSettings()
+    retention: RetentionSettings = RetentionSettings()
     source: SourceSettings = SourceSettings()
     search: SearchSettings = SearchSettings()
     encoder: EncoderSettings = EncoderSettings()
@@ -108,6 +112,7 @@ class Settings(BaseSettings):
     publish: PublishSettings = PublishSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     estimation: EstimationSettings = EstimationSettings()
+    operation: OperationSettings = OperationSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from agents import check_model
 from agents.llm.batch.messages import check_batches
 from infra.errors import SettingsError
-from infra.settings import Settings, load_settings
+from infra.settings import Settings, StoreSettings, load_settings
 from infra.store import Database, open_database
 from tasks.ranking.methods import RERANKED
 from tasks.reports.plan import RunPlan
@@ -22,6 +22,7 @@ from tasks.runtime.input_checks import (
     check_study_data,
     with_named_encoders,
 )
+from tasks.runtime.progress import show_progress_in
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.stages.annotate.forecast import NO_AGENTS
 from tasks.stages.annotate.plan import current_recipe
@@ -59,7 +60,14 @@ def check_ready(settings: Settings | None) -> Ready:
     """
     settings = _loaded(settings)
     source = check_pipeline_input(settings)
-    return Ready(settings, open_database(settings.store), source.fingerprint())
+    return Ready(settings, _opened(settings.store), source.fingerprint())
+
+
+def _opened(store: StoreSettings) -> Database:
+    """Return a flow's store, beside which its stages show how far they are."""
+    database = open_database(store)
+    show_progress_in(store)
+    return database
 
 
 def collected_source(ready: Ready) -> CollectedSource:
@@ -148,7 +156,7 @@ def check_comparison(
     methods = check_comparison_input(settings, benchmarks, runs)
     if any(method.startswith(RERANKED) for method in methods):
         check_model(settings.llm)
-    return Ready(settings, open_database(settings.store))
+    return Ready(settings, _opened(settings.store))
 
 
 def check_estimate(
@@ -168,7 +176,7 @@ def check_estimate(
     """
     settings = _loaded(settings)
     check_estimate_input(settings, paths, judged)
-    return Ready(settings, open_database(settings.store))
+    return Ready(settings, _opened(settings.store))
 
 
 def check_kape_study(settings: Settings | None, data: Mapping[str, Path]) -> Ready:
@@ -186,7 +194,7 @@ def check_kape_study(settings: Settings | None, data: Mapping[str, Path]) -> Rea
     """
     settings = _loaded(settings)
     check_study_data(settings, data)
-    return Ready(settings, open_database(settings.store))
+    return Ready(settings, _opened(settings.store))
 
 
 def _loaded(settings: Settings | None) -> Settings:

@@ -28,7 +28,7 @@ _WRITERS = (
 
 @task(
     name="publish",
-    task_run_name="publish-{labels.collection.name}-{labels.origin}",
+    task_run_name="publish {labels.collection.name} with labels by {labels.origin}",
     tags=["publish"],
 )
 def publish_benchmark(

@@ -43,6 +43,7 @@ from tasks.reports.run import (
     render_markdown,
 )
 from tasks.runtime.references import CollectedSource, SearchReference
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import canary_totals, load_canary_counts
 from tasks.stages.embed import KINDS, encoder_key
 from tasks.stages.labels import (
@@ -73,7 +74,12 @@ def count_stage_runs(store: StoreSettings) -> int:
     return benchmarks.count_stage_runs(open_database(store))
 
 
-@task(name="report", tags=["report"], cache_policy=NO_CACHE)
+@task(
+    name="report",
+    task_run_name="report on {source.main.name}",
+    tags=["report"],
+    cache_policy=NO_CACHE,
+)
 def write_report(
     database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> WrittenReport:
@@ -82,7 +88,8 @@ def write_report(
         data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
     write_outputs(file.parent, {file.name: render_html(data)})
-    create_markdown_artifact(render_markdown(data), key="report", description=data.title)
+    key = artifact_key("report", source.main.name)
+    create_markdown_artifact(render_markdown(data), key=key, description=data.title)
     get_run_logger().info("report: %s", file)
     return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links)
 

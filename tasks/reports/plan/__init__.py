@@ -1,6 +1,7 @@
 """The plan of an annotation run for people: pairs by reason, requests, tokens, money, minutes.
 
-``record`` is what is stored and approved, ``markdown`` the page that the Prefect UI shows.
+``record`` is what is stored and approved, ``markdown`` the page that the Prefect UI shows,
+``question`` the short form of it that a person approves.
 """
 
 from tasks.reports.plan.markdown import (
@@ -10,6 +11,7 @@ from tasks.reports.plan.markdown import (
     plan_rows,
     plan_sentence,
 )
+from tasks.reports.plan.question import plan_question
 from tasks.reports.plan.record import Cause, ReasonPlan, RunPlan
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "RunPlan",
     "plan_markdown",
     "plan_notes",
+    "plan_question",
     "plan_rows",
     "plan_sentence",
 ]

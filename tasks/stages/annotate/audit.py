@@ -36,7 +36,7 @@ class Audit(Record):
     alarm: str = ""
 
 
-@task(name="plan-audit", cache_policy=NO_CACHE)
+@task(name="plan-audit", task_run_name="sample {search.collection}", cache_policy=NO_CACHE)
 def plan_audit(
     search: SearchReference, recipe: RecipeReference, settings: Settings
 ) -> AnnotationPlan:
@@ -77,7 +77,11 @@ def plan_audit(
     )
 
 
-@task(name="compare-audit", cache_policy=NO_CACHE)
+@task(
+    name="compare-audit",
+    task_run_name="compare labels of {search.collection}",
+    cache_policy=NO_CACHE,
+)
 def compare_audit(
     search: SearchReference, recipe: RecipeReference, plan: AnnotationPlan, settings: Settings
 ) -> Audit:

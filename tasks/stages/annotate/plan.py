@@ -111,7 +111,11 @@ def record_rounds(
     recipes.record_recipes(database, bodies, demo=recipe.demo, used_on=collection)
 
 
-@task(name="plan-annotation", cache_policy=NO_CACHE)
+@task(
+    name="plan-annotation",
+    task_run_name="choose pairs of {search.collection} for round {recipe.labelling_round}",
+    cache_policy=NO_CACHE,
+)
 def plan_annotation(
     search: SearchReference, recipe: RecipeReference, settings: Settings
 ) -> AnnotationPlan:

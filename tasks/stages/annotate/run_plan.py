@@ -20,7 +20,7 @@ from tasks.stages.annotate.pending import RoundPending, pending_of, taken_pairs
 from tasks.stages.annotate.plan import canaries_for, rounds_of
 
 
-@task(name="plan-run", cache_policy=NO_CACHE)
+@task(name="plan-run", task_run_name="plan {search.collection}", cache_policy=NO_CACHE)
 def plan_run(search: SearchReference, recipe: RecipeReference, settings: Settings) -> RunPlan:
     """Return the plan of a run over a search's candidates; one with pairs to judge is stored."""
     database = open_database(settings.store)
