@@ -98,12 +98,11 @@ def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Set
 
 def judge_plan(plan: AnnotationPlan, settings: Settings) -> None:
     """Judge a plan's pairs, if there are any; the file of their keys is removed at the end."""
-    if not plan.pairs:
-        return
-    ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
-    check_reach(PREFECT_API_URL.value(), is_demo=settings.llm.is_demo)
     try:
-        _judge(plan, settings)
+        if plan.pairs:
+            ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
+            check_reach(PREFECT_API_URL.value(), is_demo=settings.llm.is_demo)
+            _judge(plan, settings)
     finally:
         plan.pairs_file.unlink(missing_ok=True)
 

@@ -13,6 +13,17 @@ from infra.store.database import Database
 _PAIRS_AT_ONCE = 1_000
 
 
+def new_keys_file(folder: Path, name: str) -> Path:
+    """Return the path of a new file of keys in a store's folder; those of killed runs are removed.
+
+    The caller holds the store's lease: no other run has such a file.
+    """
+    pending = folder / "pending"
+    for left in pending.glob("*.arrow*"):
+        left.unlink(missing_ok=True)
+    return pending / f"{name}.arrow"
+
+
 def write_unfinished(database: Database, recipe_id: RecipeId, file: Path) -> int:
     """Leave in a file of keys those that the recipe has not finished; return their number."""
     keys = read_keys(file)
