@@ -15,8 +15,14 @@ from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
 from tasks.reports.plan import RunPlan, plan_markdown, plan_sentence
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
-from tasks.runtime.run_events import artifact_key
-from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
+from tasks.runtime.run_events import artifact_key, audit_alarm
+from tasks.stages.annotate.audit import (
+    Audit,
+    audit_sentence,
+    compare_audit,
+    plan_audit,
+    raise_alarm,
+)
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.annotate.model_server import served_model
@@ -84,7 +90,7 @@ def agreed(plan: RunPlan, ready: Ready) -> Settings:
 
 
 def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Settings) -> Audit:
-    """Judge a sample of labelled pairs again and store how far the labels agree.
+    """Judge a sample of labelled pairs again; store, show and tell how far the labels agree.
 
     Raises:
         StabilityError: They differ too much, or more than before.
@@ -92,6 +98,12 @@ def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Set
     plan = plan_audit(search, recipe, settings)
     judge_plan(plan, settings)
     found = compare_audit(search, recipe, plan, settings)
+    sentence = audit_sentence(found)
+    key = artifact_key("audit", found.collection)
+    create_markdown_artifact(f"{sentence}\n\n{found.alarm}", key=key, description=sentence)
+    if found.alarm:
+        figures = found.found.model_dump(include={"pairs", "alpha", "low", "high"})
+        audit_alarm(found.collection, found.alarm, figures)
     raise_alarm(found)
     return found
 

@@ -107,10 +107,10 @@ def candidates_of(commands: Commands) -> tuple[str, list[Key]]:
 def published(commands: Commands) -> dict[Key, int]:
     run(commands, "publish")
     labels = pq.read_table(commands.output / "jsonl-agents" / "labels.parquet").to_pylist()
-    texts = dict(commands.rows("SELECT query_id, text FROM queries UNION ALL FROM codes"))
+    rows = commands.rows("SELECT query_id, text FROM queries UNION ALL FROM codes")
+    texts = {str(item): str(text) for item, text in rows}
     return {
-        Key(str(texts[row["query_id"]]), str(texts[row["code_id"]])): int(row["relevance"])
-        for row in labels
+        Key(texts[row["query_id"]], texts[row["code_id"]]): int(row["relevance"]) for row in labels
     }
 
 
