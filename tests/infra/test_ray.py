@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,7 @@ import ray
 from flows import annotate
 from infra.errors import SettingsError
 from infra.ray import box_resources, check_reach
-from infra.settings import Settings
+from infra.settings import Settings, StoreSettings
 
 CLUSTER = """
 import json, sys
@@ -156,15 +157,17 @@ def test_a_cluster_whose_judges_cannot_reach_what_they_need_is_refused(
 
 
 def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    plan = SimpleNamespace(pairs=1)
+    settings = Settings(store=StoreSettings(folder=tmp_path))
+    plan = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
     monkeypatch.setattr(annotate, "rounds_of", lambda recipe, settings: [recipe])
     monkeypatch.setattr(annotate, "plan_run", lambda *_: None)
+    monkeypatch.setattr(annotate, "agreed", lambda *_: settings)
     monkeypatch.setattr(annotate, "plan_annotation", lambda *_: plan)
     monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
-    ready: Any = SimpleNamespace(settings=Settings())
+    ready: Any = SimpleNamespace(settings=settings)
     nothing: Any = None
     with pytest.raises(SettingsError, match="demo model"):
         annotate.judge_candidates(ready, nothing, nothing)
