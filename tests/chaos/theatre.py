@@ -1,0 +1,109 @@
+"""What all seeds share: source, collected store, Prefect's server, an undisturbed run's rows."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.chaos.laws import Reference, labels_as_scripted, reference_of
+from tests.chaos.pairs import CODES, Pairs, write_source
+from tests.chaos.scene import Run, Scene
+from tests.chaos.services import Clock, Disk, free_port, model_server, prefect_server
+from tests.flows.world import World, environment
+from tests.sandbox.own_engine import OwnEngine
+
+IN_FLIGHT = 32
+_DELAY_S = 0.05
+_DISK_MB = 400
+
+
+class Theatre:
+    """The ground on which seeds are played, one after the other.
+
+    Args:
+        folder: An empty folder.
+        pairs: How many pairs, rounded down to a multiple of `CODES`.
+        engine: A Docker engine of its own, if there is one.
+    """
+
+    def __init__(self, folder: Path, pairs: int, engine: OwnEngine | None = None) -> None:
+        self.pairs = Pairs(pairs)
+        self.engine = engine
+        self._folder = folder
+        self._model_port, prefect_port = free_port(), free_port()
+        own_engine = {"DOCKER_HOST": engine.address} if engine else {}
+        self._env = environment(
+            f"http://127.0.0.1:{self._model_port}/v1",
+            PREFECT_API_URL=f"http://127.0.0.1:{prefect_port}/api",
+            COSQA_ANNOTATION__IN_FLIGHT=str(IN_FLIGHT),
+            COSQA_LLM__REQUESTS_PER_MINUTE="60000",
+            COSQA_LLM__MAX_BACKOFF_S="2",
+            **own_engine,
+        )
+        self.prefect = prefect_server(folder / "prefect", prefect_port, self._env)
+        self._script = folder / "script.json"
+        self._base = World(folder / "base", self._env)
+        self.reference: Reference
+
+    def prepare(self) -> None:
+        """Start Prefect's server, collect, and annotate once without any break."""
+        self._script.write_text(json.dumps(self.pairs.script(_DELAY_S)), "utf-8")
+        write_source(self._base, self.pairs)
+        self.prefect.start()
+        collected = self._base.finish_alone(self._command("collect", self._base))
+        assert collected.returncode == 0, collected.stdout
+        with self.scene("undisturbed") as (world, scene):
+            run = scene.start()
+            status = run.wait()
+            assert status == 0, run.printed()
+            faults = labels_as_scripted(world, self.pairs.expected())
+            assert not faults, faults
+            self.reference = reference_of(world)
+
+    def close(self) -> None:
+        """End Prefect's server."""
+        self.prefect.kill()
+
+    @contextmanager
+    def scene(self, name: str, *, clocked: bool = False) -> Iterator[tuple[World, Scene]]:
+        """Yield a copy of the collected store with a model of its own; nothing is left of it.
+
+        Args:
+            name: Of its folder.
+            clocked: Whether the run has a clock that can jump.
+        """
+        folder = self._folder / name
+        folder.mkdir()
+        clock = Clock(folder)
+        env = self._env | (clock.environment() if clocked else {})
+        world = World(folder, env)
+        disk = Disk(world.store, _DISK_MB)
+        shutil.copytree(self._base.store, world.store, dirs_exist_ok=True)
+        calls = folder / "calls.jsonl"
+        model = model_server(self._script, calls, self._model_port, self._env)
+
+        def start_run(log: str) -> Run:
+            command = self._command("annotate", world)
+            return Run(command, env, folder, folder / f"{log}.log")
+
+        scene = Scene(start_run, model, calls, self.prefect, disk, clock, self.engine)
+        try:
+            model.start()
+            yield world, scene
+        finally:
+            scene.end()
+            model.kill()
+            disk.close()
+            shutil.rmtree(folder)
+
+    def containers(self) -> list[str]:
+        """Return the containers on the engine of its own."""
+        if self.engine is None:
+            return []
+        return self.engine.docker("ps", "--all", "--quiet").stdout.split()
+
+    def _command(self, name: str, world: World) -> list[str]:
+        command = world.command(name, "--top-k", str(CODES))
+        command[command.index("--path") + 1] = str(self._base.source)
+        return command
