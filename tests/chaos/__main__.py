@@ -3,64 +3,43 @@
 import argparse
 import os
 import sys
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
 import tests.chaos
-from infra.settings import SandboxSettings
-from tests.chaos.breaks import KINDS, kinds_here
+from tests.chaos.breaks import KINDS, missing_here, schedule
 from tests.chaos.play import Outcome, play
-from tests.chaos.theatre import Theatre
-from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
-
-_ENGINE_MB = 2_500
+from tests.chaos.theatre import Theatre, own_engine_if_possible, say, theatre_of
 
 
 def main() -> None:
     """Play the seeds, print a table, and end with status 1 where a law did not hold."""
     options = _options()
     seeds = [options.seed] if options.seed is not None else list(range(1, options.seeds + 1))
-    with _own_engine(options.engine) as engine, tempfile.TemporaryDirectory() as folder:
-        kinds = kinds_here(options.kinds, has_engine=engine is not None)
-        theatre = Theatre(Path(folder), options.pairs, engine)
-        try:
-            say(f"collecting, and one undisturbed run of {theatre.pairs.number:,} pairs")
-            theatre.prepare()
-            outcomes = [_played(theatre, seed, kinds) for seed in seeds]
-        finally:
-            theatre.close()
+    with (
+        own_engine_if_possible(wanted=options.engine) as engine,
+        theatre_of(options.pairs, engine) as theatre,
+    ):
+        missing = missing_here(has_engine=engine is not None)
+        outcomes = [_played(theatre, seed, options.kinds or (), missing) for seed in seeds]
     print_outcomes(outcomes)
     sys.exit(any(outcome.faults for outcome in outcomes))
 
 
-def _played(theatre: Theatre, seed: int, kinds: Sequence[str]) -> Outcome:
-    outcome = play(theatre, seed, kinds)
+def _played(
+    theatre: Theatre, seed: int, kinds: Sequence[str], missing: Mapping[str, str]
+) -> Outcome:
+    breaks = schedule(seed, kinds)
+    for name in {one.kind for one in breaks} & missing.keys():
+        say(f"seed {seed}: without {name!r}, since {missing[name]}")
+    outcome = play(theatre, seed, [one for one in breaks if one.kind not in missing])
     say(f"seed {seed}: {outcome.broken}")
     say(f"  {outcome.runs} runs, {outcome.seconds:.0f} s, {outcome.asked_again} asked again: "
         f"{'; '.join(outcome.faults) or 'all laws hold'}")  # fmt: skip
     return outcome
-
-
-@contextmanager
-def _own_engine(wanted: bool) -> Iterator[OwnEngine | None]:
-    """Yield an engine to be killed, or None where there can be none, which is said."""
-    missing = whats_missing() if wanted else "not asked for"
-    if missing:
-        say(f"no Docker engine of its own ({missing}): dockerd is not killed")
-        yield None
-        return
-    say("starting a Docker engine of its own, and loading the image")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        own_engine(Path(folder), SandboxSettings().image, _ENGINE_MB) as engine,
-    ):
-        yield engine
 
 
 def _options() -> argparse.Namespace:
@@ -94,11 +73,6 @@ def print_outcomes(outcomes: Sequence[Outcome]) -> None:
     print("broken: " + ", ".join(f"{kind} {number}" for kind, number in times.most_common()))
     failed = [str(one.seed) for one in outcomes if one.faults]
     print(f"{len(outcomes)} seeds, laws broken in: {', '.join(failed) or 'none'}")
-
-
-def say(words: str) -> None:
-    """Print at once."""
-    print(words, flush=True)
 
 
 if __name__ == "__main__":

@@ -62,13 +62,14 @@ class Break:
         return f"{self.kind}{how} at {when}"
 
 
-def schedule(seed: int, kinds: Sequence[str]) -> list[Break]:
-    """Return the breaks of a seed, in the order of their moments.
+def schedule(seed: int, kinds: Sequence[str] = ()) -> list[Break]:
+    """Return the breaks of a seed, in the order of their moments; the same on every machine.
 
     Args:
         seed: The first of the breaks walks through the kinds, so that consecutive seeds meet all.
-        kinds: The kinds that can be had here.
+        kinds: The kinds to choose from; none given, from all.
     """
+    kinds = kinds or list(KINDS)
     draw = random.Random(seed)
     names = [kinds[seed % len(kinds)]]
     names += draw.choices(kinds, k=draw.randrange(_MOST_BREAKS))
@@ -212,17 +213,15 @@ def _seconds_of(process: psutil.Process) -> float:
         return 0.0
 
 
-def kinds_here(wanted: Sequence[str] | None, *, has_engine: bool) -> list[str]:
-    """Return the kinds of breaks that can be had on this machine.
+def missing_here(*, has_engine: bool) -> dict[str, str]:
+    """Return kind of break → why it cannot be had on this machine.
 
     Args:
-        wanted: None for all.
         has_engine: Whether there is a Docker engine to be killed.
     """
-    can = {
-        "": True,
-        "root": os.geteuid() == 0,
-        "engine": has_engine,
-        "compiler": bool(shutil.which("cc")),
+    lacks = {
+        "root": "" if os.geteuid() == 0 else "only root can mount a disk",
+        "engine": "" if has_engine else "there is no Docker engine to be killed",
+        "compiler": "" if shutil.which("cc") else "a C compiler (cc) is not installed",
     }
-    return [name for name in wanted or KINDS if can[KINDS[name].needs]]
+    return {name: lacks[kind.needs] for name, kind in KINDS.items() if lacks.get(kind.needs)}

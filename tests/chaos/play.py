@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.chaos.breaks import KINDS, Break, schedule, title_of
+from tests.chaos.breaks import KINDS, Break, title_of
 from tests.chaos.laws import (
     files_as_undisturbed,
     labels_as_scripted,
@@ -15,6 +15,7 @@ from tests.chaos.scene import Scene
 from tests.chaos.theatre import IN_FLIGHT, Theatre
 from tests.flows.world import World
 
+_FAILED = "SELECT query_id FROM annotations WHERE status = 'failed'"
 _TICK_S = 0.05
 _WHOLE_S = 900.0
 _PAUSE_S = 1.0
@@ -53,25 +54,31 @@ class Outcome:
         return "; ".join(words)
 
 
-def play(theatre: Theatre, seed: int, kinds: Sequence[str]) -> Outcome:
-    """Play a seed and return how it ended; a fault is data, and the theatre stays whole."""
-    outcome = Outcome(seed, schedule(seed, kinds))
+def play(theatre: Theatre, seed: int, plan: Sequence[Break]) -> Outcome:
+    """Play the breaks of a seed and return how it ended; the theatre stays whole.
+
+    Args:
+        theatre: Where it is played.
+        seed: The seed.
+        plan: Its breaks.
+    """
+    outcome = Outcome(seed, list(plan))
     clocked = any(one.kind == "clock" for one in outcome.plan)
     with theatre.scene(f"seed-{seed}", clocked=clocked) as (world, scene):
         try:
-            _annotate(scene, theatre.pairs.requests(), outcome)
+            _annotate(world, scene, theatre.pairs.requests(), outcome)
             scene.do_due(all_of_it=True)
             if not outcome.faults:
                 _judge(theatre, world, scene, outcome)
             if outcome.faults:
-                outcome.faults.append(f"the last run said: {scene.run.printed()[-2000:]}")
+                outcome.faults.append(f"the runs said: {scene.run.log.read_text()[-8_000:]}")
         finally:
             scene.do_due(all_of_it=True)
     return outcome
 
 
-def _annotate(scene: Scene, requests: int, outcome: Outcome) -> None:
-    """Give the command again and again, as a user does, until it succeeds with all breaks done."""
+def _annotate(world: World, scene: Scene, requests: int, outcome: Outcome) -> None:
+    """Give the command again and again, as a user does, until no pair is left or has failed."""
     started = time.monotonic()
     open_breaks = list(outcome.plan)
     while outcome.runs < _MOST_RUNS:
@@ -89,7 +96,7 @@ def _annotate(scene: Scene, requests: int, outcome: Outcome) -> None:
                 return
             time.sleep(_TICK_S)
         outcome.seconds = time.monotonic() - started
-        if status == 0:
+        if status == 0 and not world.rows(_FAILED):
             return
         scene.do_due()
         time.sleep(_PAUSE_S)

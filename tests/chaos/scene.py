@@ -89,7 +89,7 @@ class Scene:
     """A run, and what is around it.
 
     Attributes:
-        start_run: Starts the run anew.
+        start_run: Starts the run anew, given the name of its log and further options.
         model: The scripted model.
         calls: The model's own log of requests.
         prefect: Prefect's server.
@@ -98,7 +98,7 @@ class Scene:
         engine: A Docker engine of its own; None where only the machine's can be had.
     """
 
-    start_run: Callable[[str], Run]
+    start_run: Callable[..., Run]
     model: Service
     calls: Path
     prefect: Service
@@ -116,9 +116,9 @@ class Scene:
         """The run that goes on, or the last one."""
         return self.runs[-1]
 
-    def start(self) -> Run:
+    def start(self, *options: str) -> Run:
         """Start the run anew."""
-        self.runs.append(self.start_run("run"))
+        self.runs.append(self.start_run("run", *options))
         return self.run
 
     def start_rival(self) -> None:

@@ -2,20 +2,24 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
+from infra.settings import SandboxSettings
 from tests.chaos.laws import Reference, labels_as_scripted, reference_of
 from tests.chaos.pairs import CODES, Pairs, write_source
 from tests.chaos.scene import Run, Scene
 from tests.chaos.services import Clock, Disk, free_port, model_server, prefect_server
 from tests.flows.world import World, environment
-from tests.sandbox.own_engine import OwnEngine
+from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
 
 IN_FLIGHT = 32
 _DELAY_S = 0.05
 _DISK_MB = 400
+_ENGINE_MB = 2_500
 
 
 class Theatre:
@@ -41,7 +45,8 @@ class Theatre:
             COSQA_LLM__MAX_BACKOFF_S="2",
             **own_engine,
         )
-        self.prefect = prefect_server(folder / "prefect", prefect_port, self._env)
+        self.prefect_home = folder / "prefect"
+        self.prefect = prefect_server(self.prefect_home, prefect_port, self._env)
         self._script = folder / "script.json"
         self._base = World(folder / "base", self._env)
         self.reference: Reference
@@ -66,25 +71,28 @@ class Theatre:
         self.prefect.kill()
 
     @contextmanager
-    def scene(self, name: str, *, clocked: bool = False) -> Iterator[tuple[World, Scene]]:
+    def scene(
+        self, name: str, more: Mapping[str, str] = MappingProxyType({}), *, clocked: bool = False
+    ) -> Iterator[tuple[World, Scene]]:
         """Yield a copy of the collected store with a model of its own; nothing is left of it.
 
         Args:
             name: Of its folder.
+            more: Further variables of its runs.
             clocked: Whether the run has a clock that can jump.
         """
         folder = self._folder / name
         folder.mkdir()
         clock = Clock(folder)
-        env = self._env | (clock.environment() if clocked else {})
+        env = {**self._env, **more, **(clock.environment() if clocked else {})}
         world = World(folder, env)
         disk = Disk(world.store, _DISK_MB)
         shutil.copytree(self._base.store, world.store, dirs_exist_ok=True)
         calls = folder / "calls.jsonl"
         model = model_server(self._script, calls, self._model_port, self._env)
 
-        def start_run(log: str) -> Run:
-            command = self._command("annotate", world)
+        def start_run(log: str, *options: str) -> Run:
+            command = [*self._command("annotate", world), *options]
             return Run(command, env, folder, folder / f"{log}.log")
 
         scene = Scene(start_run, model, calls, self.prefect, disk, clock, self.engine)
@@ -98,12 +106,50 @@ class Theatre:
             shutil.rmtree(folder)
 
     def containers(self) -> list[str]:
-        """Return the containers on the engine of its own."""
+        """Return the containers, networks of boxes and volumes on the engine of its own."""
         if self.engine is None:
             return []
-        return self.engine.docker("ps", "--all", "--quiet").stdout.split()
+        kinds = (
+            ("ps", "--all", "--quiet"),
+            ("volume", "ls", "--quiet"),
+            ("network", "ls", "--quiet", "--filter", "type=custom"),
+        )
+        return [name for words in kinds for name in self.engine.docker(*words).stdout.split()]
 
     def _command(self, name: str, world: World) -> list[str]:
         command = world.command(name, "--top-k", str(CODES))
         command[command.index("--path") + 1] = str(self._base.source)
         return command
+
+
+@contextmanager
+def theatre_of(pairs: int, engine: OwnEngine | None) -> Iterator[Theatre]:
+    """Yield a theatre that is ready for its first seed, and say what that takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        theatre = Theatre(Path(folder), pairs, engine)
+        try:
+            say(f"collecting, and one undisturbed run of {theatre.pairs.number:,} pairs")
+            theatre.prepare()
+            yield theatre
+        finally:
+            theatre.close()
+
+
+@contextmanager
+def own_engine_if_possible(*, wanted: bool = True) -> Iterator[OwnEngine | None]:
+    """Yield an engine to be killed, or None where there can be none, which is said."""
+    if missing := whats_missing() if wanted else "not asked for":
+        say(f"no Docker engine of its own ({missing}): the machine's is used, and not killed")
+        yield None
+        return
+    say("starting a Docker engine of its own, and loading the image")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        own_engine(Path(folder), SandboxSettings().image, _ENGINE_MB) as engine,
+    ):
+        yield engine
+
+
+def say(words: str) -> None:
+    """Print at once."""
+    print(words, flush=True)
