@@ -23,6 +23,8 @@ def main() -> None:
         own_engine_if_possible(wanted=options.engine) as engine,
         theatre_of(options.pairs, engine) as theatre,
     ):
+        say("a run in which nothing breaks")
+        theatre.run_undisturbed()
         missing = missing_here(has_engine=engine is not None)
         outcomes = [_played(theatre, seed, options.kinds or (), missing) for seed in seeds]
     print_outcomes(outcomes)

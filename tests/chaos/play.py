@@ -122,8 +122,9 @@ def _judge(theatre: Theatre, world: World, scene: Scene, outcome: Outcome) -> No
     left = [title_of(one) for one in scene.processes_left(_CHILDREN_S)]
     faults += [f"processes left: {', '.join(left)}"] if left else []
     faults += labels_as_scripted(world, theatre.pairs.expected())
-    faults += rows_as_undisturbed(world, theatre.reference)
-    faults += files_as_undisturbed(world, theatre.reference)
+    if theatre.reference:
+        faults += rows_as_undisturbed(world, theatre.reference)
+        faults += files_as_undisturbed(world, theatre.reference)
     faults += _containers_left(theatre)
 
 

@@ -4,7 +4,6 @@ Each can be broken and comes back; what is ended is known by its process id.
 """
 
 import os
-import shutil
 import signal
 import socket
 import struct
@@ -119,9 +118,15 @@ class Disk:
     def __init__(self, folder: Path, megabytes: int) -> None:
         self.folder = folder
         self._filler = folder / "filler"
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "chaos", str(folder)]
-        folder.mkdir(parents=True)
-        self.is_mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
+        self._size = f"size={megabytes}m"
+        self._is_mounted = False
+
+    def mount(self) -> None:
+        """Mount it where that is allowed; elsewhere the folder is one like any other."""
+        self.folder.mkdir(parents=True)
+        command = ["mount", "-t", "tmpfs", "-o", self._size, "chaos", str(self.folder)]
+        done = subprocess.run(command, capture_output=True, check=False)
+        self._is_mounted = done.returncode == 0
 
     def fill(self) -> None:
         """Leave no byte free."""
@@ -139,14 +144,14 @@ class Disk:
 
     def close(self) -> None:
         """Unmount it."""
-        if self.is_mounted:
+        if self._is_mounted:
             subprocess.run(["umount", "-l", str(self.folder)], check=True)
 
 
 class Clock:
     """The wall clock of all processes of a run; monotonic clocks are left alone.
 
-    `clock.c` says how; without a C compiler there is no such clock.
+    `clock.c` says how.
 
     Args:
         folder: Where the library and the difference from the machine's clock are kept.
@@ -155,12 +160,12 @@ class Clock:
     def __init__(self, folder: Path) -> None:
         self._file, self._library = folder / "clock", folder / "clock.so"
         self.jump(0)
-        compiler = shutil.which("cc") or shutil.which("gcc")
-        self.is_available = compiler is not None
-        if compiler:
-            source = Path(__file__).with_name("clock.c")
-            options = ["-O2", "-shared", "-fPIC", "-o", str(self._library), str(source), "-ldl"]
-            subprocess.run([compiler, *options], check=True)
+
+    def build(self) -> None:
+        """Compile the library, for which `cc` must be installed."""
+        source = Path(__file__).with_name("clock.c")
+        command = ["cc", "-O2", "-shared", "-fPIC", "-o", str(self._library), str(source), "-ldl"]
+        subprocess.run(command, check=True)
 
     def jump(self, seconds: int) -> None:
         """Set the clock to so many seconds ahead of the machine's, or behind it."""

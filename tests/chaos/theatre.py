@@ -13,7 +13,7 @@ from tests.chaos.laws import Reference, labels_as_scripted, reference_of
 from tests.chaos.pairs import CODES, Pairs, write_source
 from tests.chaos.scene import Run, Scene
 from tests.chaos.services import Clock, Disk, free_port, model_server, prefect_server
-from tests.flows.world import World, environment
+from tests.flows.world import World, commands, environment
 from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
 
 IN_FLIGHT = 32
@@ -29,9 +29,12 @@ class Theatre:
         folder: An empty folder.
         pairs: How many pairs, rounded down to a multiple of `CODES`.
         engine: A Docker engine of its own, if there is one.
+        prefect_url: Another's Prefect server, which cannot be broken, in place of one of its own.
     """
 
-    def __init__(self, folder: Path, pairs: int, engine: OwnEngine | None = None) -> None:
+    def __init__(
+        self, folder: Path, pairs: int, engine: OwnEngine | None = None, prefect_url: str = ""
+    ) -> None:
         self.pairs = Pairs(pairs)
         self.engine = engine
         self._folder = folder
@@ -39,7 +42,7 @@ class Theatre:
         own_engine = {"DOCKER_HOST": engine.address} if engine else {}
         self._env = environment(
             f"http://127.0.0.1:{self._model_port}/v1",
-            PREFECT_API_URL=f"http://127.0.0.1:{prefect_port}/api",
+            PREFECT_API_URL=prefect_url or f"http://127.0.0.1:{prefect_port}/api",
             COSQA_ANNOTATION__IN_FLIGHT=str(IN_FLIGHT),
             COSQA_LLM__REQUESTS_PER_MINUTE="60000",
             COSQA_LLM__MAX_BACKOFF_S="2",
@@ -47,21 +50,25 @@ class Theatre:
         )
         self.prefect_home = folder / "prefect"
         self.prefect = prefect_server(self.prefect_home, prefect_port, self._env)
+        self._has_prefect = not prefect_url
         self._script = folder / "script.json"
         self._base = World(folder / "base", self._env)
-        self.reference: Reference
+        self.reference: Reference | None = None
 
     def prepare(self) -> None:
-        """Start Prefect's server, collect, and annotate once without any break."""
+        """Start Prefect's server, and collect."""
         self._script.write_text(json.dumps(self.pairs.script(_DELAY_S)), "utf-8")
         write_source(self._base, self.pairs)
-        self.prefect.start()
-        collected = self._base.finish_alone(self._command("collect", self._base))
+        if self._has_prefect:
+            self.prefect.start()
+        collected = self._base.finish(self._command("collect", self._base))
         assert collected.returncode == 0, collected.stdout
+
+    def run_undisturbed(self) -> None:
+        """Annotate without any break, for its rows."""
         with self.scene("undisturbed") as (world, scene):
             run = scene.start()
-            status = run.wait()
-            assert status == 0, run.printed()
+            assert run.wait() == 0, run.printed()
             faults = labels_as_scripted(world, self.pairs.expected())
             assert not faults, faults
             self.reference = reference_of(world)
@@ -84,9 +91,12 @@ class Theatre:
         folder = self._folder / name
         folder.mkdir()
         clock = Clock(folder)
+        if clocked:
+            clock.build()
         env = {**self._env, **more, **(clock.environment() if clocked else {})}
         world = World(folder, env)
         disk = Disk(world.store, _DISK_MB)
+        disk.mount()
         shutil.copytree(self._base.store, world.store, dirs_exist_ok=True)
         calls = folder / "calls.jsonl"
         model = model_server(self._script, calls, self._model_port, self._env)
@@ -124,14 +134,15 @@ class Theatre:
 
 @contextmanager
 def theatre_of(pairs: int, engine: OwnEngine | None) -> Iterator[Theatre]:
-    """Yield a theatre that is ready for its first seed, and say what that takes."""
+    """Yield a theatre with a Prefect server of its own, in which the source is collected."""
     with tempfile.TemporaryDirectory() as folder:
         theatre = Theatre(Path(folder), pairs, engine)
         try:
-            say(f"collecting, and one undisturbed run of {theatre.pairs.number:,} pairs")
+            say(f"collecting {theatre.pairs.number:,} pairs")
             theatre.prepare()
             yield theatre
         finally:
+            commands().close()
             theatre.close()
 
 
