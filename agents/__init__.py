@@ -7,7 +7,7 @@ programs and their runs.
 """
 
 from agents.committee.algorithm import Committee
-from agents.committee.factory import build_committee, build_model
+from agents.committee.factory import build_committee, build_model, spent_usd
 from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
@@ -28,6 +28,7 @@ __all__ = [
     "embedding_model",
     "prompt_versions",
     "recipe_of",
+    "spent_usd",
     "token_prices",
     "written_answer",
 ]

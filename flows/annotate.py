@@ -1,18 +1,26 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
 from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
+from flows.runtime.approval import approved
 from flows.runtime.parameters import FlowSettings
-from flows.runtime.run_names import run_name
+from flows.runtime.run_names import rename_run, run_name
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
+from tasks.reports.plan import RunPlan, plan_markdown, plan_sentence
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
+from tasks.runtime.run_events import artifact_key
+from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
+from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_of
+from tasks.stages.annotate.run_plan import plan_run
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import Ready, check_agents, check_ready, collected_source
 
@@ -21,7 +29,7 @@ _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the larges
 
 @flow(name="annotate", flow_run_name=run_name)
 def annotate(settings: FlowSettings = None) -> AnnotationReference:
-    """Judge every candidate that the current recipe has not judged.
+    """Judge the candidates without a fresh label, for the reasons that the settings take.
 
     Args:
         settings: The settings; None reads them from file and environment.
@@ -36,24 +44,65 @@ def annotate(settings: FlowSettings = None) -> AnnotationReference:
 def judge_candidates(
     ready: Ready, search: SearchReference, recipe: RecipeReference
 ) -> AnnotationReference:
-    """Judge the pending candidates of a search under a recipe; return their reference.
+    """Judge the pending candidates of a search for the settings' reasons; return their reference.
 
-    Labelling rounds follow one another, each over all candidates.
+    Where the settings ask for it, a person agrees to the plan first; what is approved bounds it.
+
+    Labelling rounds follow one another, each over all candidates; an audit, where it is one of the
+    reasons, comes last.
 
     Args:
         ready: The checked inputs.
         search: The search.
         recipe: The recipe of the first round.
+
+    Raises:
+        StabilityError: The audit found that labels are not stable.
     """
+    settings = with_run_budget(agreed(plan_run(search, recipe, ready.settings), ready))
     plans = []
-    for of_round in rounds_of(recipe, ready.settings):
-        plan = plan_annotation(search, of_round, ready.settings)
-        if plan.pairs:
-            ensure_ray(ready.settings.ray)  # else Prefect's task runner starts a cluster of its own
-            check_reach(PREFECT_API_URL.value(), is_demo=ready.settings.llm.is_demo)
-            _judge(plan, ready.settings)
+    for of_round in rounds_of(recipe, settings):
+        plan = plan_annotation(search, of_round, settings)
+        judge_plan(plan, settings)
         plans.append(plan)
+    if "audit" in settings.reannotation.take:
+        audit_labels(search, recipe, settings)
     return plans[0].reference
+
+
+def agreed(plan: RunPlan, ready: Ready) -> Settings:
+    """Show a plan and return settings that take no more of it than was approved."""
+    settings = ready.settings
+    if flow_run.flow_name == annotate.name:
+        rename_run(f"{annotate.name} {plan_sentence(plan)}")
+    key = artifact_key("plan", plan.collection)
+    create_markdown_artifact(plan_markdown(plan), key=key, description=plan_sentence(plan))
+    return approved(plan, ready.database, settings.operation).bound(settings)
+
+
+def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Settings) -> Audit:
+    """Judge a sample of labelled pairs again and store how far the labels agree.
+
+    Raises:
+        StabilityError: They differ too much, or more than before.
+    """
+    plan = plan_audit(search, recipe, settings)
+    judge_plan(plan, settings)
+    found = compare_audit(search, recipe, plan, settings)
+    raise_alarm(found)
+    return found
+
+
+def judge_plan(plan: AnnotationPlan, settings: Settings) -> None:
+    """Judge a plan's pairs, if there are any; the file of their keys is removed at the end."""
+    if not plan.pairs:
+        return
+    ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
+    check_reach(PREFECT_API_URL.value(), is_demo=settings.llm.is_demo)
+    try:
+        _judge(plan, settings)
+    finally:
+        plan.pairs_file.unlink(missing_ok=True)
 
 
 def _judge(plan: AnnotationPlan, settings: Settings) -> None:
@@ -76,7 +125,7 @@ def _judge(plan: AnnotationPlan, settings: Settings) -> None:
 
 @flow(
     name="annotate-pairs",
-    flow_run_name="annotate-{plan.reference.collection}",
+    flow_run_name="judge pairs of {plan.reference.collection}",
     task_runner=RayTaskRunner(),
 )
 def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> int:

@@ -59,5 +59,5 @@ def _annotate_and_rescore(
     """Annotate unjudged results, and score all runs again."""
     search = add_to_pool(ready.database, benchmark, limit, ready.settings.publish)
     judged = judge_candidates(ready, search, recipe)
-    log_next_version(benchmark, judged)
+    log_next_version(ready.database, benchmark, judged)
     return write_leaderboard(ready.database, benchmark, ranked, ready.settings, judged)

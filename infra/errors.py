@@ -6,7 +6,8 @@ CosqaError
 ├── SourceError              an input file is missing, unreadable or malformed (file and line)
 ├── StoreError               the DuckDB file
 │   ├── StoreVersionError    made by another schema version
-│   └── StoreLockedError     another process holds it
+│   ├── StoreLockedError     another process holds it
+│   └── StoreBusyError       another run writes labels into it
 ├── DiskFullError            a disk has no room for what is written
 ├── EncoderError             a checkpoint cannot be loaded or gave unusable vectors
 ├── LanguageModelError       the model gave no usable reply
@@ -23,6 +24,7 @@ CosqaError
 ├── WorkerLostError          a Ray worker's process died
 ├── ReplayError              stored replies and executions do not give the stored labels
 ├── CanaryError              the agents label pairs with known labels wrongly
+├── StabilityError           labels that were given again differ too much from the first ones
 ├── StudyError               what a study's figures are computed from is not there
 └── PublishError             an export would be misleading or incomplete
 
@@ -57,6 +59,10 @@ class StoreVersionError(StoreError):
 
 class StoreLockedError(StoreError):
     """Another process holds the store."""
+
+
+class StoreBusyError(StoreError):
+    """Another run holds the lease of the store's writer."""
 
 
 class DiskFullError(CosqaError):
@@ -121,6 +127,10 @@ class ReplayError(CosqaError):
 
 class CanaryError(CosqaError):
     """The agents label too many pairs with known labels wrongly."""
+
+
+class StabilityError(CosqaError):
+    """Labels that were given again by the same recipe differ too much from the first ones."""
 
 
 class StudyError(CosqaError):

@@ -14,7 +14,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, TypeVar
@@ -26,12 +26,12 @@ from infra.sqlite import connect, sync_folder
 _WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large damaged file is saved in a minute
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TABLE = (
-    "CREATE TABLE IF NOT EXISTS packed "
-    "(number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, content BLOB NOT NULL)"
+    "CREATE TABLE IF NOT EXISTS packed (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, "
+    "content BLOB NOT NULL, kept_at INTEGER)"  # seconds since 1970; NULL: by an older version
 )
 _INSERT = (
-    "INSERT INTO packed (key, content) VALUES (?, ?) "
-    "ON CONFLICT (key) DO UPDATE SET content = excluded.content"
+    "INSERT INTO packed (key, content, kept_at) VALUES (?, ?, strftime('%s', 'now')) ON CONFLICT "
+    "(key) DO UPDATE SET content = excluded.content, kept_at = excluded.kept_at"
 )
 _ALL_ROWS = (
     "SELECT key, content FROM packed ORDER BY number",
@@ -89,7 +89,7 @@ class PackedStore:
             return row
 
         def replace(damaged: Path, error: Exception) -> None:
-            with self._locked():
+            with self.locked():
                 self._replace(damaged, error)
 
         with self._reading:
@@ -132,7 +132,7 @@ class PackedStore:
             _insert(self._writer.to(file), rows)
 
         try:
-            with self._locked():
+            with self.locked():
                 self._surely(write, self._replace)
         except Exception as error:  # noqa: BLE001 - raised where the futures are waited for
             for item in group:
@@ -191,8 +191,12 @@ class PackedStore:
         return self._first.with_stem(f"{self._first.stem}-{number + 1}")
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the lock that processes take in turn to write."""
+    def locked(self) -> Iterator[None]:
+        """Hold the lock that processes take in turn to write.
+
+        Raises:
+            StoreError: Another process has held it for minutes, or it cannot be opened.
+        """
         file = self._first.with_suffix(".lock")
         with ExitStack() as stack:
             try:
@@ -242,9 +246,17 @@ class _Connection:
         """Return the connection to a file, which has the table then."""
         if self._file != file:
             connection = connect(file)
-            connection.execute(_TABLE)
+            prepare(connection)
             self._connection, self._file = connection, file
         return self._connection
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make the table where it lacks, and bring one of an earlier release up to date."""
+    connection.execute(_TABLE)
+    if all(row[1] != "kept_at" for row in connection.execute("PRAGMA table_info (packed)")):
+        with suppress(sqlite3.OperationalError):  # another process was faster
+            connection.execute("ALTER TABLE packed ADD COLUMN kept_at INTEGER")
 
 
 def _insert(connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:

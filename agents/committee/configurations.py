@@ -19,6 +19,7 @@ ALGORITHM = "cosqa-plus-5"
 _READING_ALGORITHM = "cosqa-plus-3"  # without programs nothing has changed since
 
 AgentType = type[Agent[Any]]
+Criterion = Literal["exact", "half"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Configuration:
             programs the packages of the sandbox image, where the settings leave it open.
         judge: Who judges by reading where no test program is written.
         algorithm: The version of the algorithm; labels of another one are stale.
+        criterion: What makes a code an answer: that it meets the whole query, or half of its
+            demands. Labels by one criterion never stand beside labels by the other.
     """
 
     screener: bool = True
@@ -46,6 +49,7 @@ class Configuration:
     judge: type[Judge | ExactJudge] = Judge
     scaffolding: bool = False
     algorithm: str = ALGORITHM
+    criterion: Criterion = "exact"
 
     @property
     def agents(self) -> tuple[AgentType, ...]:
@@ -64,8 +68,10 @@ class Configuration:
         return tuple(agent for agent, taken in takes_part.items() if taken)
 
 
-def _single(judge: type[ExactJudge]) -> Configuration:
-    return Configuration(screener=False, writer=False, executor="none", judge=judge)
+def _single(judge: type[ExactJudge], criterion: Criterion = "exact") -> Configuration:
+    return Configuration(
+        screener=False, writer=False, executor="none", judge=judge, criterion=criterion
+    )
 
 
 CONFIGURATIONS: dict[ConfigurationName, Configuration] = {
@@ -78,7 +84,7 @@ CONFIGURATIONS: dict[ConfigurationName, Configuration] = {
     "gated": Configuration(fixer="actions", gates=True, scaffolding=True),
     "tested": Configuration(screener=False, fixer="actions", gates=True, scaffolding=True),
     "v1-exact": _single(ExactJudge),
-    "v1-half": _single(HalfJudge),
+    "v1-half": _single(HalfJudge, "half"),
 }
 
 

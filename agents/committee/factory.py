@@ -25,7 +25,7 @@ def build_committee(
     recipe_id: str,
     sandbox: Sandbox,
     endpoint: Endpoint | None = None,
-    labelling_round: int = 1,
+    labelling_round: int | str = 1,
     *,
     by_batch: bool = False,
 ) -> Committee:
@@ -36,7 +36,7 @@ def build_committee(
         recipe_id: The digest of ``recipe_of`` for the same settings.
         sandbox: Where programs run; closing it is left to the caller.
         endpoint: Address and key instead of the settings'; the embedded model needs it.
-        labelling_round: The round in which pairs are judged.
+        labelling_round: The round in which pairs are judged, or the name of an audit.
         by_batch: Leave requests to the next batch: a pair that lacks a reply is pending. Runs of
             programs are kept, so that the requests that rest on them are the same the next time.
 
@@ -75,7 +75,7 @@ def committee_on(
 def build_model(
     settings: Settings,
     endpoint: Endpoint | None = None,
-    labelling_round: int = 1,
+    labelling_round: int | str = 1,
     *,
     by_batch: bool = False,
 ) -> LanguageModel:
@@ -84,7 +84,7 @@ def build_model(
     Args:
         settings: The model and the folder of replies.
         endpoint: Address and key instead of the settings'; the embedded model needs it.
-        labelling_round: Replies of one round are not found by another.
+        labelling_round: Replies of one round or audit are not found by another.
         by_batch: Collect requests without a kept reply for the next batch.
 
     Raises:
@@ -97,3 +97,8 @@ def build_model(
     replies = settings.store.replies
     deferral = Deferral(BatchRequests(replies, llm)) if by_batch else None
     return LanguageModel(llm, ReplyCache(replies), limiter, endpoint, labelling_round, deferral)
+
+
+def spent_usd(settings: Settings) -> float:
+    """Return the US dollars that all runs of a store have spent on the model, or have reserved."""
+    return SharedLimiter(settings.store.ledgers, adapted(settings.llm)).spent()[1]

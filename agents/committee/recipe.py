@@ -3,14 +3,33 @@
 import json
 from collections.abc import Iterable, Mapping
 
-from agents.committee.configurations import AgentType, Configuration, configuration_of
+from agents.committee.configurations import (
+    CONFIGURATIONS,
+    AgentType,
+    Configuration,
+    Criterion,
+    configuration_of,
+)
 from agents.llm.embedded import MODEL_SHA256, adapted
 from agents.llm.prompt import system_text
-from infra.identity import digest
+from agents.roles.screener import Screener
+from agents.roles.writer import Writer
+from infra.identity import digest, digest_of
 from infra.settings import GateSettings, Settings
 
 # Stored recipes keep the former names: other keys would make all labels stale.
 _STORED_NAMES = {name: former for former, name in GateSettings.former_names.items()}
+
+# Parts of a recipe that matter to a pair only if a test program was written for it.
+_OF_PROGRAMS = {
+    "gates": "gates",
+    "limits": "limits of the sandbox",
+    "max_try_time": "rounds of repair",
+    "sandbox": "sandbox image",
+    "scaffolding": "scaffolding",
+}
+_NAMES = {**_OF_PROGRAMS, "agents": "agents", "audit": "audit", "round": "labelling round"}
+_BOX = "box"
 
 
 def prompt_versions(agents: Iterable[AgentType]) -> dict[str, str]:
@@ -54,6 +73,70 @@ def recipe_of(
         "sandbox": sandbox_description if runs else None,
         "limits": _limits_of(settings, configuration) if runs else None,
         **({"round": labelling_round} if labelling_round > 1 else {}),
+    }
+
+
+def dependency_of(body: Mapping[str, object], met: str) -> str:
+    """Return the digest of the parts of a recipe on which a label rests.
+
+    Recipes in which it is the same for what a pair met would have judged the pair alike. Every part
+    counts that is not known to be without effect: a label of the screener does not depend on the
+    prompts of agents who were not asked, nor on the sandbox.
+
+    Args:
+        body: What `recipe_of` returned, now or in an earlier release.
+        met: The ``met`` of the pair's annotation.
+    """
+    return digest_of(_parts_met(body, met))
+
+
+def changed_parts(
+    former: Mapping[str, object], current: Mapping[str, object], met: str
+) -> tuple[str, ...]:
+    """Return in what two recipes differ for a pair, as in "prompt of arbiter"; () where in nothing.
+
+    Args:
+        former: The recipe by which the pair was judged.
+        current: The other one.
+        met: The ``met`` of the pair's annotation.
+    """
+    before, after = _parts_met(former, met), _parts_met(current, met)
+    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if "agents" in changed:  # their prompts differ with them
+        changed = [name for name in changed if name.partition(" ")[0] != "prompt"]
+    return tuple(sorted(_NAMES.get(name, name) for name in changed))
+
+
+def criterion_of(body: Mapping[str, object]) -> Criterion:
+    """Return the question that a recipe's agents answer; labels of one are none of another."""
+    configuration = next(
+        (item for name, item in CONFIGURATIONS.items() if name == body.get("configuration")), None
+    )
+    return configuration.criterion if configuration else "exact"
+
+
+def is_demo(body: Mapping[str, object]) -> bool:
+    """Return whether a recipe's model is the demo model."""
+    return body.get("model_file") is not None
+
+
+def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
+    """Return name → value of the parts of a recipe that a pair met; all parts if that is unknown.
+
+    What the configuration's name stands for is in other parts. Where a program was written, the
+    agents who take part count, asked or not: one that failed would have met a fixer if there were
+    one. A pair that met no screener would have, if there were one.
+    """
+    prompts, roles = body.get("prompts"), set(filter(None, met.split(",")))
+    agents = roles - {_BOX}
+    if not isinstance(prompts, Mapping) or not agents or not agents <= prompts.keys():
+        return dict(body)
+    has_program = bool(roles & {_BOX, Writer.role})
+    left_out = {"configuration", "prompts", *(() if has_program else _OF_PROGRAMS)}
+    return {
+        **{name: value for name, value in body.items() if name not in left_out},
+        **{f"prompt of {agent}": prompts[agent] for agent in agents},
+        "agents": sorted(prompts if has_program else prompts.keys() & {Screener.role}),
     }
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from agents.llm.rate_limit import SharedLimiter, Ticket
 from infra.errors import BudgetExhaustedError
-from infra.settings import LanguageModelSettings
 
 _LOOK_S = 0.5  # between looks at what other processes have in flight
+_LONGEST_WAIT_S = 1.0  # then limits may have changed
 
 _log = logging.getLogger(__name__)
 
@@ -39,24 +39,26 @@ class Budget:
     left to wait for.
 
     Args:
-        settings: The model and the budget.
-        limiter: Keeps what is spent, for all processes together.
+        limiter: Keeps what is spent on a model, for all processes together, and its limits.
         price_of: The price of a request that takes so many tokens, None if the model has none.
     """
 
     def __init__(
         self,
-        settings: LanguageModelSettings,
         limiter: SharedLimiter,
         price_of: Callable[[TokenLimits], float | None],
     ) -> None:
-        self._settings = settings
         self._limiter = limiter
         self._price_of = price_of
         self._in_flight = 0
         self._shown = ExitStack()  # what tells other processes of requests in flight
         self._settled = asyncio.Event()
+        self._line = asyncio.Lock()  # requests take their turns in order
         self._has_warned = False
+
+    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
+        """Set other limits than the settings'; None returns to those."""
+        self._limiter.limit(requests_per_minute, budget_usd)
 
     @asynccontextmanager
     async def reserved(self, limits: TokenLimits) -> AsyncIterator[Settle]:
@@ -70,8 +72,7 @@ class Budget:
         """
         ticket = await self._reserve(limits)
         try:
-            await self._wait(ticket)
-            yield partial(self._limiter.settle, ticket)
+            yield partial(self._limiter.settle, await self._turn(ticket))
         finally:
             self._in_flight -= 1
             if not self._in_flight:
@@ -104,18 +105,23 @@ class Budget:
         self._in_flight += 1
         return ticket
 
-    async def _wait(self, ticket: Ticket) -> None:
+    async def _turn(self, ticket: Ticket) -> Ticket:
         """Wait until a request may be sent; one that is cancelled meanwhile costs nothing."""
-        if ticket.wait_s:
-            try:
-                await asyncio.sleep(ticket.wait_s)
-            except asyncio.CancelledError:
-                self._limiter.settle(ticket, 0, 0.0)
-                raise
+        try:
+            async with self._line:
+                while True:
+                    wait_s, ticket = self._limiter.take_turn(ticket)
+                    if not wait_s:
+                        return ticket
+                    await asyncio.sleep(min(wait_s, _LONGEST_WAIT_S))
+        except asyncio.CancelledError:
+            self._limiter.settle(ticket, 0, 0.0)
+            raise
 
     def _price(self, limits: TokenLimits) -> float | None:
         """Return what a request may cost, None without a budget in dollars or a known price."""
-        if self._settings.budget_usd is None:
+        settings = self._limiter.settings
+        if settings.budget_usd is None:
             return None
         usd = self._price_of(limits)
         if usd is None and not self._has_warned:
@@ -123,7 +129,7 @@ class Budget:
             _log.warning(
                 "the price of %s is unknown: until the first reply states it, nothing can be "
                 "reserved of %sBUDGET_USD",
-                self._settings.model,
-                self._settings.variables,
+                settings.model,
+                settings.variables,
             )
         return usd

@@ -77,6 +77,10 @@ class ReportingModel(Protocol):
         """Return a reply of that type; ``on_call`` gets every call, also of one that fails."""
         ...
 
+    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
+        """Set other limits than the settings'; None returns to those."""
+        ...
+
     async def close(self) -> None:
         """Close connections."""
         ...
@@ -102,7 +106,7 @@ class LanguageModel:
         cache: Where replies are kept, and looked up before anything is paid for.
         limiter: Paces requests and keeps the budget, with all other workers of the same key.
         endpoint: Overrides the settings' address and key; the embedded model needs it.
-        labelling_round: Replies of one round are not found by another.
+        labelling_round: Replies of one round or audit are not found by another.
         deferral: Gets the requests without a kept reply, which are not sent then.
     """
 
@@ -112,17 +116,17 @@ class LanguageModel:
         cache: ReplyCache,
         limiter: SharedLimiter,
         endpoint: Endpoint | None = None,
-        labelling_round: int = 1,
+        labelling_round: int | str = 1,
         deferral: Deferral | None = None,
     ) -> None:
         self.code_limit = settings.max_code_characters
         self._settings = settings
-        self._later_round = [labelling_round] if labelling_round > 1 else []  # first: no part
+        self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
         self._cache = cache
         self._deferral = deferral
         self._transport = Transport(settings, endpoint)
         self._format = ResponseFormat()
-        self._budget = Budget(settings, limiter, self._transport.price_of)
+        self._budget = Budget(limiter, self._transport.price_of)
 
     async def ask(
         self,
@@ -171,6 +175,10 @@ class LanguageModel:
         """
         await self._request_with_retries(question, key)
         return self._format
+
+    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
+        """Set other limits than the settings', for waiting requests too; None returns to those."""
+        self._budget.limit(requests_per_minute, budget_usd)
 
     async def close(self) -> None:
         """Close the HTTP clients."""

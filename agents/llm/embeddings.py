@@ -77,7 +77,7 @@ class EmbeddingModel:
         self._settings = settings
         self._limits = limits
         self._cache = cache
-        self._budget = Budget(settings, limiter, self._price_of)
+        self._budget = Budget(limiter, self._price_of)
         key = settings.api_key
         self._key = key.get_secret_value() if key else None
 

@@ -21,6 +21,8 @@ from infra.records import Record
 from infra.settings import LanguageModelSettings
 
 _SMOOTHING = 0.95  # weight of the mean of earlier requests against the last one
+_LATE_S = 0.1  # a turn that is taken so much too late does not put off the next one
+_SKEW_S = 60.0  # clocks of machines that differ by more have jumped
 _LAYOUT = struct.Struct("<7d")
 
 
@@ -29,8 +31,8 @@ class _Balance:
     """The file's content.
 
     Attributes:
-        next_request: Moment from which the limit of requests allows one, in seconds since 1970.
-        next_token: The same for the limit of tokens.
+        last_turn: Moment at which the last request was allowed, in seconds since 1970.
+        next_token: Moment from which the limit of tokens allows one.
         tokens: Spent and reserved.
         usd: Spent and reserved.
         max_request_usd: Price of the most expensive request so far.
@@ -38,7 +40,7 @@ class _Balance:
         expected_tokens: Smoothed mean of what requests took.
     """
 
-    next_request: float = 0.0
+    last_turn: float = 0.0
     next_token: float = 0.0
     tokens: float = 0.0
     usd: float = 0.0
@@ -48,19 +50,17 @@ class _Balance:
 
 
 class Ticket(Record):
-    """A reservation for one request, which may be sent after a wait.
+    """A reservation for one request.
 
     Attributes:
-        wait_s: Seconds to wait before it is sent.
         tokens: At most so many tokens.
-        expected_tokens: Tokens that count for the limit of tokens a minute.
+        expected_tokens: Tokens that count for the limit of tokens a minute, once it has its turn.
         usd: The reserved price.
         is_priced: Whether that follows from the model's price, not from earlier requests.
     """
 
-    wait_s: float
     tokens: float
-    expected_tokens: float
+    expected_tokens: float = 0.0
     usd: float
     is_priced: bool
 
@@ -78,10 +78,21 @@ class SharedLimiter:
         name = digest("ledger", settings.model, settings.base_url or "", key)
         self._file = folder / name
         self._busy = folder / f"{name}.busy"  # locked, shared, while requests are in flight
-        self._settings = settings
+        self._own = self._settings = settings
+
+    @property
+    def settings(self) -> LanguageModelSettings:
+        """The model with the limits in force."""
+        return self._settings
+
+    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
+        """Set other limits than the settings'; None returns to those. They hold at once."""
+        given = {"requests_per_minute": requests_per_minute, "budget_usd": budget_usd}
+        update = {name: value for name, value in given.items() if value is not None}
+        self._settings = self._own.model_copy(update=update)
 
     def reserve(self, tokens: int, usd: float | None = None) -> Ticket:
-        """Reserve tokens and money for a request, and return how long it must wait.
+        """Reserve tokens and money for a request, which is sent once `take_turn` allows it.
 
         What is reserved counts as spent: a process that is killed may have been billed.
 
@@ -93,24 +104,33 @@ class SharedLimiter:
             BudgetExhaustedError: The request could exceed the budget, or what was spent cannot be
                 known.
         """
-        settings, now = self._settings, time.time()
         with self._balance() as balance:
             price = balance.max_request_usd if usd is None else usd
             self._refuse_beyond_budget(balance, tokens, price)
-            start = max(now, balance.next_request, balance.next_token)
-            if settings.requests_per_minute:
-                balance.next_request = start + 60 / settings.requests_per_minute
-            expected = balance.expected_tokens or tokens  # a reply rarely reaches its limit
-            balance.next_token = start + self._seconds_for(expected)
             balance.tokens += tokens
             balance.usd += price
-            return Ticket(
-                wait_s=start - now,
-                tokens=tokens,
-                expected_tokens=expected,
-                usd=price,
-                is_priced=usd is not None,
-            )
+            return Ticket(tokens=tokens, usd=price, is_priced=usd is not None)
+
+    def take_turn(self, ticket: Ticket) -> tuple[float, Ticket]:
+        """Return 0 and the ticket if its request may be sent; else how many seconds are to pass.
+
+        Limits may change meanwhile, so it is asked again after a second at the latest.
+        """
+        settings, now = self._settings, time.time()
+        if not (settings.requests_per_minute or settings.tokens_per_minute):
+            return 0.0, ticket
+        pace = 60 / settings.requests_per_minute if settings.requests_per_minute else 0.0
+        with self._balance() as balance:
+            if (ahead := balance.last_turn - now) > _SKEW_S:
+                balance.last_turn -= ahead
+                balance.next_token -= ahead
+            due = max(balance.last_turn + pace, balance.next_token)
+            if due > now:
+                return due - now, ticket
+            balance.last_turn = due if now - due < _LATE_S else now
+            expected = balance.expected_tokens or ticket.tokens  # a reply rarely reaches its limit
+            balance.next_token = balance.last_turn + self._seconds_for(expected)
+            return 0.0, ticket.model_copy(update={"expected_tokens": expected})
 
     def settle(self, ticket: Ticket, tokens: float, usd: float | None) -> None:
         """Replace what was reserved for a request by what it took.
@@ -174,9 +194,7 @@ class SharedLimiter:
             self._refuse_beyond_budget(balance, tokens, price)
             balance.tokens += tokens
             balance.usd += price
-            return Ticket(
-                wait_s=0, tokens=tokens, expected_tokens=0, usd=price, is_priced=usd is not None
-            )
+            return Ticket(tokens=tokens, usd=price, is_priced=usd is not None)
 
     def settle_batch(self, ticket: Ticket, tokens: float, usd: float | None) -> None:
         """Replace what was reserved for a batch by what it took; see `settle`."""

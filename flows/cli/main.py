@@ -9,49 +9,18 @@ import typer
 
 from flows.cli.errors import hide_tracebacks, print_error
 from flows.cli.lazy import Command, Group, LazyGroup
+from flows.cli.watching import WATCHING
 
 if TYPE_CHECKING:
     from typer._click import Context
 
 _TRACEBACK = "--traceback"
+_RUN_LIMITS = ("reason", "pairs", "budget_usd")  # options of what annotates
 _HELP = (
     "Build, maintain and evaluate multi-choice code-search benchmarks.\n\n"
     "Settings that have no option here are read from cosqa.toml and from the environment, such as "
     "COSQA_LLM__API_KEY; `cosqa settings` prints them all."
 )
-
-
-class _Annotators(LazyGroup):
-    entries: ClassVar = {
-        "compare": Command(
-            "Score annotators against known labels: the agents, a baseline, and people.",
-            options="evaluation_options:compare_annotators",
-            check="checks:compare_annotators",
-            action="annotators:compare",
-            details="Every model judges the pairs in every configuration of the agents. Pairs "
-            "judged before by the same model and configuration are taken from the store.",
-            examples=(
-                "cosqa annotators compare --truth CoSQA/cosqa-dev.json --limit 100",
-                "cosqa annotators compare --truth pairs.jsonl --configuration gated",
-            ),
-        ),
-        "rounds": Command(
-            "Print how far labelling rounds agree: alpha of all, and of every two.",
-            options="evaluation_options:labelling_rounds",
-            check="checks:labelling_rounds",
-            action="rounds:print_rounds",
-            details="Rounds are made by `cosqa annotate` with COSQA_ANNOTATION__ROUNDS above 1.",
-            examples=("cosqa annotators rounds --store cosqa-data",),
-        ),
-    }
-
-
-annotators = typer.Typer(cls=_Annotators, no_args_is_help=True, rich_markup_mode="rich")
-
-
-@annotators.callback()
-def _annotators() -> None:
-    """Measure how far labels can be trusted."""
 
 
 _OF_STUDY = {
@@ -113,7 +82,7 @@ class _Cosqa(LazyGroup):
             check="checks:pipeline",
             hidden=(
                 *("model", "limit", "batch", "method", "output", "allow_demo", "unlicensed"),
-                *("dry_run", "replay"),
+                *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
             ),
             action="pipeline:run",
             examples=(
@@ -123,14 +92,19 @@ class _Cosqa(LazyGroup):
             ),
         ),
         "annotate": Command(
-            "Let the agents judge every candidate that they have not judged yet.",
+            "Let the agents judge every candidate without a fresh label.",
             options="options:pipeline",
             check="checks:pipeline",
             hidden=("reread", "method", "output", "allow_demo", "unlicensed"),
             action="pipeline:run",
-            details="Run `cosqa collect` with the same --source and --top-k first.",
+            details="Run `cosqa collect` with the same --source and --top-k first. A label "
+            "is fresh until a part of the recipe changes that it depends on: `--plan` says what is "
+            "pending, and why.",
             examples=(
                 "cosqa annotate --model openai/gpt-4o-mini --limit 10",
+                "cosqa annotate --plan",
+                "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
+                "cosqa annotate --reason audit --pairs 50",
                 "cosqa annotate --replay",
             ),
         ),
@@ -152,7 +126,10 @@ class _Cosqa(LazyGroup):
             "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("reread", "model", "limit", "batch", "method", "dry_run", "replay"),
+            hidden=(
+                *("reread", "model", "limit", "batch", "method"),
+                *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
+            ),
             action="pipeline:run",
             examples=("cosqa publish", "cosqa publish --output cosqa-benchmarks-2"),
         ),
@@ -160,7 +137,10 @@ class _Cosqa(LazyGroup):
             "Score retrieval methods on the exported benchmarks and write the report.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("reread", "limit", "batch", "unlicensed", "dry_run", "replay"),
+            hidden=(
+                *("reread", "limit", "batch", "unlicensed"),
+                *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
+            ),
             action="pipeline:run",
             examples=("cosqa evaluate --method bm25 --method minilm",),
         ),
@@ -169,7 +149,10 @@ class _Cosqa(LazyGroup):
             options="study_options:study",
             check="checks:study",
             action="study:study",
-            hidden=("reread", "model", "limit", "batch", "unlicensed", "dry_run", "replay"),
+            hidden=(
+                *("reread", "model", "limit", "batch", "unlicensed"),
+                *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
+            ),
             details="Each figure stands beside the published one, with the difference and with "
             "what differed: data, model, size. Methods that are not scored yet are ranked first. "
             "What cannot be computed says what is missing.",
@@ -224,13 +207,17 @@ class _Cosqa(LazyGroup):
                 "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
             ),
         ),
-        "annotators": Group("Measure how far labels can be trusted.", "main:annotators"),
+        **WATCHING,
+        "annotators": Group(
+            "Measure how far labels can be trusted.", "annotators_group:annotators"
+        ),
         "suite": Group(
             "Score other people's evaluation suites from their own files.", "suites:suite"
         ),
         "sandbox": Group(
             "Check and try out the sandbox that untrusted code runs in.", "sandbox:app"
         ),
+        "store": Group("Check the store, back it up and restore it, keep it small.", "store:app"),
         "list": Command(
             "List the registered names: sources, filters, encoders, methods, metrics, suites, "
             "studies, estimators, languages, configurations, presets.",

@@ -4,6 +4,7 @@ The function `pipeline` has the options as its parameters and returns what they 
 is imported here: ``--help`` reads this file.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +26,7 @@ from flows.cli.input_options import (
 from flows.cli.pairs import named_folders, source_options
 from infra.errors import SettingsError
 from infra.settings import (
+    REASONS,
     LanguageModelSettings,
     PublishSettings,
     SearchSettings,
@@ -91,6 +93,37 @@ Limit = Annotated[
         rich_help_panel=JUDGE,
     ),
 ]
+Reasons = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reason",
+        metavar="REASON",
+        help=f"Judge pairs that are pending for this reason: {', '.join(REASONS)}. Repeat it for "
+        "several, the most urgent first. `failed` takes those that are not due yet too.",
+        show_default="all but audit",
+        rich_help_panel=JUDGE,
+    ),
+]
+Pairs = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Judge at most N pairs in this run; with the reason audit, audit N labelled pairs.",
+        show_default="all pending ones",
+        rich_help_panel=JUDGE,
+    ),
+]
+BudgetUsd = Annotated[
+    float | None,
+    typer.Option(
+        "--budget-usd",
+        metavar="DOLLARS",
+        help="End this run when it has cost so much; needs a model with a known price.",
+        show_default="none",
+        rich_help_panel=JUDGE,
+    ),
+]
 _BATCH = (
     "Send requests by OpenAI's batch protocol (models openai/… and litellm_proxy/…): half the "
     "price, up to a day a step."
@@ -149,6 +182,14 @@ DryRun = Annotated[
         rich_help_panel=INSTEAD,
     ),
 ]
+Plan = Annotated[
+    bool,
+    typer.Option(
+        "--plan",
+        help="Print the pending pairs by reason, and what judging them is expected to take.",
+        rich_help_panel=INSTEAD,
+    ),
+]
 Replay = Annotated[
     bool,
     typer.Option(
@@ -168,6 +209,7 @@ class PipelineOptions:
     settings: Settings
     dry_run: bool
     replay: bool
+    plan: bool = False
 
 
 def pipeline(
@@ -186,6 +228,9 @@ def pipeline(
     top_k: TopK = None,
     model: Model = None,
     limit: Limit = None,
+    reason: Reasons = None,
+    pairs: Pairs = None,
+    budget_usd: BudgetUsd = None,
     batch: Batch = None,
     method: Methods = None,
     store: Store = None,
@@ -194,6 +239,7 @@ def pipeline(
     unlicensed: IncludeUnlicensed = None,
     reread: Reread = None,
     dry_run: DryRun = False,
+    plan: Plan = False,
     replay: Replay = False,
 ) -> PipelineOptions:
     """Return what one of benchmark, collect, annotate, publish, evaluate is to do.
@@ -201,8 +247,10 @@ def pipeline(
     Raises:
         SettingsError: A value is out of bounds, or options contradict each other.
     """
-    if dry_run and replay:
-        raise SettingsError("--dry-run and --replay are both given: leave one out")
+    instead = {"--dry-run": dry_run, "--plan": plan, "--replay": replay}
+    if sum(instead.values()) > 1:
+        given = " and ".join(name for name, is_given in instead.items() if is_given)
+        raise SettingsError(f"{given} are both given: leave one out")
     own = {"path": path, "distribution": distribution, "queries": queries, "reread": reread}
     settings = load_settings(
         {
@@ -212,6 +260,7 @@ def pipeline(
             "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
             "llm": {"model": model},
             "annotation": {"limit": limit, "batch": batch},
+            "reannotation": reannotation(reason or [], pairs, budget_usd),
             "store": {"folder": store},
             "publish": {"folder": output, "allow_demo": allow_demo}
             | {"include_unlicensed": unlicensed},
@@ -219,4 +268,17 @@ def pipeline(
         },
         preset,
     )
-    return PipelineOptions(str(ctx.info_name), settings, dry_run, replay)
+    return PipelineOptions(str(ctx.info_name), settings, dry_run, replay, plan)
+
+
+def reannotation(
+    reasons: Sequence[str], pairs: int | None, budget_usd: float | None
+) -> dict[str, object]:
+    """Return what the options say of the section: who asks for failed pairs wants all of them."""
+    return {
+        "take": reasons or None,
+        "pairs": None if reasons == ["audit"] else pairs,
+        "audit_pairs": pairs if "audit" in reasons else None,
+        "retry_all": "failed" in reasons or None,
+        "budget_usd": budget_usd,
+    }

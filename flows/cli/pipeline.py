@@ -1,9 +1,10 @@
-"""What the commands of the pipeline do: run a flow, ``--dry-run``, ``--replay``."""
+"""What the commands of the pipeline do: run a flow, ``--plan``, ``--dry-run``, ``--replay``."""
 
 from importlib import import_module
 
 from flows.cli.console import say
 from flows.cli.options import PipelineOptions
+from flows.cli.plan import print_plan
 from flows.cli.rounds import print_rounds
 from flows.cli.tables import print_table
 from flows.runtime.prefect_server import prefect_api
@@ -21,7 +22,9 @@ _WRITE_REPORTS = ("benchmark", "evaluate")
 
 def run(options: PipelineOptions) -> None:
     """Run the flow that has the command's name and print what came of it."""
-    if options.dry_run:
+    if options.plan:
+        print_plan(options.settings)
+    elif options.dry_run:
         print_estimate(options.settings)
     elif options.replay:
         print_replay(options.settings)

@@ -35,9 +35,16 @@ from infra.settings.environment import (
 from infra.settings.estimation import EstimationSettings
 from infra.settings.evaluation import EvaluationSettings
 from infra.settings.generation import GenerationSettings
+from infra.settings.operation import OperationSettings
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
 from infra.settings.ray import RaySettings
+from infra.settings.reannotation import (
+    REASON_SUMMARIES,
+    REASONS,
+    ReannotationSettings,
+    Reason,
+)
 from infra.settings.sandbox import SandboxSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
@@ -47,14 +54,16 @@ from infra.settings.sections import (
     LanguageModelSettings,
     PublishSettings,
     SearchSettings,
-    StoreSettings,
 )
 from infra.settings.source import SourceSettings
+from infra.settings.store import RetentionSettings, StoreSettings
 
 __all__ = [
     "COMPARED_CONFIGURATIONS",
     "CONFIGURATION_SUMMARIES",
     "EMBEDDED_MODEL",
+    "REASONS",
+    "REASON_SUMMARIES",
     "AnnotationSettings",
     "Configuration",
     "EmbeddingModelSettings",
@@ -64,8 +73,12 @@ __all__ = [
     "GateSettings",
     "GenerationSettings",
     "LanguageModelSettings",
+    "OperationSettings",
     "PublishSettings",
     "RaySettings",
+    "ReannotationSettings",
+    "Reason",
+    "RetentionSettings",
     "SandboxSettings",
     "SearchSettings",
     "Section",
@@ -85,11 +98,13 @@ class Settings(BaseSettings):
 
     preset: str | None = None
     store: StoreSettings = StoreSettings()
+    retention: RetentionSettings = RetentionSettings()
     source: SourceSettings = SourceSettings()
     search: SearchSettings = SearchSettings()
     encoder: EncoderSettings = EncoderSettings()
     llm: LanguageModelSettings = LanguageModelSettings()
     annotation: AnnotationSettings = AnnotationSettings()
+    reannotation: ReannotationSettings = ReannotationSettings()
     gates: GateSettings = GateSettings()
     generation: GenerationSettings = GenerationSettings()
     sandbox: SandboxSettings = SandboxSettings()
@@ -97,6 +112,7 @@ class Settings(BaseSettings):
     publish: PublishSettings = PublishSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     estimation: EstimationSettings = EstimationSettings()
+    operation: OperationSettings = OperationSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -78,5 +78,8 @@ def _settable(value: object) -> bool:
 
 
 def _toml(value: object) -> str:
-    """Return a value as TOML writes it, which for these types is JSON."""
+    """Return a value as TOML writes it: but for tables of names, as JSON does."""
+    if isinstance(value, Mapping):
+        pairs = (f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items())
+        return f"{{{', '.join(pairs)}}}"
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

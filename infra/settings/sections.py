@@ -14,43 +14,6 @@ from infra.settings.section import Section
 EMBEDDED_MODEL = "embedded/smollm2-135m-instruct"
 
 
-class StoreSettings(Section):
-    """The artifact store: a folder with the database, the vectors and the replies of models."""
-
-    folder: Path = Field(Path("cosqa-data"), description="Folder of the store; made when missing.")
-    lock_timeout_s: float = Field(
-        300.0,
-        ge=0,
-        description="Seconds to wait while another process holds the database; 600 at least while "
-        "pairs are judged.",
-    )
-
-    @property
-    def database(self) -> Path:
-        """The DuckDB file."""
-        return self.folder / "cosqa.duckdb"
-
-    @property
-    def vectors(self) -> Path:
-        """Folder of the files that hold vectors."""
-        return self.folder / "vectors"
-
-    @property
-    def replies(self) -> Path:
-        """Folder of the language models' replies, by content."""
-        return self.folder / "replies"
-
-    @property
-    def ledgers(self) -> Path:
-        """Folder of what was spent on each language model."""
-        return self.folder / "ledgers"
-
-    @property
-    def refused(self) -> Path:
-        """Folder of annotations that the database would not take."""
-        return self.folder / "refused"
-
-
 class SearchSettings(Section):
     """The search for candidates."""
 

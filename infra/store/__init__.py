@@ -8,7 +8,7 @@ on their way in, ``inputs`` what they were read from; ``annotation_writer`` writ
 ``decided`` and ``evidence`` read what they say and rest on; ``exports``, ``figures`` and
 ``measured`` are read by publishing, reports and forecasts. Vectors are in files (``vector_files``),
 which ``vectors`` knows and ``vector_blocks`` reads.
-Only a flow's process writes.
+Only a flow's process writes; ``lease`` lets one flow at a time write labels.
 """
 
 from infra.store.database import Database, open_database, require_store

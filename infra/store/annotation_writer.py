@@ -1,7 +1,7 @@
 """The writing of annotations with their model calls and executions, each pair once."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import duckdb
 
@@ -10,6 +10,7 @@ from infra.records import Annotation, Execution
 from infra.store.database import Database, Transaction
 
 PAIR = ("query_id", "code_id", "recipe_id")
+_Key = tuple[str, str, str]
 _FILE_FAULTS = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException)
 
 
@@ -36,14 +37,8 @@ def add_annotations(database: Database, annotations: Sequence[Annotation]) -> No
 def _add(database: Database, annotations: Sequence[Annotation]) -> None:
     annotations = list({(item.key, item.recipe_id): item for item in annotations}.values())
     with database.transaction() as tx:
-        _delete_stored(tx, annotations)
-        tx.insert(
-            "annotations",
-            [
-                item.model_dump(by_alias=True, exclude={"calls", "executions"}) | {"met": item.met}
-                for item in annotations
-            ],
-        )
+        failures = _delete_stored(tx, annotations)
+        tx.insert("annotations", [_row(item, failures) for item in annotations])
         tx.insert(
             "llm_calls",
             [
@@ -60,6 +55,15 @@ def _add(database: Database, annotations: Sequence[Annotation]) -> None:
                 for ordinal, run in enumerate(item.executions)
             ],
         )
+
+
+def _row(item: Annotation, failures: Mapping[_Key, int]) -> dict[str, object]:
+    """Return an annotation's row; one that failed once more counts its tries, others begin anew."""
+    before = failures.get((item.query_id, item.code_id, item.recipe_id), 0)
+    return item.model_dump(by_alias=True, exclude={"calls", "executions"}) | {
+        "met": item.met,
+        "tries": before + 1 if item.status == "failed" else 1,
+    }
 
 
 def _execution_row(run: Execution) -> dict[str, object]:
@@ -80,19 +84,21 @@ def _key(item: Annotation) -> dict[str, object]:
     return {name: getattr(item, name) for name in PAIR}
 
 
-def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> None:
-    """Delete what is stored under the keys of annotations: in most commits nothing.
+def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> dict[_Key, int]:
+    """Delete what is stored under the keys of annotations; return how often which had failed.
 
-    One search for the keys spares each table's search for rows to delete.
+    In most commits there is nothing. One search for the keys spares each table's search for rows
+    to delete.
     """
     keys = {name: [getattr(item, name) for item in annotations] for name in PAIR}
     with tx.table("incoming_keys", keys):
         stored = tx.rows(
-            "SELECT query_id, code_id, recipe_id FROM annotations "
+            "SELECT query_id, code_id, recipe_id, "
+            "CASE WHEN status = 'failed' THEN coalesce(tries, 1) ELSE 0 END FROM annotations "
             "SEMI JOIN incoming_keys USING (query_id, code_id, recipe_id)"
         )
     if not stored:
-        return
+        return {}
     columns = {name: [row[place] for row in stored] for place, name in enumerate(PAIR)}
     with tx.table("deleted", columns):
         for table in ("annotations", "llm_calls", "executions"):
@@ -100,3 +106,4 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> None:
                 f"DELETE FROM {table} WHERE (query_id, code_id, recipe_id) IN "  # noqa: S608
                 "(SELECT (query_id, code_id, recipe_id) FROM deleted)"
             )
+    return {(str(row[0]), str(row[1]), str(row[2])): int(str(row[3])) for row in stored}

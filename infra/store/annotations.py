@@ -17,8 +17,6 @@ __all__ = [
     "add_annotations",
     "batch_cost",
     "count_by",
-    "count_outcomes",
-    "count_queries",
     "effort",
     "finished_pairs",
     "label_origin",
@@ -114,16 +112,6 @@ def count_by(
     return {str(value): int(str(number)) for value, number in rows}
 
 
-def count_queries(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> int:
-    """Return the number of queries of these searches that have an annotation."""
-    with database.transaction() as tx:
-        return tx.count(
-            "SELECT count(DISTINCT query_id) "  # noqa: S608 - literals only
-            f"FROM annotations {OF_SEARCHES} WHERE list_contains(?, recipe_id)",
-            [list(search_ids), _listed(recipes)],
-        )
-
-
 def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> Effort:
     """Return calls, tokens, cost and time of the annotations of searches.
 
@@ -158,19 +146,6 @@ def batch_cost(database: Database, recipes: RecipeIds, search_ids: Sequence[Sear
             [list(search_ids), _listed(recipes)],
         )
     return float(str(found))
-
-
-def count_outcomes(
-    database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]
-) -> dict[str, int]:
-    """Return outcome → number of executions for the pairs of searches."""
-    with database.transaction() as tx:
-        rows = tx.rows(
-            f"SELECT outcome, count(*) FROM executions {OF_SEARCHES} "  # noqa: S608 - literals only
-            "WHERE list_contains(?, recipe_id) GROUP BY outcome ORDER BY outcome",
-            [list(search_ids), _listed(recipes)],
-        )
-    return {str(outcome): int(str(number)) for outcome, number in rows}
 
 
 def labels_of_rounds(

@@ -63,6 +63,15 @@ def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published |
     return Published.model_validate(rows[0]) if rows else None
 
 
+def all_benchmarks(database: Database) -> list[Published]:
+    """Return the records of all exports, oldest first."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT * EXCLUDE (published_at) FROM benchmarks ORDER BY published_at, benchmark_id"
+        )
+    return [Published.model_validate(row) for row in rows]
+
+
 class Evaluation(Record):
     """A method's rankings of a benchmark: their ``depth``, and the ``seconds`` that they took."""
 

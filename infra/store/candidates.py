@@ -99,6 +99,16 @@ def pools_of(database: Database, collection: str) -> list[SearchId]:
     return [SearchId(str(row[0])) for row in rows]
 
 
+def searches_by_collection(database: Database) -> dict[str, list[SearchId]]:
+    """Return collection → the ids of all searches over it, oldest first."""
+    with database.transaction() as tx:
+        rows = tx.rows("SELECT collection, search_id FROM searches ORDER BY created_at, search_id")
+    found: dict[str, list[SearchId]] = {}
+    for collection, search_id in rows:
+        found.setdefault(str(collection), []).append(SearchId(str(search_id)))
+    return found
+
+
 def pairs_of(database: Database, search_ids: Sequence[SearchId], collection: str) -> list[PairKey]:
     """Return the keys of several searches' pairs in a collection, each once."""
     with database.transaction() as tx:

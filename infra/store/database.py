@@ -5,9 +5,6 @@ are not kept: each transaction opens the file, does its work and closes it; if a
 the file open, it waits for a while.
 """
 
-import logging
-import random
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -19,16 +16,12 @@ import duckdb
 import pyarrow as pa
 
 from infra.disk import OTHER_STORE, space_on
-from infra.errors import StoreError, StoreLockedError, StoreVersionError
+from infra.errors import StoreError
 from infra.settings import StoreSettings
-from infra.store.migrations import UPGRADES
-
-SCHEMA_VERSION = 9
-_SCHEMA = Path(__file__).with_name("schema.sql")
-_LOCK_MESSAGE = "Could not set lock on file"
-_WARNING_S = 10.0
-
-_log = logging.getLogger(__name__)
+from infra.store.connections import connected
+from infra.store.layout import SCHEMA
+from infra.store.migrations import SCHEMA_VERSION
+from infra.store.upgrades import Identity, has_tables, identity_in, upgrade
 
 
 @dataclass(frozen=True)
@@ -170,7 +163,7 @@ def _shared_or_new(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnectio
     if shared and shared[0] == settings.database:
         yield shared[1]
         return
-    with _connected(settings) as connection:
+    with connected(settings) as connection:
         yield connection
 
 
@@ -181,13 +174,19 @@ def open_database(settings: StoreSettings) -> Database:
         StoreVersionError: The file has a schema version that this program cannot read.
         StoreLockedError: Another process has the file open.
         StoreError: The folder cannot be created, or the file is no store of this program.
-        DiskFullError: The disk has no room for a store.
+        DiskFullError: The disk has no room for a store, or for the copy that is kept when it is
+            upgraded.
     """
     with space_on(settings.folder, "choose another folder with --store"):
-        return _opened(settings)
+        _make_folder(settings)
+        with connected(settings) as connection:
+            identity = _identity(connection, settings)
+        if identity.version != SCHEMA_VERSION:
+            identity = upgrade(settings)
+    return Database(settings, identity.store_id)
 
 
-def _opened(settings: StoreSettings) -> Database:
+def _make_folder(settings: StoreSettings) -> None:
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -195,14 +194,17 @@ def _opened(settings: StoreSettings) -> Database:
             f"cannot create the store folder {settings.folder}: {error.strerror}; choose another "
             "with --store"
         ) from error
-    with _connected(settings) as connection:
-        connection.begin()
-        if not _has_tables(connection):
-            connection.execute(_SCHEMA.read_text(encoding="utf-8"))
-            connection.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, uuid4().hex])
-        store_id = _checked_identity(connection, settings.database)
-        connection.commit()
-    return Database(settings, store_id)
+
+
+def _identity(connection: duckdb.DuckDBPyConnection, settings: StoreSettings) -> Identity:
+    """Return a store's identity; a file without tables becomes a store."""
+    connection.begin()
+    if not has_tables(connection):
+        connection.execute(SCHEMA.read_text(encoding="utf-8"))
+        connection.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, uuid4().hex])
+    identity = identity_in(connection, settings.database)
+    connection.commit()
+    return identity
 
 
 def require_store(settings: StoreSettings) -> None:
@@ -216,57 +218,3 @@ def require_store(settings: StoreSettings) -> None:
             f"there is no store at {settings.folder}: run `cosqa collect` first, or name one with "
             "--store"
         )
-
-
-def _has_tables(connection: duckdb.DuckDBPyConnection) -> bool:
-    return connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is not None
-
-
-def _checked_identity(connection: duckdb.DuckDBPyConnection, file: Path) -> str:
-    try:
-        row = connection.execute("SELECT schema_version, store_id FROM meta").fetchone()
-    except duckdb.CatalogException:
-        row = None
-    if row is None:
-        raise StoreError(
-            f"{file} is a DuckDB file but not a store of this program; choose another folder "
-            "with --store"
-        )
-    version, store_id = row
-    while version in UPGRADES:
-        connection.execute(UPGRADES[version])
-        version += 1
-        connection.execute("UPDATE meta SET schema_version = ?", [version])
-    if version != SCHEMA_VERSION:
-        raise StoreVersionError(
-            f"{file} has schema version {version}, this program reads version {SCHEMA_VERSION}; "
-            "use the release that made it, or choose another folder with --store (cached replies "
-            "in its 'replies' folder can be copied there and are not paid again)"
-        )
-    return str(store_id)
-
-
-@contextmanager
-def _connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
-    started, has_warned = time.monotonic(), False
-    while True:
-        try:
-            connection = duckdb.connect(str(settings.database))
-            break
-        except duckdb.IOException as error:
-            if _LOCK_MESSAGE not in str(error):
-                raise StoreError(f"cannot open {settings.database}: {error}") from error
-            waited_s = time.monotonic() - started
-            if waited_s >= settings.lock_timeout_s:
-                raise StoreLockedError(
-                    f"{settings.database} has been locked by another process for "
-                    f"{settings.lock_timeout_s:g} s; end it or wait for it, then try again: {error}"
-                ) from None
-            if waited_s >= _WARNING_S and not has_warned:
-                has_warned = True
-                _log.warning("waiting for a process that has %s open: %s", settings.database, error)
-            time.sleep(random.uniform(0.02, 0.2))  # noqa: S311 - spreads retries, no security
-    try:
-        yield connection
-    finally:
-        connection.close()

@@ -1,40 +1,20 @@
-"""Labels of a collection's candidates by the agents: what most labelling rounds say."""
+"""Labels of a collection's candidates by the agents: the current ones, and the pairs without."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from infra.ids import RecipeId, SearchId
-from infra.records import Support
 from infra.store.database import Database
+from infra.store.standing import CurrentLabels, standing
 
-# One row a pair. A label whose support is not exported is no vote; `said` counts it all the same.
-_PAIRS = """
-    CREATE TEMP TABLE decided AS
-    WITH pairs AS (
-        SELECT DISTINCT query_id, code_id FROM candidates
-        SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = $collection)
-            USING (query_id)
-        SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = $collection)
-            USING (code_id)
-        WHERE list_contains($searches, search_id)
-    ), counted AS (
-        SELECT query_id, code_id, count(*) AS judged, bool_or(demo) AS demo,
-            bool_or(status = 'failed') AS failed,
-            count(*) FILTER (label = 1) AS ones, count(*) FILTER (label = 0) AS zeros,
-            count(*) FILTER (label IS NULL) AS none,
-            count(*) FILTER (label = 1 AND list_contains($support, grade)) AS votes,
-            count(*) FILTER (label = 0 AND list_contains($support, grade)) AS against,
-            arg_min(reason, list_position($rounds, recipe_id)) AS reason
-        FROM annotations SEMI JOIN pairs USING (query_id, code_id)
-        WHERE list_contains($rounds, recipe_id) GROUP BY query_id, code_id
-    )
-    SELECT *, (CASE WHEN 2 * against > $number THEN 0 WHEN 2 * votes > $number THEN 1 END)::DOUBLE
-            AS relevance,
-        judged < $number OR failed AS unfinished,
-        greatest(ones, zeros) * 2 > $number AS agreed
-    FROM counted
+_UNDECIDED = """
+    SELECT query_id, code_id, CASE WHEN standing.rounds = 1 THEN reason ELSE
+        'no label has more than half of ' || standing.rounds || ' rounds: ' || ones || ' say 1, '
+        || zeros || ' say 0, ' || none || ' say neither' END AS reason
+    FROM standing JOIN basis USING (query_id, code_id, round)
+    JOIN annotations USING (query_id, code_id, recipe_id)
+    WHERE relevance IS NULL AND is_complete AND NOT greatest(ones, zeros) * 2 > standing.rounds
+    ORDER BY query_id, code_id
 """
 
 
@@ -42,7 +22,8 @@ class Decided(NamedTuple):
     """What the agents say of a collection's candidates, in columns ascending by query and code.
 
     Attributes:
-        labels: ``query_id``, ``code_id``, ``relevance``, ``demo``.
+        labels: ``query_id``, ``code_id``, ``relevance``, ``demo``, ``origin``, and ``fresh``:
+            whether the recipe in use would say the same.
         undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
             which no label has more than half.
         unfinished: Number of pairs without a label that a later run may give one.
@@ -55,48 +36,20 @@ class Decided(NamedTuple):
     queries: pa.Array
 
 
-def decide_labels(
-    database: Database,
-    search_ids: Sequence[SearchId],
-    collection: str,
-    rounds: Sequence[RecipeId],
-    support: Sequence[Support],
-) -> Decided:
-    """Return the labels that more than half of all rounds give, and the pairs without.
-
-    Args:
-        database: The store.
-        search_ids: The searches that found the candidates.
-        collection: Whose queries and codes they are.
-        rounds: The recipes of all labelling rounds; of one round, its labels count.
-        support: What a label must rest on to be a vote.
-    """
-    with database.transaction() as tx:
-        tx.connection.execute(
-            _PAIRS,
-            {
-                "collection": collection, "searches": list(search_ids), "rounds": list(rounds),
-                "support": list(support), "number": len(rounds),
-            },
-        )  # fmt: skip
-        several = (
-            f"'no label has more than half of {len(rounds)} rounds: ' || ones || ' say 1, ' "
-            "|| zeros || ' say 0, ' || none || ' say neither'"
-        )
-        found = Decided(
+def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
+    """Return the current labels, and the pairs without."""
+    with database.transaction() as tx, standing(tx, labels):
+        return Decided(
             labels=tx.arrow(
-                "SELECT query_id, code_id, relevance, demo FROM decided "
-                "WHERE relevance IS NOT NULL ORDER BY query_id, code_id"
+                "SELECT query_id, code_id, relevance, demo, origin, number = 0 AS fresh "
+                "FROM standing WHERE relevance IS NOT NULL ORDER BY query_id, code_id"
             ),
-            undecided=tx.arrow(
-                f"SELECT query_id, code_id, {several if len(rounds) > 1 else 'reason'} AS reason "  # noqa: S608
-                "FROM decided WHERE relevance IS NULL AND NOT unfinished AND NOT agreed "
-                "ORDER BY query_id, code_id"
-            ),
+            undecided=tx.arrow(_UNDECIDED),
             unfinished=tx.count(
-                "SELECT count(*) FROM decided WHERE relevance IS NULL AND unfinished"
+                "SELECT (SELECT count(*) FROM failed) + (SELECT count(*) FROM standing "
+                "WHERE relevance IS NULL AND NOT is_complete)"
             ),
-            queries=tx.arrow("SELECT DISTINCT query_id FROM decided")["query_id"].combine_chunks(),
+            queries=tx.arrow("SELECT query_id FROM standing UNION SELECT query_id FROM failed")[
+                "query_id"
+            ].combine_chunks(),
         )
-        tx.execute("DROP TABLE decided")
-    return found

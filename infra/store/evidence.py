@@ -10,9 +10,9 @@ from tempfile import TemporaryFile
 import numpy as np
 import pyarrow as pa
 
-from infra.ids import RecipeId, SearchId
 from infra.records import Record
 from infra.store.database import Database, Transaction
+from infra.store.standing import CurrentLabels, standing
 
 _MEMORY_MB = 1_024  # DuckDB's own while it sorts; what is more goes to files beside the database
 _PART = 65_536  # annotations that are sorted at once, with all their rows
@@ -33,6 +33,7 @@ _EXECUTION = (
     *("seconds", "peak_memory_mb", "stdout", "stderr", "tests_run", "asserts_executed"),
     "target_calls",
 )
+_LAST = 2**31 - 1
 _NESTED = {  # JSON texts; NULL details are those of older versions
     "oracle": "oracle::VARCHAR",
     "tests": "coalesce(details->'$.tests', '[]')::VARCHAR",
@@ -41,18 +42,15 @@ _NESTED = {  # JSON texts; NULL details are those of older versions
 
 
 class EvidenceSelection(Record):
-    """Annotations that have not failed: those of a collection's candidates, and single ones.
+    """Annotations that have not failed: those that labels rest on, and single ones.
 
     Attributes:
-        collection: Whose queries and codes the candidates are.
-        search_ids: The searches that found the candidates.
-        rounds: The recipes of all labelling rounds; a pair's annotations are in their order.
+        labels: The labels; a pair's annotations are in the order of the labelling rounds. None
+            selects the single ones alone.
         others: Further (query, code, recipe), after those of the rounds.
     """
 
-    collection: str
-    search_ids: tuple[SearchId, ...] = ()
-    rounds: tuple[RecipeId, ...] = ()
+    labels: CurrentLabels | None = None
     others: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -125,28 +123,21 @@ def _chosen(tx: Transaction, selection: EvidenceSelection, codes: pa.Array | Non
     """Return the keys of the annotations in their order, each with its place."""
     names = ("query_id", "code_id", "recipe_id")
     keys = [dict(zip(names, key, strict=True)) for key in selection.others]
-    schema, rounds = pa.schema(dict.fromkeys(names, pa.string())), list(selection.rounds)
+    others = pa.Table.from_pylist(keys, schema=pa.schema(dict.fromkeys(names, pa.string())))
+    others = others.append_column("round", pa.array([_LAST] * len(keys), pa.int32()))
+    if selection.labels is not None:
+        with standing(tx, selection.labels):
+            others = pa.concat_tables(
+                [tx.arrow("SELECT query_id, code_id, recipe_id, round FROM basis"), others]
+            )
     wanted = pa.table({"code_id": pa.array([], pa.string()) if codes is None else codes})
     only = "" if codes is None else "SEMI JOIN wanted USING (code_id) "
-    others = pa.Table.from_pylist(keys, schema=schema)
-    with tx.stream("others", others), tx.stream("wanted", wanted):
+    with tx.stream("selected", others), tx.stream("wanted", wanted):
         return tx.arrow(
-            "WITH pairs AS (SELECT query_id, code_id FROM candidates "  # noqa: S608 - literals only
-            "SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = ?) "
-            "USING (query_id) "
-            "SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = ?) USING (code_id) "
-            "WHERE list_contains(?, search_id)), "
-            f"keys AS (SELECT {_KEY} FROM annotations SEMI JOIN pairs USING (query_id, code_id) "
-            "WHERE list_contains(?, recipe_id) AND status <> 'failed' UNION "
-            f"SELECT {_KEY} FROM annotations SEMI JOIN others USING ({_KEY}) "
-            "WHERE status <> 'failed') "
-            f"SELECT {_KEY}, row_number() OVER (ORDER BY query_id, code_id, "
-            "coalesce(list_position(?, recipe_id), 2147483647), recipe_id) AS place FROM keys "
-            f"{only}ORDER BY place",
-            [
-                *(selection.collection, selection.collection, list(selection.search_ids)),
-                *(rounds, rounds),
-            ],
+            f"WITH keys AS (SELECT {_KEY}, min(round) AS round FROM annotations "  # noqa: S608 - literals only
+            f"JOIN selected USING ({_KEY}) {only} WHERE status <> 'failed' GROUP BY {_KEY}) "
+            f"SELECT {_KEY}, row_number() OVER (ORDER BY query_id, code_id, round, recipe_id) "
+            "AS place FROM keys ORDER BY place"
         )
 
 

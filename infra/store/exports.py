@@ -1,12 +1,13 @@
 """Table of exports: what the files of each exported folder were made from."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from infra.identity import digest
-from infra.ids import BenchmarkId, RecipeId, SearchId
+from infra.ids import BenchmarkId
 from infra.records import Record
+from infra.store.coverage import NO_COVERAGE
 from infra.store.database import Database
+from infra.store.standing import CurrentLabels
 
 _ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, grade, annotated_at"
 
@@ -42,18 +43,23 @@ def find_export(database: Database, folder: Path) -> Export | None:
 
 
 def state_of_labels(
-    database: Database,
-    collection: str,
-    recipes: Sequence[RecipeId],
-    search_ids: Sequence[SearchId],
+    database: Database, collection: str, labels: CurrentLabels | None = None
 ) -> str:
     """Return a digest that changes with all from which a collection's labels are made.
 
-    It depends on the time of the collection and on the keys, results and times of each row, in any
-    order: of the annotations by the recipes and by those that verified its written answers, of the
-    searches' candidates, of the answers, and of what people said of them. A count and the newest
-    time would not do: a clock may have been set back.
+    It depends on the time of the collection, and for labels of the agents on what annotations count
+    for which recipe, and on the keys, results and times of each row, in any order: of the
+    annotations by these recipes and by those that verified its written answers, of the searches'
+    candidates, of the answers, and of what people said of them. A count and the newest time would
+    not do: a clock may have been set back.
+
+    Args:
+        database: The store.
+        collection: The collection.
+        labels: The labels of the agents; None for those that came with the source.
     """
+    coverage = labels.coverage if labels else NO_COVERAGE
+    recipes = coverage.recipes | {item.recipe_id for item in coverage.covered}
     with database.transaction() as tx:
         [row] = tx.rows(
             "SELECT (SELECT epoch_us(collected_at) FROM collections "  # noqa: S608 - columns named here
@@ -71,11 +77,11 @@ def state_of_labels(
             " WHERE collection = $collection)",
             {
                 "collection": collection,
-                "searches": list(search_ids),
-                "recipes": list(recipes),
+                "searches": list(labels.search_ids if labels else ()),
+                "recipes": sorted(recipes),
             },
         )
-    return digest(*map(str, row))
+    return digest(coverage.model_dump_json(), *map(str, row))
 
 
 def _rows(columns: str) -> str:

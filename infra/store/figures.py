@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ import numpy.typing as npt
 from infra.ids import RecipeId, SearchId
 from infra.records import Candidate
 from infra.store.database import Database
+from infra.store.standing import CurrentLabels, standing
 
 Values = npt.NDArray[np.float64]
 
@@ -40,21 +42,42 @@ def similarities(
     return columns[0], dict(zip(encoders, columns[1:], strict=True))
 
 
+class Example(NamedTuple):
+    """A judged candidate, and the recipe whose annotation its label rests on."""
+
+    candidate: Candidate
+    recipe_id: RecipeId
+
+
 def example_pairs(
-    database: Database, search_id: SearchId, collection: str, recipe_id: RecipeId, number: int
-) -> list[Candidate]:
-    """Return annotated candidates to show: tested ones first, then by status, path and rank."""
-    with database.transaction() as tx:
+    database: Database, search_id: SearchId, labels: CurrentLabels, number: int
+) -> list[Example]:
+    """Return judged candidates to show: tested ones first, then by status, path and rank.
+
+    Args:
+        database: The store.
+        search_id: The search.
+        labels: The labels; of several rounds the first one's annotation is shown.
+        number: How many pairs at most.
+    """
+    with database.transaction() as tx, standing(tx, labels):
         rows = tx.dicts(
-            "SELECT query_id, code_id, rank, similarity, by_encoder "  # noqa: S608 - literals only
-            f"FROM {_HITS} JOIN annotations USING (query_id, code_id) LEFT JOIN "
-            "(SELECT DISTINCT query_id, code_id, true AS tested FROM executions "
-            " WHERE recipe_id = ?) USING (query_id, code_id) "
-            "WHERE search_id = ? AND recipe_id = ? "
-            "ORDER BY tested IS NULL, status, path, position, rank LIMIT ?",
-            [collection, recipe_id, search_id, recipe_id, number],
+            "SELECT query_id, code_id, rank, similarity, by_encoder, recipe_id "  # noqa: S608 - literals only
+            f"FROM {_HITS} JOIN annotations USING (query_id, code_id) "
+            "SEMI JOIN (SELECT basis.* FROM basis JOIN standing USING (query_id, code_id, round)) "
+            "USING (query_id, code_id, recipe_id) "
+            "LEFT JOIN (SELECT DISTINCT query_id, code_id, recipe_id, true AS tested "
+            "           FROM executions) USING (query_id, code_id, recipe_id) "
+            "WHERE search_id = ? ORDER BY tested IS NULL, status, path, position, rank LIMIT ?",
+            [labels.collection, search_id, number],
         )
     return [
-        Candidate.model_validate(row | {"by_encoder": json.loads(str(row["by_encoder"]))})
+        Example(
+            Candidate.model_validate(
+                {name: row[name] for name in ("query_id", "code_id", "rank", "similarity")}
+                | {"by_encoder": json.loads(str(row["by_encoder"]))}
+            ),
+            RecipeId(str(row["recipe_id"])),
+        )
         for row in rows
     ]

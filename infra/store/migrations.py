@@ -1,9 +1,22 @@
 """SQL statements that upgrade stores of earlier schema versions without loss.
 
-Whoever changes ``schema.sql`` raises the version in ``database.py`` and adds a step here.
+Whoever changes ``schema.sql`` adds a step here, which raises the version, and a store of the last
+one to the tests.
 """
 
 UPGRADES = {  # version → statements that upgrade it to the next
+    1: """
+        ALTER TABLE annotations ADD COLUMN grade VARCHAR;
+        ALTER TABLE annotations ADD COLUMN judgements INTEGER DEFAULT 0;
+        ALTER TABLE annotations ADD COLUMN agreeing INTEGER DEFAULT 0;
+        -- That version had no gates, and a label rested on one judgement.
+        UPDATE annotations SET
+            grade = CASE WHEN status <> 'labelled' THEN 'undecided'
+                WHEN decided_by = 'screener' THEN 'screened' ELSE 'ungated' END,
+            judgements = (status = 'labelled')::INTEGER,
+            agreeing = (status = 'labelled')::INTEGER;
+        ALTER TABLE executions ADD COLUMN oracle JSON;
+    """,
     2: """
         ALTER TABLE searches ADD COLUMN pool BOOLEAN DEFAULT false;
         ALTER TABLE recipes ADD COLUMN used_at TIMESTAMPTZ DEFAULT now();
@@ -204,5 +217,35 @@ UPGRADES = {  # version → statements that upgrade it to the next
             set_by  VARCHAR NOT NULL,
             set_at  TIMESTAMPTZ NOT NULL DEFAULT now()
         );
+        CREATE TABLE recipe_uses (
+            collection VARCHAR NOT NULL,
+            rounds     VARCHAR[] NOT NULL,
+            used_at    TIMESTAMPTZ NOT NULL
+        );
+        INSERT INTO recipe_uses
+            WITH judged AS (
+                SELECT collection, recipe_id, max(annotated_at) AS annotated_at
+                FROM annotations JOIN candidates USING (query_id, code_id)
+                JOIN searches USING (search_id) GROUP BY ALL
+            ), together AS (
+                SELECT collection, used_at, max(annotated_at) AS annotated_at, list(
+                    recipe_id ORDER BY coalesce((body->>'$.round')::INTEGER, 1)) AS rounds
+                FROM judged JOIN recipes USING (recipe_id)
+                WHERE used_at > TIMESTAMPTZ '1970-01-01 00:00:00+00'
+                GROUP BY collection, used_at, json_merge_patch(body, '{"round": null}')
+            )
+            SELECT collection, rounds, used_at + INTERVAL 1 microsecond * row_number() OVER (
+                PARTITION BY used_at ORDER BY annotated_at) FROM together;
+        ALTER TABLE recipes DROP COLUMN used_at;
+        -- What earlier steps could only add, as a new store has it.
+        ALTER TABLE searches ALTER COLUMN pool SET NOT NULL;
+        ALTER TABLE searches ALTER COLUMN pool DROP DEFAULT;
+        ALTER TABLE collection_queries ALTER COLUMN split SET NOT NULL;
+        ALTER TABLE collection_codes ALTER COLUMN source SET NOT NULL;
+        ALTER TABLE collection_codes ALTER COLUMN language SET NOT NULL;
+        ALTER TABLE collection_codes ALTER COLUMN licence SET NOT NULL;
+        ALTER TABLE collection_codes ALTER COLUMN url SET NOT NULL;
+        ALTER TABLE collection_codes ALTER COLUMN split SET NOT NULL;
     """,
 }
+SCHEMA_VERSION = max(UPGRADES) + 1

@@ -1,136 +1,314 @@
-"""Pending pairs: candidates that a recipe has not finished, counted and loaded in order."""
+"""Pending pairs: candidates without a fresh label, each for one reason, counted and read in order.
 
-from collections.abc import Iterator
+A pair is fresh under a recipe if one that gives the same label has finished it. The others are
+pending for the first of these reasons that holds: failed under this recipe; judged by former
+recipes whose labels differ; judged by a former recipe; asked for by a leaderboard; of a query of
+which no candidate of an earlier search was judged; new among the candidates of another.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from infra.atomic import atomic_write
 from infra.ids import RecipeId, SearchId
 from infra.records import Code, Pair, Query, Record
-from infra.store.database import Database
+from infra.settings import Reason
+from infra.store.database import Database, Transaction
 
 _ALL = 2**31 - 1
-_KEYS_AT_ONCE = 20_000
 _PAIRS_AT_ONCE = 1_000
 
-# Candidates of a search for a collection's first queries, without those that a recipe has finished.
-_SELECTED_CANDIDATES = (
-    "WITH selected AS (SELECT query_id, position FROM collection_queries "
-    "                  WHERE collection = ? ORDER BY position LIMIT ?), "
-    "hits AS (SELECT position, rank, query_id, code_id FROM candidates "
-    "         JOIN selected USING (query_id) WHERE search_id = ?), "
-    "pending AS (SELECT * FROM hits ANTI JOIN (SELECT query_id, code_id FROM annotations "
-    "            WHERE recipe_id = ? AND status <> 'failed') USING (query_id, code_id)), "
-    "readable AS (SELECT * FROM pending SEMI JOIN (SELECT code_id FROM collection_codes "
-    "             WHERE collection = ?) USING (code_id)) "
-)
+# One row a candidate; `reason` is NULL of fresh ones, `due` false of failed ones that are to wait.
+_CLASSIFIED = """
+    CREATE TEMP TABLE classified AS
+    WITH selected AS (
+        SELECT query_id, position FROM collection_queries
+        WHERE collection = $collection ORDER BY position LIMIT $limit
+    ), found AS (
+        SELECT query_id, code_id, min(rank) FILTER (search_id = $search) AS own, min(rank) AS rank
+        FROM candidates SEMI JOIN selected USING (query_id)
+        WHERE list_contains($searches, search_id) GROUP BY query_id, code_id
+    ), judged AS (
+        SELECT query_id, code_id,
+            coalesce(bool_or(fresh), false) AS fresh,
+            coalesce(bool_or(fresh IS NOT NULL), false) AS former,
+            count(DISTINCT label) FILTER (fresh IS NOT NULL) AS labels,
+            max(tries) FILTER (recipe_id = $recipe AND status = 'failed') AS tries,
+            max(annotated_at) FILTER (recipe_id = $recipe AND status = 'failed') AS failed_at,
+            arg_max(recipe_id, annotated_at) FILTER (fresh IS NOT NULL) AS recipe_id,
+            arg_max(coalesce(met, ''), annotated_at) FILTER (fresh IS NOT NULL) AS met
+        FROM (
+            SELECT a.*, c.fresh FROM annotations AS a LEFT JOIN coverage AS c
+            ON a.recipe_id = c.recipe_id AND coalesce(a.met, '') = c.met AND a.status <> 'failed'
+        ) GROUP BY query_id, code_id
+    ), known AS (
+        SELECT DISTINCT query_id FROM candidates
+        SEMI JOIN (SELECT search_id FROM searches WHERE collection = $collection AND NOT pool)
+            USING (search_id)
+        SEMI JOIN (SELECT query_id, code_id FROM annotations WHERE status <> 'failed'
+            AND recipe_id IN (SELECT rounds[$round] FROM recipe_uses
+                WHERE collection = $collection)) USING (query_id, code_id)
+        WHERE search_id <> $search
+    )
+    SELECT selected.position, found.rank, query_id, code_id, judged.recipe_id, judged.met,
+        collection_codes.code_id IS NOT NULL AS readable,
+        CASE
+            WHEN judged.fresh THEN NULL
+            WHEN tries IS NOT NULL THEN 'failed'
+            WHEN labels > 1 THEN 'disagreement'
+            WHEN judged.former THEN 'stale'
+            WHEN found.own IS NULL THEN 'requested'
+            WHEN known.query_id IS NULL THEN 'new_queries'
+            ELSE 'new_codes'
+        END AS reason,
+        judged.fresh OR tries IS NULL OR (
+            tries < $max_tries AND (failed_at > now() OR failed_at + to_seconds(
+                CASE WHEN tries < 2 THEN 0
+                ELSE least($longest_s, $retry_s * power(2, least(tries, 60) - 2)) END) <= now())
+        ) AS due
+    FROM found JOIN selected USING (query_id)
+    LEFT JOIN judged USING (query_id, code_id)
+    LEFT JOIN known USING (query_id)
+    LEFT JOIN (SELECT code_id FROM collection_codes WHERE collection = $collection)
+        AS collection_codes USING (code_id)
+"""
+
+
+class Retries(Record):
+    """When a failed pair is due again.
+
+    Attributes:
+        after_s: Seconds after the second failure, doubled with each further one.
+        longest_s: The most seconds.
+        max_tries: Failures after which it is not due any more.
+    """
+
+    after_s: float = 0.0
+    longest_s: float = 86_400.0
+    max_tries: int = _ALL
 
 
 class Selection(Record):
-    """Candidates of a search and the recipe that annotates them.
+    """Candidates of searches and the recipe that annotates them.
 
     Attributes:
         search_id: The search.
         collection: Whose queries and codes they are.
-        recipe_id: The recipe; a pair that it has finished is not pending.
+        recipe_id: The recipe.
+        labelling_round: The round in which it judges.
+        pools: Searches that add what leaderboards asked for.
         limit: Number of the collection's queries, from the first; None takes all.
+        retries: When failed pairs are due.
     """
 
     search_id: SearchId
     collection: str
     recipe_id: RecipeId
+    labelling_round: int = 1
+    pools: tuple[SearchId, ...] = ()
     limit: int | None = None
+    retries: Retries = Retries()
 
     @property
-    def parameters(self) -> list[object]:
-        """Values for the placeholders of `_SELECTED_CANDIDATES`."""
-        limit = _ALL if self.limit is None else self.limit
-        return [self.collection, limit, self.search_id, self.recipe_id, self.collection]
+    def parameters(self) -> dict[str, object]:
+        """Values for the parameters of `_CLASSIFIED`."""
+        return {
+            "collection": self.collection,
+            "limit": _ALL if self.limit is None else self.limit,
+            "search": self.search_id,
+            "searches": [self.search_id, *self.pools],
+            "recipe": self.recipe_id,
+            "round": self.labelling_round,
+            "max_tries": self.retries.max_tries,
+            "retry_s": self.retries.after_s,
+            "longest_s": self.retries.longest_s,
+        }
 
 
-class PairCounts(Record):
-    """Numbers of a search's candidates, of pending ones, and of those without a stored code."""
+class CoverageRow(NamedTuple):
+    """Labels that a recipe gave by way of some agents: whether they are those of another recipe."""
+
+    recipe_id: RecipeId
+    met: str
+    fresh: bool
+
+
+class PendingGroup(NamedTuple):
+    """Pending pairs of one reason that were last judged alike.
+
+    Attributes:
+        reason: The reason.
+        due: Whether they may be judged; failed ones may have to wait.
+        recipe_id: The recipe that judged them last; empty if none did.
+        met: The agents that they met then.
+        pairs: Their number.
+    """
+
+    reason: Reason
+    due: bool
+    recipe_id: RecipeId
+    met: str
+    pairs: int
+
+
+class PendingCounts(NamedTuple):
+    """Numbers of candidates, of fresh ones, of those without a stored code; the pending ones."""
 
     candidates: int
-    pending: int
+    fresh: int
     without_code: int
+    groups: list[PendingGroup]
 
 
-def count_pairs(database: Database, selection: Selection) -> PairCounts:
-    """Return how many pairs are selected, pending, and without code.
+@contextmanager
+def classified(
+    database: Database, selection: Selection, coverage: Sequence[CoverageRow]
+) -> Iterator[Transaction]:
+    """Yield a transaction with two tables: ``coverage``, and the candidates as ``classified``.
+
+    ``classified`` has the columns position, rank, query_id, code_id, reason (NULL of fresh ones),
+    due, readable (whether the collection has the code), and recipe_id and met of what stands.
+    """
+    rows = pa.table(
+        {
+            "recipe_id": pa.array([row.recipe_id for row in coverage], pa.string()),
+            "met": pa.array([row.met for row in coverage], pa.string()),
+            "fresh": pa.array([row.fresh for row in coverage], pa.bool_()),
+        }
+    )
+    with database.transaction() as tx:
+        with tx.stream("coverage", rows):
+            tx.connection.execute(_CLASSIFIED, selection.parameters)
+            yield tx
+        tx.execute("DROP TABLE classified")
+
+
+def count_pending(
+    database: Database, selection: Selection, coverage: Sequence[CoverageRow]
+) -> PendingCounts:
+    """Return how many pairs are selected, fresh and pending, these by reason.
 
     A candidate whose code is missing from the collection cannot be judged and is not pending.
-    """
-    with database.transaction() as tx:
-        row = tx.dicts(
-            _SELECTED_CANDIDATES  # noqa: S608 - literals only
-            + "SELECT (SELECT count(*) FROM hits) AS candidates, "
-            "(SELECT count(*) FROM readable) AS pending, "
-            "(SELECT count(*) FROM pending) - (SELECT count(*) FROM readable) AS without_code",
-            selection.parameters,
-        )[0]
-    return PairCounts.model_validate(row)
-
-
-def pending_pairs(
-    database: Database, selection: Selection, at_once: int = _PAIRS_AT_ONCE
-) -> Iterator[Pair]:
-    """Yield the pending pairs, best first: by query, then by rank.
-
-    Each pair comes once, even if it has failed meanwhile. The keys of many thousands are found at
-    a time, since each search reads all annotations, and held as columns; texts are read for few.
 
     Args:
         database: The store.
         selection: The candidates and the recipe.
+        coverage: Which stored labels are those that the recipe would give (``fresh``), and which
+            others answer the same question.
+    """
+    with classified(database, selection, coverage) as tx:
+        ((candidates, fresh, without_code),) = tx.rows(
+            "SELECT count(*), count(*) FILTER (reason IS NULL), "
+            "count(*) FILTER (reason IS NOT NULL AND NOT readable) FROM classified"
+        )
+        rows = tx.rows(
+            "SELECT reason, due, coalesce(recipe_id, ''), coalesce(met, ''), count(*) "
+            "FROM classified WHERE reason IS NOT NULL AND readable GROUP BY ALL ORDER BY ALL"
+        )
+    groups = [PendingGroup(*row) for row in rows]  # type: ignore[arg-type]
+    return PendingCounts(int(str(candidates)), int(str(fresh)), int(str(without_code)), groups)
+
+
+def write_pending(
+    database: Database,
+    selection: Selection,
+    coverage: Sequence[CoverageRow],
+    taken: Sequence[tuple[Reason, int]],
+    file: Path,
+) -> int:
+    """Write the keys of the pairs that a run judges to a file, in their order; return their number.
+
+    They are found once: what is judged while the run goes on changes no reason of another pair.
+
+    Args:
+        database: The store.
+        selection: The candidates and the recipe.
+        coverage: See `count_pending`.
+        taken: Reasons in order, each with the most pairs; of a reason the best come first, by
+            query and then by rank.
+        file: The file, which is replaced.
+    """
+    reasons = [reason for reason, _ in taken]
+    columns: dict[str, Sequence[object]] = {"reason": reasons, "most": [most for _, most in taken]}
+    with classified(database, selection, coverage) as tx, tx.table("taken", columns):
+        keys = tx.arrow(
+            "SELECT query_id, code_id FROM (SELECT c.*, row_number() OVER (PARTITION BY reason "
+            "ORDER BY position, rank, code_id) AS place FROM classified AS c "
+            "WHERE due AND readable) JOIN taken USING (reason) WHERE place <= most "
+            "ORDER BY list_position(?, reason), place",
+            [reasons],
+        )
+    with database.space():
+        return write_keys(keys, file)
+
+
+def write_unfinished(database: Database, recipe_id: RecipeId, file: Path) -> int:
+    """Leave in a file of keys those that the recipe has not finished; return their number."""
+    keys = read_keys(file)
+    with database.transaction() as tx, tx.stream("planned", _numbered(keys)):
+        left = tx.arrow(
+            "SELECT query_id, code_id FROM planned ANTI JOIN (SELECT query_id, code_id "
+            "FROM annotations WHERE recipe_id = ? AND status <> 'failed') "
+            "USING (query_id, code_id) ORDER BY place",
+            [recipe_id],
+        )
+    with database.space():
+        return write_keys(left, file)
+
+
+def read_keys(file: Path) -> pa.Table:
+    """Return the columns ``query_id`` and ``code_id`` of a file of keys, mapped into memory."""
+    with pa.memory_map(str(file)) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def pairs_in(
+    database: Database, collection: str, file: Path, at_once: int = _PAIRS_AT_ONCE
+) -> Iterator[Pair]:
+    """Yield the pairs whose keys a file holds, in their order; texts are read for few at a time.
+
+    Pairs whose texts have left the collection meanwhile are left out.
+
+    Args:
+        database: The store.
+        collection: Whose queries and codes they are.
+        file: What `write_pending` wrote.
         at_once: Pairs whose texts are read at once.
     """
-    last = _Position()
-    while True:
-        keys, last = _pending_keys(database, selection, last, _KEYS_AT_ONCE)
-        for start in range(0, keys.num_rows, at_once):
-            yield from _load(database, selection, keys.slice(start, at_once))
-        if keys.num_rows < _KEYS_AT_ONCE:
-            return
+    keys = read_keys(file)
+    for start in range(0, keys.num_rows, at_once):
+        yield from _load(database, collection, keys.slice(start, at_once))
 
 
-class _Position(NamedTuple):
-    """A pair's position: its query's in the collection, its rank, its code."""
-
-    query: int = -1
-    rank: int = 0
-    code_id: str = ""
-
-
-def _pending_keys(
-    database: Database, selection: Selection, after: _Position, at_most: int
-) -> tuple[pa.Table, _Position]:
-    """Return the keys of the next pending pairs after a position, and the position of the last."""
-    with database.transaction() as tx:
-        keys = tx.arrow(
-            _SELECTED_CANDIDATES  # noqa: S608 - literals only
-            + "SELECT position, rank, query_id, code_id FROM readable "
-            "WHERE (position, rank, code_id) > (?, ?, ?) ORDER BY position, rank, code_id LIMIT ?",
-            [*selection.parameters, *after, at_most],
-        )
-    if not keys.num_rows:
-        return keys, after
-    ((query, rank, _, code_id),) = (
-        row.values() for row in keys.slice(keys.num_rows - 1).to_pylist()
-    )
-    return keys, _Position(query, rank, code_id)
+def write_keys(keys: pa.Table, file: Path) -> int:
+    """Write columns of keys to a file, whole or not at all; return the number of pairs."""
+    with (
+        atomic_write(file) as partial,
+        pa.OSFile(str(partial), "wb") as sink,
+        pa.ipc.new_file(sink, keys.schema) as writer,
+    ):
+        writer.write_table(keys)
+    return int(keys.num_rows)
 
 
-def _load(database: Database, selection: Selection, keys: pa.Table) -> list[Pair]:
+def _numbered(keys: pa.Table) -> pa.Table:
+    return keys.append_column("place", pa.array(range(keys.num_rows), pa.int32()))
+
+
+def _load(database: Database, collection: str, keys: pa.Table) -> list[Pair]:
     """Return the pairs with these keys, with what the collection says of their codes."""
-    with database.transaction() as tx, tx.stream("wanted", keys):
+    with database.transaction() as tx, tx.stream("wanted", _numbered(keys)):
         rows = tx.dicts(
             "SELECT query_id, queries.text AS query_text, code_id, codes.text, name, module, "
             "first_line, last_line, documentation, parameters, k.origin "
             "FROM wanted JOIN queries USING (query_id) JOIN codes USING (code_id) "
             "JOIN (SELECT * FROM collection_codes WHERE collection = ?) AS k USING (code_id) "
-            "ORDER BY wanted.position, rank, code_id",
-            [selection.collection],
+            "ORDER BY place",
+            [collection],
         )
     return [_pair(row) for row in rows]
 

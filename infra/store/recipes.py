@@ -1,15 +1,13 @@
-"""Table of recipes: everything that could change a label of the agents."""
+"""Tables of recipes: everything that could change a label of the agents, and when it was in use."""
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
-from infra.store.annotations import OF_SEARCHES
-from infra.store.database import Database, Transaction
+from infra.store.database import Database
 
-_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+Body = Mapping[str, object]
 
 
 class StoredRecipe(Record):
@@ -19,7 +17,7 @@ class StoredRecipe(Record):
         recipe_id: Its id; of several labelling rounds that of the first.
         model: Its model.
         demo: Whether that is the demo model.
-        rounds: The ids of all labelling rounds that were last in use together, in order.
+        rounds: The ids of all labelling rounds that were in use together, in order.
     """
 
     recipe_id: RecipeId
@@ -30,36 +28,41 @@ class StoredRecipe(Record):
 
 def record_recipes(
     database: Database,
-    bodies: Mapping[RecipeId, Mapping[str, object]],
+    bodies: Mapping[RecipeId, Body],
     *,
     demo: bool,
-    in_use: bool = True,
+    used_on: str | None = None,
 ) -> None:
     """Store recipes once.
 
     Args:
         database: The store.
-        bodies: Id → body, of all labelling rounds.
+        bodies: Id → body, of all labelling rounds in order.
         demo: Whether their model is the demo model.
-        in_use: Set the time of their last use, by which rounds belong together; recipes that are
-            new and not in use get the earliest.
+        used_on: The collection whose pairs they judge from now on, together, which is stored with
+            the time: labels by the recipes last used stand before others. None where they judge
+            something else.
     """
     rows = [
-        {
-            "recipe_id": recipe_id,
-            "body": json.dumps(body, sort_keys=True),
-            "demo": demo,
-            "used_at": _NEVER,
-        }
+        {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
         for recipe_id, body in bodies.items()
     ]
     with database.transaction() as tx:
         tx.insert("recipes", rows, on_conflict="ignore")
-        if in_use:
-            tx.execute(
-                "UPDATE recipes SET used_at = now() WHERE list_contains(?, recipe_id)",
-                [list(bodies)],
-            )
+        if used_on is None:
+            return
+        rounds = list(bodies)
+        # A clock may have been set back: the last use has the latest time all the same.
+        tx.execute(
+            "INSERT INTO recipe_uses SELECT ?, ?, greatest(now(), coalesce("
+            "max(used_at) + INTERVAL 1 microsecond, now())) FROM recipe_uses",
+            [used_on, rounds],
+        )
+        tx.execute(
+            "DELETE FROM recipe_uses WHERE collection = ? AND rounds = ? "
+            "AND used_at < (SELECT max(used_at) FROM recipe_uses)",
+            [used_on, rounds],
+        )
 
 
 def load_recipe(database: Database, recipe_id: RecipeId) -> dict[str, object]:
@@ -68,6 +71,13 @@ def load_recipe(database: Database, recipe_id: RecipeId) -> dict[str, object]:
         body = tx.value("SELECT body FROM recipes WHERE recipe_id = ?", [recipe_id])
     loaded: dict[str, object] = json.loads(str(body))
     return loaded
+
+
+def load_bodies(database: Database) -> dict[RecipeId, Body]:
+    """Return recipe → body of all stored recipes."""
+    with database.transaction() as tx:
+        rows = tx.rows("SELECT recipe_id, body FROM recipes")
+    return {RecipeId(str(recipe_id)): json.loads(str(body)) for recipe_id, body in rows}
 
 
 def recipe_ids(database: Database) -> list[RecipeId]:
@@ -80,32 +90,35 @@ def recipe_ids(database: Database) -> list[RecipeId]:
     return [RecipeId(str(recipe_id)) for (recipe_id,) in rows]
 
 
-def latest_recipe(database: Database, search_ids: Sequence[SearchId]) -> StoredRecipe | None:
-    """Return the last used recipe of those that annotated candidates of searches, or None.
+# One row for each set of labelling rounds that were in use together.
+_USED = (
+    "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, demo, rounds "
+    "FROM recipe_uses JOIN recipes ON recipe_id = rounds[1] "
+)
+_HAS_JUDGED = "list_has_any(rounds, (SELECT list(DISTINCT recipe_id) FROM annotations))"
+
+
+def used_recipes(database: Database, search_ids: Sequence[SearchId]) -> list[StoredRecipe]:
+    """Return the recipes that were in use on the collections of searches, the last one first.
 
     A run that finds nothing left to judge uses its recipe too: a user who returns to former
     settings expects their labels.
     """
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT recipe_id, "  # noqa: S608 - literals only
-            "body->>'$.model.model' AS model, recipes.demo FROM annotations "
-            f"JOIN recipes USING (recipe_id) {OF_SEARCHES} "
-            "ORDER BY used_at DESC, annotated_at DESC LIMIT 1",
+            f"{_USED} WHERE collection IN (SELECT collection FROM searches "  # noqa: S608 - literals only
+            "WHERE list_contains(?, search_id)) ORDER BY used_at DESC",
             [list(search_ids)],
         )
-        return _with_rounds(tx, rows[0]) if rows else None
+    return [StoredRecipe.model_validate(row) for row in rows]
 
 
 def recipes_in_rounds(database: Database) -> list[StoredRecipe]:
-    """Return the recipes that were last in use for several labelling rounds, oldest first."""
+    """Return the recipes that were in use for several labelling rounds, oldest first."""
     with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT recipe_id, body->>'$.model.model' AS model, demo FROM recipes "
-            "SEMI JOIN annotations USING (recipe_id) ORDER BY used_at, recipe_id"
-        )
-        found = {item.recipe_id: item for item in (_with_rounds(tx, row) for row in rows)}
-    return [item for item in found.values() if len(item.rounds) > 1]
+        rows = tx.dicts(f"{_USED} WHERE len(rounds) > 1 AND {_HAS_JUDGED} ORDER BY used_at")
+    found = {str(row["rounds"]): StoredRecipe.model_validate(row) for row in rows}
+    return list(found.values())
 
 
 def mean_cost(database: Database) -> float | None:
@@ -115,11 +128,8 @@ def mean_cost(database: Database) -> float | None:
     was the demo model.
     """
     with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT recipe_id, body->>'$.model.model' AS model, demo FROM recipes "
-            "SEMI JOIN annotations USING (recipe_id) ORDER BY used_at DESC, recipe_id LIMIT 1"
-        )
-        recipe = _with_rounds(tx, rows[0]) if rows else None
+        rows = tx.dicts(f"{_USED} WHERE {_HAS_JUDGED} ORDER BY used_at DESC LIMIT 1")
+        recipe = StoredRecipe.model_validate(rows[0]) if rows else None
         if recipe is None or recipe.demo:
             return None
         mean = tx.value(
@@ -131,17 +141,3 @@ def mean_cost(database: Database) -> float | None:
             [list(recipe.rounds)],
         )
     return mean * len(recipe.rounds) if isinstance(mean, float) else None
-
-
-def _with_rounds(tx: Transaction, row: Mapping[str, object]) -> StoredRecipe:
-    """Return a recipe with its rounds: those that differ in nothing else and were used with it."""
-    found = tx.rows(
-        "WITH chosen AS (SELECT * FROM recipes WHERE recipe_id = ?) "
-        "SELECT recipes.recipe_id FROM recipes JOIN chosen ON recipes.used_at = chosen.used_at "
-        "AND json_merge_patch(recipes.body, '{\"round\": null}') "
-        "= json_merge_patch(chosen.body, '{\"round\": null}') "
-        "ORDER BY coalesce((recipes.body->>'$.round')::INTEGER, 1)",
-        [row["recipe_id"]],
-    )
-    rounds = [RecipeId(str(recipe_id)) for (recipe_id,) in found]
-    return StoredRecipe.model_validate({**row, "recipe_id": rounds[0], "rounds": rounds})

@@ -137,8 +137,13 @@ CREATE TABLE recipes (
     recipe_id  VARCHAR PRIMARY KEY,      -- hash of everything that could change a label
     body       JSON NOT NULL,
     demo       BOOLEAN NOT NULL,
-    created_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-    used_at    TIMESTAMPTZ NOT NULL DEFAULT now()  -- when a run last used the recipe
+    created_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+
+CREATE TABLE recipe_uses (               -- when a run last used a recipe on a collection's pairs
+    collection VARCHAR NOT NULL,
+    rounds     VARCHAR[] NOT NULL,       -- recipes of all labelling rounds of the run, in order
+    used_at    TIMESTAMPTZ NOT NULL      -- later than of any use before, whatever the clock says
 );
 
 CREATE TABLE annotations (

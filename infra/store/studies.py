@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
+from infra.ids import BenchmarkId, CodeId, QueryId, SearchId
 from infra.records import Record
-from infra.store.annotations import OF_SEARCHES
 from infra.store.database import Database
+from infra.store.standing import IN_BASIS, CurrentLabels, standing
+
+_KEY = "query_id, code_id, recipe_id"
 
 
 class RankCounts(Record):
@@ -48,69 +50,63 @@ class GroupMean(Record):
     queries: int
 
 
-def count_by_rank(database: Database, search_id: SearchId, recipe_id: RecipeId) -> list[RankCounts]:
+def count_by_rank(
+    database: Database, search_id: SearchId, labels: CurrentLabels
+) -> list[RankCounts]:
     """Return the labels of a search's candidates by rank."""
-    with database.transaction() as tx:
+    with database.transaction() as tx, standing(tx, labels):
         rows = tx.dicts(
-            "SELECT rank, count(label) AS labelled, coalesce(sum(label), 0)::BIGINT AS matches "
-            "FROM candidates JOIN annotations USING (query_id, code_id) "
-            "WHERE search_id = ? AND recipe_id = ? GROUP BY rank ORDER BY rank",
-            [search_id, recipe_id],
+            "SELECT rank, count(relevance) AS labelled, "
+            "coalesce(sum(relevance), 0)::BIGINT AS matches "
+            "FROM candidates JOIN standing USING (query_id, code_id) "
+            "WHERE search_id = ? GROUP BY rank ORDER BY rank",
+            [search_id],
         )
     return [RankCounts.model_validate(row) for row in rows]
 
 
-def efforts(
-    database: Database, recipe_id: RecipeId, search_ids: Sequence[SearchId]
-) -> list[PairEffort]:
-    """Return time and cost of a recipe's finished pairs by kind: clear, unclear or other."""
-    with database.transaction() as tx:
+def efforts(database: Database, labels: CurrentLabels) -> list[PairEffort]:
+    """Return time and cost of the judgements behind labels by kind: clear, unclear or other."""
+    with database.transaction() as tx, standing(tx, labels):
         rows = tx.dicts(
             "WITH pairs AS ("  # noqa: S608 - literals only
-            "  SELECT query_id, code_id, CASE WHEN starts_with(path, 'clear_') THEN 'clear' "
+            f"  SELECT {_KEY}, CASE WHEN starts_with(path, 'clear_') THEN 'clear' "
             "  WHEN starts_with(path, 'unclear_') THEN 'unclear' ELSE 'other' END AS kind "
-            f"  FROM annotations {OF_SEARCHES} WHERE recipe_id = ? AND status <> 'failed'), "
+            f"  FROM annotations {IN_BASIS}), "
             "calls AS ("
-            "  SELECT query_id, code_id, sum(seconds) AS seconds, sum(cost_usd) AS dollars, "
-            "  count(*) - count(cost_usd) AS unpriced FROM llm_calls WHERE recipe_id = ? "
-            "  GROUP BY query_id, code_id), "
+            f"  SELECT {_KEY}, sum(seconds) AS seconds, sum(cost_usd) AS dollars, "
+            f"  count(*) - count(cost_usd) AS unpriced FROM llm_calls {IN_BASIS} GROUP BY {_KEY}), "
             "runs AS ("
-            "  SELECT query_id, code_id, sum(seconds) AS seconds FROM executions "
-            "  WHERE recipe_id = ? GROUP BY query_id, code_id) "
+            f"  SELECT {_KEY}, sum(seconds) AS seconds FROM executions {IN_BASIS} "
+            f"  GROUP BY {_KEY}) "
             "SELECT kind, count(*) AS pairs, "
             "coalesce(sum(calls.seconds), 0) + coalesce(sum(runs.seconds), 0) AS seconds, "
             "CASE WHEN coalesce(sum(unpriced), 0) > 0 THEN NULL ELSE coalesce(sum(dollars), 0) END "
-            "AS dollars FROM pairs LEFT JOIN calls USING (query_id, code_id) "
-            "LEFT JOIN runs USING (query_id, code_id) GROUP BY kind ORDER BY kind",
-            [list(search_ids), recipe_id, recipe_id, recipe_id],
+            f"AS dollars FROM pairs LEFT JOIN calls USING ({_KEY}) "
+            f"LEFT JOIN runs USING ({_KEY}) GROUP BY kind ORDER BY kind"
         )
     return [PairEffort.model_validate(row) for row in rows]
 
 
 def count_programs(
-    database: Database,
-    recipe_id: RecipeId,
-    search_ids: Sequence[SearchId],
-    executed: Sequence[str],
+    database: Database, labels: CurrentLabels, executed: Sequence[str]
 ) -> ProgramCounts:
     """Return the counts over the last program of each pair that has one.
 
     Args:
         database: The store.
-        recipe_id: The agents.
-        search_ids: The searches whose pairs count.
+        labels: The labels whose pairs count.
         executed: The outcomes of a program that ran to its end or to a failing assertion.
     """
-    with database.transaction() as tx:
+    with database.transaction() as tx, standing(tx, labels):
         row = tx.dicts(
             "WITH latest AS ("  # noqa: S608 - literals only
-            f"  SELECT program, outcome FROM executions {OF_SEARCHES} WHERE recipe_id = ? "
-            "  QUALIFY row_number() OVER "
-            "  (PARTITION BY query_id, code_id ORDER BY ordinal DESC) = 1) "
+            f"  SELECT program, outcome FROM executions {IN_BASIS} "
+            f"  QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY ordinal DESC) = 1) "
             "SELECT count(*) AS programs, coalesce(sum(len(regexp_extract_all("
             "  program, '(?m)^[ \\t]*(async[ \\t]+)?def[ \\t]+test'))), 0)::BIGINT AS tests, "
             "count(*) FILTER (list_contains(?::VARCHAR[], outcome)) AS executed FROM latest",
-            [list(search_ids), recipe_id, list(executed)],
+            [list(executed)],
         )[0]
     return ProgramCounts.model_validate(row)
 

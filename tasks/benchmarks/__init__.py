@@ -8,11 +8,17 @@ tools; ``labelled_pairs`` and ``annotation_sheets`` read labels by annotators; `
 models are trained on.
 """
 
-from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint, columns_of, qrels_of
+from tasks.benchmarks.benchmark import (
+    Benchmark,
+    LabelRecipe,
+    benchmark_fingerprint,
+    columns_of,
+    qrels_of,
+)
 from tasks.benchmarks.evidence import AnnotationStream, RecordedAnnotations
 from tasks.benchmarks.manifest import ExportedFile, Manifest, read_manifest, verify_export
 from tasks.benchmarks.reader import is_export, read_benchmark
-from tasks.benchmarks.rows import Rows, Undecided
+from tasks.benchmarks.rows import LabelledPair, Rows, Undecided
 from tasks.benchmarks.trec import write_run
 from tasks.benchmarks.writer import write_benchmark
 
@@ -20,6 +26,8 @@ __all__ = [
     "AnnotationStream",
     "Benchmark",
     "ExportedFile",
+    "LabelRecipe",
+    "LabelledPair",
     "Manifest",
     "RecordedAnnotations",
     "Rows",

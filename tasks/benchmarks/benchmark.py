@@ -11,7 +11,7 @@ from infra.errors import PublishError
 from infra.identity import digest, digest_of
 from infra.records import Code, Label, Query, Record, SourceInfo
 from tasks.benchmarks.evidence import NO_ANNOTATIONS, AnnotationStream, RecordedAnnotations
-from tasks.benchmarks.rows import Rows, Undecided
+from tasks.benchmarks.rows import LabelledPair, Rows, Undecided
 
 FORMAT_VERSION = 1
 GENERATED = "generated:"  # begins the origin of written answers and of their labels
@@ -22,6 +22,20 @@ Item = TypeVar("Item", bound=Record)
 Items = Annotated[Sequence[Item], SkipValidation]
 
 
+class LabelRecipe(Record):
+    """A recipe that gave labels: everything that could have changed them.
+
+    Attributes:
+        origin: The origin of these labels.
+        recipe_id: The recipe's id; of several labelling rounds that of the first.
+        body: What the recipe consists of.
+    """
+
+    origin: str
+    recipe_id: str
+    body: dict[str, object]
+
+
 class Benchmark(Record):
     """Queries, codes, and the labels that one origin gives to pairs of them.
 
@@ -30,13 +44,17 @@ class Benchmark(Record):
 
     Attributes:
         name: A name that is fit for a folder.
-        label_origin: The origin of every label but those of written answers
-            (`GENERATED`).
+        label_origin: The origin of every label but those of written answers (`GENERATED`) and of
+            former recipes.
         sources: Where queries, codes and labels come from.
-        recipe: Everything that could change the agents' labels; None for labels of another origin.
+        recipe: Everything that could change the agents' labels, of the recipe in use; None for
+            labels of another origin.
+        recipes: The recipes that gave labels, the one in use and former ones.
+        stale: Labelled pairs that the recipe in use might label differently.
         failed: Pairs that could not be judged; counted, never exported.
         dropped: Reason → items of the sources that were dropped.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
+        former_rounds: Further recipe → the round, from 1, for which its annotations count.
         evidence: The agents' annotations with every call and execution, as a stream, when they
             are to be published too.
         code_base: Whether ``codes`` is the whole collection or the union of all candidates.
@@ -52,10 +70,13 @@ class Benchmark(Record):
     labels: Items[Label]
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None = None
+    recipes: tuple[LabelRecipe, ...] = ()
+    stale: Items[LabelledPair] = ()
     undecided: Items[Undecided] = ()
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
     rounds: tuple[str, ...] = ()
+    former_rounds: dict[str, int] = Field(default_factory=dict)
     evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, str] = Field(default_factory=dict)
@@ -79,15 +100,17 @@ class Columns(NamedTuple):
     codes: Rows[Code]
     labels: Rows[Label]
     undecided: Rows[Undecided]
+    stale: Rows[LabelledPair]
 
 
 def columns_of(benchmark: Benchmark) -> Columns:
-    """Return a benchmark's queries, codes, labels and undecided pairs in columns."""
+    """Return a benchmark's queries, codes, labels, undecided and stale pairs in columns."""
     return Columns(
         Rows.of(Query, benchmark.queries),
         Rows.of(Code, benchmark.codes),
         Rows.of(Label, benchmark.labels),
         Rows.of(Undecided, benchmark.undecided),
+        Rows.of(LabelledPair, benchmark.stale),
     )
 
 
@@ -168,10 +191,11 @@ def _refuse_unknown(columns: Columns, pairs: pa.Table, name: str) -> None:
 
 
 def _refuse_other_origins(origins: pa.ChunkedArray, benchmark: Benchmark) -> None:
+    known = {benchmark.label_origin, *(recipe.origin for recipe in benchmark.recipes)}
     others = [
         origin
         for origin in pc.unique(origins).to_pylist()
-        if origin != benchmark.label_origin and not origin.startswith(GENERATED)
+        if origin not in known and not origin.startswith(GENERATED)
     ]
     if others:
         raise PublishError(

@@ -17,6 +17,8 @@ from tasks.benchmarks.benchmark import (
     GENERATED,
     NAME,
     Benchmark,
+    Columns,
+    LabelRecipe,
     benchmark_fingerprint,
     columns_of,
 )
@@ -33,6 +35,29 @@ class ExportedFile(Record):
     sha256: str
 
 
+class RecipeLabels(LabelRecipe):
+    """A recipe that gave labels, and how many.
+
+    Attributes:
+        labels: Number of its labels.
+        stale: Those of them that the recipe in use might give differently.
+    """
+
+    labels: int
+    stale: int
+
+    @property
+    def model(self) -> str:
+        """The language model."""
+        model = self.body.get("model")
+        return str(model.get("model", "")) if isinstance(model, dict) else ""
+
+    @property
+    def configuration(self) -> str:
+        """The configuration of the agents."""
+        return str(self.body.get("configuration", ""))
+
+
 class Manifest(Record):
     """The contents of an export and their origin.
 
@@ -43,6 +68,8 @@ class Manifest(Record):
             code, pairs left undecided, pairs that could not be judged, and, where there are any,
             labels of answers that a model wrote to queries without a match.
         dropped: Reason → items of the sources that were dropped.
+        recipe: Everything that could change the agents' labels, of the recipe in use.
+        recipes: How many labels the recipe in use gave, and how many each former one.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         undecided_listed: Whether ``undecided.parquet`` is there.
         code_base: Whether the codes are the whole collection or the union of all candidates.
@@ -59,6 +86,7 @@ class Manifest(Record):
     dropped: dict[str, int]
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None
+    recipes: tuple[RecipeLabels, ...] = ()
     rounds: tuple[str, ...] = ()
     undecided_listed: bool
     code_base: Literal["collection", "candidates"] = "collection"
@@ -93,12 +121,31 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         dropped=dict(sorted(benchmark.dropped.items())),
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
         recipe=benchmark.recipe,
+        recipes=_labels_by_recipe(benchmark, columns),
         rounds=benchmark.rounds,
         undecided_listed=undecided_listed,
         code_base=benchmark.code_base,
         splits={part: parts[part] for part in SPLITS if part in parts},
         files=(),
     )
+
+
+def _labels_by_recipe(benchmark: Benchmark, columns: Columns) -> tuple[RecipeLabels, ...]:
+    """Return the recipes with labels in the benchmark, most labels first."""
+    pairs = columns.labels.table.select(["query_id", "code_id", "origin"])
+    of_stale = pairs.join(columns.stale.table, ["query_id", "code_id"], join_type="left semi")
+    labels, stale = (
+        Counter(dict(row.values() for row in pc.value_counts(table["origin"]).to_pylist()))
+        for table in (pairs, of_stale)
+    )
+    counted = [
+        RecipeLabels(
+            **recipe.model_dump(), labels=labels[recipe.origin], stale=stale[recipe.origin]
+        )
+        for recipe in benchmark.recipes
+        if labels[recipe.origin]
+    ]
+    return tuple(sorted(counted, key=lambda item: (-item.labels, item.origin)))
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> Manifest:

@@ -7,11 +7,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infra.records import Code, Label, Query
-from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.benchmark import Benchmark, LabelRecipe
 from tasks.benchmarks.evidence import EVIDENCE_FILE, ExportedAnnotations
 from tasks.benchmarks.manifest import MANIFEST, verify_export
 from tasks.benchmarks.rows import Row, Rows, Undecided
 from tasks.benchmarks.schemas import CODES, LABELS, QUERIES, SPLITS, UNDECIDED
+
+_RECIPE = set(LabelRecipe.model_fields)
 
 
 def is_export(folder: Path) -> bool:
@@ -39,6 +41,7 @@ def read_benchmark(folder: Path) -> Benchmark:
         labels=_rows(Label, folder, "labels", LABELS),
         sources=manifest.sources,
         recipe=manifest.recipe,
+        recipes=tuple(LabelRecipe(**item.model_dump(include=_RECIPE)) for item in manifest.recipes),
         rounds=manifest.rounds,
         undecided=_rows(Undecided, folder, "undecided", UNDECIDED),
         failed=manifest.counts.get("failed", 0),

@@ -47,6 +47,7 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
         update={
             "codes": codes,
             "labels": labels,
+            "stale": _of_codes(columns.stale, kept),
             "undecided": undecided,
             "queries": queries,
             "evidence": benchmark.evidence.of_codes(kept),

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from infra.records import Code, Label, Query, Record
-from tasks.benchmarks.schemas import CODES, LABELS, QUERIES, UNDECIDED
+from tasks.benchmarks.schemas import CODES, LABELS, PAIR, QUERIES, UNDECIDED
 
 
 class Undecided(Record):
@@ -23,6 +23,13 @@ class Undecided(Record):
     reason: str
 
 
+class LabelledPair(Record):
+    """The ids of a labelled pair."""
+
+    query_id: str
+    code_id: str
+
+
 Row = TypeVar("Row", bound=Record)
 _BATCH = 4_096  # records that exist at once while all are read
 
@@ -31,6 +38,7 @@ _SCHEMAS: dict[type[Record], pa.Schema] = {
     Code: CODES,
     Label: LABELS,
     Undecided: UNDECIDED,
+    LabelledPair: PAIR,
 }
 
 
@@ -38,7 +46,7 @@ class Rows(Sequence[Row], Generic[Row]):
     """A sequence of records of one kind over the columns of a table.
 
     Args:
-        kind: The records' class: `Query`, `Code`, `Label` or `Undecided`.
+        kind: The records' class: `Query`, `Code`, `Label`, `LabelledPair` or `Undecided`.
         table: Their columns in any order; fields without one, as in older exports, have their
             default.
     """

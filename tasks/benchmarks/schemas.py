@@ -5,6 +5,7 @@ import pyarrow as pa
 _TEXT = pa.string()
 _PAIR = {"query_id": _TEXT, "code_id": _TEXT}
 
+PAIR = pa.schema(_PAIR)
 QUERIES = pa.schema({"query_id": _TEXT, "text": _TEXT, "origin": _TEXT, "split": _TEXT})
 CODES = pa.schema(
     {

@@ -1,6 +1,6 @@
 """The Parquet files of an export: one row a record, sorted by id."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,11 +36,13 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
 def _write_evidence(benchmark: Benchmark, folder: Path) -> None:
     """Write the evidence in one pass, and what each of several labelling rounds said."""
     judged = []
+    places = {recipe: place for place, recipe in enumerate(benchmark.rounds, 1)}
+    places = benchmark.former_rounds | places
     with pq.ParquetWriter(folder / EVIDENCE_FILE, EVIDENCE, compression="zstd") as file:
         for group in _row_groups(benchmark.evidence):
             file.write_table(group, row_group_size=_ANNOTATIONS)
             if benchmark.rounds:
-                judged.append(_by_round(group, benchmark.rounds))
+                judged.append(_by_round(group, places))
     if benchmark.rounds:
         _write(folder / "rounds.parquet", pa.concat_tables(judged), ROUNDS)
 
@@ -60,10 +62,11 @@ def _row_groups(evidence: AnnotationStream) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def _by_round(group: pa.Table, rounds: tuple[str, ...]) -> pa.Table:
+def _by_round(group: pa.Table, rounds: Mapping[str, int]) -> pa.Table:
     """Return what the rounds said of a table's pairs, each row with the number of its round."""
     places = pc.index_in(group["recipe_id"], value_set=pa.array(rounds, pa.string()))
-    numbered = group.append_column("round", pc.add(places, 1).cast(pa.int32()))
+    numbers = pa.array(rounds.values(), pa.int32()).take(places.combine_chunks())
+    numbered = group.append_column("round", numbers)
     return numbered.filter(pc.is_valid(places)).select(ROUNDS.names)
 
 

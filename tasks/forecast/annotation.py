@@ -80,7 +80,7 @@ def annotate(
     )
 
 
-def bounds(judgements: int, effort: PairEffort, cluster: Cluster) -> dict[str, float]:
+def bounds(judgements: float, effort: PairEffort, cluster: Cluster) -> dict[str, float]:
     """Return what could bound annotation → the seconds that it takes alone."""
     calls = judgements * effort.calls
     found = {

@@ -8,23 +8,44 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from infra.ids import PairKey
+from infra.records import Pair
 
 Item = tuple[PairKey, object]
 """A pair's key, and the pair or its annotation in a form that the queue does not look at."""
 
 
+class Limits(NamedTuple):
+    """Limits of the model that judges keep instead of the settings'; None leaves it to those."""
+
+    requests_per_minute: int | None = None
+    budget_usd: float | None = None
+
+
 class Handed(NamedTuple):
-    """What a judge is handed: pairs to judge, and whether no more will come."""
+    """What a judge is handed: pairs to judge, whether no more will come, and the model's limits."""
 
     items: tuple[Item, ...]
     is_ended: bool
+    limits: Limits = Limits()
+
+
+class Work(NamedTuple):
+    """What a judge receives: pairs, whether no more will come, and limits to ask the model in."""
+
+    pairs: list[Pair]
+    is_ended: bool
+    limits: Limits = Limits()
 
 
 class Arrived(NamedTuple):
-    """What a flow receives: annotations since its last call, and the number of pairs that wait."""
+    """What a flow receives: annotations since its last call, and how many pairs wait or are held.
+
+    ``held`` are the pairs in the hands of judges.
+    """
 
     items: list[Item]
     waiting: int
+    held: int
 
 
 class PairQueue:
@@ -46,6 +67,20 @@ class PairQueue:
         self._arrived: list[Item] = []
         self._has_all = False
         self._is_open = True
+        self._is_paused = False
+        self._limits = Limits()
+
+    def steer(self, in_flight: int, limits: Limits, *, paused: bool) -> None:
+        """Change what holds from now on; pairs in the judges' hands stay there.
+
+        Args:
+            in_flight: Pairs in the hands of all judges together.
+            limits: What judges are to keep to when they ask the model.
+            paused: Whether no pairs are handed out.
+        """
+        self._in_flight = in_flight
+        self._limits = limits
+        self._is_paused = paused
 
     def offer(self, items: Iterable[Item], *, is_last: bool) -> Arrived:
         """Add pairs, and return what has arrived.
@@ -57,7 +92,7 @@ class PairQueue:
         self._waiting += items
         self._has_all = is_last
         arrived, self._arrived = self._arrived, []
-        return Arrived(arrived, len(self._waiting))
+        return Arrived(arrived, len(self._waiting), self._number_held())
 
     def join(self, judge: int) -> None:
         """Let a judge take part; what it held when it started before waits again."""
@@ -79,10 +114,11 @@ class PairQueue:
         self._arrived += (item for item in finished if held.pop(item[0], None) is not None)
         (self._wanting.add if wants else self._wanting.discard)(judge)
         items: list[Item] = []
-        if wants and self._is_open:
+        if wants and self._is_open and not self._is_paused:
             items = [self._waiting.popleft() for _ in range(self._free_places(len(held)))]
             held.update((item[0], item) for item in items)
-        return Handed(tuple(items), not self._is_open or (self._has_all and not self._waiting))
+        is_ended = not self._is_open or (self._has_all and not self._waiting)
+        return Handed(tuple(items), is_ended, self._limits)
 
     def judges(self) -> int:
         """Return how many judges take part."""
@@ -100,5 +136,8 @@ class PairQueue:
     def _free_places(self, held: int) -> int:
         """Return how many pairs a judge that holds so many may be handed."""
         share = -(-self._in_flight // max(1, len(self._wanting)))
-        free = self._in_flight - sum(map(len, self._held.values()))
+        free = self._in_flight - self._number_held()
         return max(0, min(share - held, free, len(self._waiting)))
+
+    def _number_held(self) -> int:
+        return sum(map(len, self._held.values()))

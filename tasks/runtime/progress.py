@@ -1,16 +1,60 @@
-"""Progress of long tasks: log lines, and an artifact in the Prefect UI."""
+"""Progress of long tasks: log lines, an artifact in the Prefect UI, a state beside the store."""
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
+
+from infra.settings import StoreSettings
+from infra.store.stage_state import JudgingState, StageState, write_state
 
 _SECONDS_BETWEEN_REPORTS = 10.0
+_SECONDS_BETWEEN_STATES = 1.0
 _SECONDS_AFTER_A_FAILURE = 300.0  # each try takes the client up to a minute
+
+_store: ContextVar[StoreSettings | None] = ContextVar("store", default=None)
+
+
+def show_progress_in(store: StoreSettings) -> None:
+    """Let the stages of this flow write their state beside a store, for `cosqa status`."""
+    _store.set(store)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Bar:
+    """A progress bar in the Prefect UI, worth no run: a server that takes none is left in peace.
+
+    Args:
+        key: The artifact's key: lower-case letters, digits and dashes.
+        description: What it shows.
+    """
+
+    def __init__(self, key: str, description: str) -> None:
+        artifact = create_progress_artifact(progress=0.0, key=key, description=description)
+        assert isinstance(artifact, UUID)  # noqa: S101 - a coroutine only under an event loop
+        self._artifact = artifact
+        self._silent_until = 0.0
+
+    def show(self, part: float, whole: float, description: str, *, at_end: bool = False) -> None:
+        """Show a part of a whole, unless the server took none a while ago and more will come."""
+        if time.monotonic() < self._silent_until and not at_end:
+            return
+        per_cent = min(100.0, 100.0 * part / max(whole, 1e-9))
+        try:
+            update_progress_artifact(self._artifact, progress=per_cent, description=description)
+        except Exception as error:  # noqa: BLE001 - what the bar shows is not worth a run
+            self._silent_until = time.monotonic() + _SECONDS_AFTER_A_FAILURE
+            get_run_logger().warning("Prefect's server does not take the progress: %s", error)
 
 
 @dataclass
@@ -20,29 +64,38 @@ class Progress:
     Attributes:
         what: What is counted, in the plural ("pairs annotated").
         total: Number of items; None where only the end will tell.
-        artifact: Id of the artifact in the Prefect UI, where the total is known.
+        bar: The bar in the Prefect UI, where the total is known.
+        stage: Name of the stage.
         done: Number of finished items.
+        judging: More on the state, where pairs are judged.
     """
 
     what: str
     total: int | None
-    artifact: UUID | None
+    bar: Bar | None
+    stage: str = ""
     done: int = 0
+    judging: JudgingState | None = None
     _started: float = field(default_factory=time.monotonic)
+    _started_at: datetime = field(default_factory=_utc_now)
     _reported: float = field(default_factory=time.monotonic)
+    _written: float = float("-inf")
 
     def advance(self, items: int) -> None:
         """Count finished items; report if the last report is some seconds old."""
         self.done += items
-        if time.monotonic() - self._reported >= _SECONDS_BETWEEN_REPORTS:
+        now = time.monotonic()
+        if now - self._written >= _SECONDS_BETWEEN_STATES:
+            self.write_state()
+        if now - self._reported >= _SECONDS_BETWEEN_REPORTS:
             self.report()
 
-    def report(self) -> None:
-        """Log the progress and update the artifact, with the estimated time left."""
+    def report(self, *, at_end: bool = False) -> None:
+        """Log the progress and update the bar, with the estimated time left."""
         self._reported = time.monotonic()
         elapsed = max(self._reported - self._started, 1e-9)
         pace = self.done / elapsed
-        if self.total is None or self.artifact is None:
+        if self.total is None or self.bar is None:
             get_run_logger().info("%s %s, %s", f"{self.done:,}", self.what, _rate(pace))
             return
         left = f", about {_duration((self.total - self.done) / pace)} left" if self.done else ""
@@ -50,11 +103,28 @@ class Progress:
             "%s of %s %s, %s%s",
             f"{self.done:,}", f"{self.total:,}", self.what, _rate(pace), left,
         )  # fmt: skip
-        try:
-            update_progress_artifact(self.artifact, progress=100.0 * self.done / max(self.total, 1))
-        except Exception as error:  # noqa: BLE001 - what the bar shows is not worth a run
-            self._reported = time.monotonic() + _SECONDS_AFTER_A_FAILURE
-            get_run_logger().warning("Prefect's server does not take the progress: %s", error)
+        self.bar.show(self.done, self.total, self._description(), at_end=at_end)
+
+    def write_state(self, *, is_ended: bool = False, error: str = "") -> None:
+        """Write how far the stage is beside the store that `show_progress_in` named."""
+        self._written = time.monotonic()
+        if store := _store.get():
+            state = StageState(
+                stage=self.stage,
+                what=self.what,
+                done=self.done,
+                total=self.total,
+                run=flow_run.name or "",
+                started_at=self._started_at,
+                is_ended=is_ended,
+                error=error,
+                judging=self.judging,
+            )
+            write_state(store, state)
+
+    def _description(self) -> str:
+        controls = self.judging.controls if self.judging else ""
+        return f"{self.what} ({controls})" if controls else self.what
 
 
 @contextmanager
@@ -66,13 +136,8 @@ def progress(key: str, what: str, total: int) -> Iterator[Progress]:
         what: What is counted, in the plural.
         total: Number of items.
     """
-    artifact = create_progress_artifact(progress=0.0, key=key, description=what)
-    assert isinstance(artifact, UUID)  # noqa: S101 - a coroutine only where there is an event loop
-    counter = Progress(what, total, artifact)
-    try:
+    with _at_work(Progress(what, total, Bar(key, what), key)) as counter:
         yield counter
-    finally:
-        counter.report()
 
 
 @contextmanager
@@ -82,11 +147,22 @@ def open_ended_progress(what: str) -> Iterator[Progress]:
     Args:
         what: What is counted, in the plural.
     """
-    counter = Progress(what, total=None, artifact=None)
+    with _at_work(Progress(what, total=None, bar=None)) as counter:
+        yield counter
+
+
+@contextmanager
+def _at_work(counter: Progress) -> Iterator[Progress]:
+    counter.write_state()
+    error = ""
     try:
         yield counter
+    except BaseException as stopped:
+        error = str(stopped) or type(stopped).__name__
+        raise
     finally:
-        counter.report()
+        counter.write_state(is_ended=True, error=error)
+        counter.report(at_end=True)
 
 
 def _rate(pace: float) -> str:

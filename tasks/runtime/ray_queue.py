@@ -3,7 +3,7 @@
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import ray
 from prefect.futures import PrefectFuture
@@ -12,7 +12,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from infra.errors import WorkerLostError
 from infra.records import Annotation, Pair
-from tasks.runtime.pair_queue import Arrived, Handed, PairQueue
+from tasks.runtime.pair_queue import Arrived, Handed, Limits, PairQueue, Work
 
 _GO_ON = "finished pairs are stored: run the same command again"
 
@@ -75,6 +75,14 @@ def _explained(what: str) -> Iterator[None]:
         raise WorkerLostError(f"{what} was lost: {error}; {_GO_ON}") from error
 
 
+class Returned(NamedTuple):
+    """What a flow receives: annotations, and how many pairs wait or are with judges."""
+
+    annotations: list[Annotation]
+    waiting: int
+    held: int
+
+
 class RayPairQueue:
     """The queue of pairs as a Ray actor on the flow's own node, which outlives all others.
 
@@ -89,8 +97,8 @@ class RayPairQueue:
         actor: Any = ray.remote(PairQueue)
         self._actor = actor.options(num_cpus=0, scheduling_strategy=here).remote(in_flight)
 
-    def offer(self, pairs: Iterable[Pair], *, is_last: bool) -> tuple[list[Annotation], int]:
-        """Add pairs; return the annotations since the last call, and how many pairs wait.
+    def offer(self, pairs: Iterable[Pair], *, is_last: bool) -> Returned:
+        """Add pairs; return the annotations since the last call, and how many pairs are left.
 
         Raises:
             WorkerLostError: The queue's process died.
@@ -98,7 +106,13 @@ class RayPairQueue:
         items = [(pair.key, pickle.dumps(pair)) for pair in pairs]
         with _explained("the queue of pairs"):
             arrived: Arrived = ray.get(self._actor.offer.remote(items, is_last=is_last))
-        return [_read(content) for _, content in arrived.items], arrived.waiting
+        annotations = [_read(content) for _, content in arrived.items]
+        return Returned(annotations, arrived.waiting, arrived.held)
+
+    def steer(self, in_flight: int, limits: Limits, *, paused: bool) -> None:
+        """Change what holds from now on; see `PairQueue.steer`."""
+        with _explained("the queue of pairs"):
+            ray.get(self._actor.steer.remote(in_flight, limits, paused=paused))
 
     def judges(self) -> int:
         """Return how many judges take part."""
@@ -128,10 +142,8 @@ class JudgeEnd:
         self._actor = actor
         self._number = number
 
-    async def exchange(
-        self, finished: Sequence[Annotation], *, wants: bool
-    ) -> tuple[list[Pair], bool]:
-        """Send annotations; return pairs to judge, and whether no more will come.
+    async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
+        """Send annotations; return pairs to judge.
 
         Raises:
             WorkerLostError: The queue's process died.
@@ -139,7 +151,8 @@ class JudgeEnd:
         items = [(item.key, pickle.dumps(item)) for item in finished]
         with _explained("the queue of pairs"):
             handed: Handed = await self._actor.exchange.remote(self._number, items, wants=wants)
-        return [_read(content) for _, content in handed.items], handed.is_ended
+        pairs = [_read(content) for _, content in handed.items]
+        return Work(pairs, handed.is_ended, handed.limits)
 
 
 def _read(content: object) -> Any:  # noqa: ANN401 - what this module has pickled

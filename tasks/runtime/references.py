@@ -35,6 +35,7 @@ class RecipeReference(Record):
         demo: Whether that is the demo model, whose labels are not meaningful.
         sandbox: The engine and the image that programs run in; empty if none are run.
         labelling_round: The round in which pairs are judged, from 1.
+        audit: The number of the audit that judges labelled pairs again; 0 is none.
     """
 
     recipe_id: RecipeId
@@ -42,6 +43,12 @@ class RecipeReference(Record):
     demo: bool
     sandbox: str = ""
     labelling_round: int = 1
+    audit: int = 0
+
+    @property
+    def asks_as(self) -> int | str:
+        """What replies are kept for: those of one round, or of one audit, are not another's."""
+        return f"audit {self.audit}" if self.audit else self.labelling_round
 
 
 class AnnotationReference(Record):

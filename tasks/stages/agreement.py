@@ -21,7 +21,7 @@ def _key(p: Parameters) -> str:
     return digest("agreement", p.database.store_id, fingerprint, encoder_key(p.encoder))
 
 
-@stage("agreement", "agreement-{encoder}", key=_key, is_valid=lambda _: True)
+@stage("agreement", "compare {encoder} with float32", key=_key, is_valid=lambda _: True)
 def report_agreement(
     database: Database,
     collection: StoredCollection,

@@ -10,6 +10,7 @@ from infra.records import Code, Label
 from infra.store import Database, generated
 from infra.store.evidence import EvidenceSelection
 from infra.store.generated import GeneratedCode
+from infra.store.standing import CurrentLabels
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.stages.stored_evidence import StoredAnnotations
@@ -18,20 +19,20 @@ Which = Literal["none", "confirmed", "verified"]
 
 
 def with_stored_answers(
-    database: Database, benchmark: Benchmark, selection: EvidenceSelection, which: Which
+    database: Database, benchmark: Benchmark, labels: CurrentLabels, which: Which
 ) -> Benchmark:
     """Return a benchmark with its collection's written answers, and with all evidence.
 
     Args:
         database: The store.
         benchmark: The labels of the agents.
-        selection: The annotations behind them.
+        labels: The same, in the store.
         which: Which answers; see `with_answers`.
     """
-    answers = generated.load_answers(database, selection.collection)
+    answers = generated.load_answers(database, labels.collection)
     if answers:
         benchmark = with_answers(benchmark, answers, which)
-    evidence = _evidence(database, benchmark, answers, selection)
+    evidence = _evidence(database, benchmark, answers, labels)
     return benchmark.model_copy(update={"evidence": evidence})
 
 
@@ -89,9 +90,9 @@ def _evidence(
     database: Database,
     benchmark: Benchmark,
     answers: Sequence[GeneratedCode],
-    selection: EvidenceSelection,
+    current: CurrentLabels,
 ) -> StoredAnnotations:
-    """Return the evidence of a selection, and of the agents that verified the written answers."""
+    """Return the evidence of labels, and of the agents that verified the written answers."""
     labels = columns_of(benchmark).labels
     written = labels.where(pc.starts_with(labels.column("origin"), GENERATED))
     exported = {label.key for label in written}
@@ -100,4 +101,4 @@ def _evidence(
         for item in answers
         if (item.query_id, item.code_id) in exported
     )
-    return StoredAnnotations(database, selection.model_copy(update={"others": verified}))
+    return StoredAnnotations(database, EvidenceSelection(labels=current, others=verified))

@@ -91,7 +91,7 @@ def _unsearched_queries(database: Database, search: SearchReference) -> list[Que
 
 @stage(
     "find-candidates",
-    "find-candidates-{search.collection}-top-{settings.top_k}",
+    "find the top {settings.top_k} codes for each query of {search.collection}",
     key=lambda p: digest(
         "candidates", p.database.store_id, p.collection.fingerprint, p.search.search_id
     ),

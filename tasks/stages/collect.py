@@ -44,7 +44,7 @@ def _is_collected(p: Parameters) -> bool:
 
 @stage(
     "collect",
-    "collect-{source.title}",
+    "read {source.title}",
     # "annotated": results that Prefect cached before have a field of another name.
     key=lambda p: digest("collect", "annotated", p.database.store_id, p.fingerprint),
     is_valid=_is_collected,

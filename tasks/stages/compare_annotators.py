@@ -110,7 +110,7 @@ def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings
     """Judge the pairs that a recipe has not finished, in this process; return their number."""
     database = open_database(settings.store)
     body = recipe_of(settings, recipe.sandbox)
-    recipes.record_recipes(database, {recipe.recipe_id: body}, demo=recipe.demo, in_use=False)
+    recipes.record_recipes(database, {recipe.recipe_id: body}, demo=recipe.demo)
     annotations.record_pairs(database, pairs)
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]

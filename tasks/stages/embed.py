@@ -66,7 +66,7 @@ def _embedding_key(p: Parameters) -> str:
     return digest("embed", p.database.store_id, fingerprints, encoder_key(p.encoder))
 
 
-@stage("embed", "embed-{encoder}", key=_embedding_key, is_valid=_is_embedded)
+@stage("embed", "embed texts by {encoder}", key=_embedding_key, is_valid=_is_embedded)
 def embed(
     database: Database,
     collections: Sequence[StoredCollection],

@@ -1,23 +1,26 @@
 """Label sets: the stored labels of one origin, and the benchmark made of them."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from infra.ids import RecipeId, SearchId
-from infra.records import Code, Label, Query, Record
+from infra.records import Code, Label, Query, Record, Support
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
+from infra.store.coverage import Coverage
 from infra.store.decided import decide_labels
-from infra.store.evidence import EvidenceSelection
 from infra.store.recipes import StoredRecipe
-from tasks.benchmarks import Benchmark, Rows, Undecided, columns_of
+from infra.store.standing import CurrentLabels
+from tasks.benchmarks import Benchmark, LabelledPair, LabelRecipe, Rows, Undecided, columns_of
 from tasks.benchmarks.splits import count_matches, split_queries
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
+from tasks.stages.coverage import coverage_of_rounds, last_recipe
 from tasks.statistics.rounds import RoundsAgreement, rounds_agreement
 
 
@@ -80,19 +83,40 @@ def labels_of_agents(database: Database, source: CollectedSource, recipe: Stored
 def exported_recipe(
     database: Database, search: SearchReference, settings: PublishSettings
 ) -> StoredRecipe | None:
-    """Return the recipe whose labels may be exported; that of the demo model only if allowed."""
-    recipe = judging_recipe(database, search)
-    return None if recipe and recipe.demo and not settings.allow_demo else recipe
+    """Return the recipe whose labels may be exported; one of the demo model only if allowed."""
+    return judging_recipe(database, search, with_demo=settings.allow_demo)
 
 
-def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe | None:
+def judging_recipe(
+    database: Database, search: SearchReference, *, with_demo: bool = True
+) -> StoredRecipe | None:
     """Return the recipe last used on a search's candidates, or None without annotations.
 
-    Recipes of pools count only if the search itself has no annotations: a benchmark must not shrink
-    to the few pairs of its pool when another model judged those.
+    Recipes of pools count only if the search itself has no annotations: the few pairs of a pool
+    that another model judged do not make that the one in use.
     """
     own, *pools = judged_searches(database, search)
-    return recipes.latest_recipe(database, [own]) or recipes.latest_recipe(database, pools)
+    return last_recipe(database, [own], with_demo=with_demo) or last_recipe(
+        database, pools, with_demo=with_demo
+    )
+
+
+def current_labels(
+    database: Database, labels: LabelSet, support: Sequence[Support] = get_args(Support)
+) -> CurrentLabels:
+    """Return which labels of the agents stand, for the store to read.
+
+    Args:
+        database: The store.
+        labels: The labels of the agents.
+        support: What a label must rest on.
+    """
+    return CurrentLabels(
+        collection=labels.collection.name,
+        search_ids=labels.searches,
+        coverage=coverage_of_rounds(database, labels.searches, labels.rounds),
+        support=tuple(support),
+    )
 
 
 def agreement_of_rounds(database: Database, rounds: Sequence[RecipeId]) -> RoundsAgreement:
@@ -161,21 +185,38 @@ def _labelled(database: Database, labels: LabelSet, settings: PublishSettings) -
 def _labelled_by_agents(
     database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Benchmark:
-    """Return the labels of the agents: a pair's is that of more than half of all rounds."""
-    name, rounds = labels.collection.name, labels.rounds
-    judged = decide_labels(database, labels.searches, name, rounds, settings.support)
-    origins = pa.array([labels.origin] * judged.labels.num_rows, pa.string())
-    selected = Rows(Label, judged.labels.append_column("origin", origins))
-    benchmark = _benchmark(database, labels, selected, judged.queries).model_copy(
+    """Return the current labels of the agents, each with the recipe that gave it as its origin."""
+    current = current_labels(database, labels, settings.support)
+    judged = decide_labels(database, current)
+    is_stale = pc.invert(judged.labels["fresh"])
+    benchmark = _benchmark(database, labels, Rows(Label, judged.labels), judged.queries).model_copy(
         update={
             "recipe": recipes.load_recipe(database, labels.recipe_id),
-            "rounds": rounds if len(rounds) > 1 else (),
+            "rounds": labels.rounds if len(labels.rounds) > 1 else (),
+            "former_rounds": {item.recipe_id: item.round + 1 for item in current.coverage.covered},
+            "recipes": _label_recipes(database, current.coverage, judged.labels["origin"]),
+            "stale": Rows(LabelledPair, judged.labels.filter(is_stale)),
             "undecided": Rows(Undecided, judged.undecided),
             "failed": judged.unfinished,
         }
     )
-    selection = EvidenceSelection(collection=name, search_ids=labels.searches, rounds=rounds)
-    return with_stored_answers(database, benchmark, selection, settings.generated)
+    return with_stored_answers(database, benchmark, current, settings.generated)
+
+
+def _label_recipes(
+    database: Database, coverage: Coverage, origins: pa.ChunkedArray
+) -> tuple[LabelRecipe, ...]:
+    """Return the recipes of labels of these origins, ascending by origin."""
+    rows = coverage.rows.select(["origin", "recipe_id"]).to_pylist()
+    giver = {str(row["origin"]): RecipeId(row["recipe_id"]) for row in rows}
+    return tuple(
+        LabelRecipe(
+            origin=origin,
+            recipe_id=giver[origin],
+            body=recipes.load_recipe(database, giver[origin]),
+        )
+        for origin in sorted(pc.unique(origins).to_pylist())
+    )
 
 
 def _with_candidates_only(database: Database, labels: LabelSet, benchmark: Benchmark) -> Benchmark:

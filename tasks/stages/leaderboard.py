@@ -15,7 +15,9 @@ from infra.errors import SourceError
 from infra.outputs import write_outputs
 from infra.records import Record
 from infra.settings import Settings
-from infra.store import Database, annotations, candidates
+from infra.store import Database
+from infra.store.decided import decide_labels
+from infra.store.standing import CurrentLabels
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.trec import read_run
@@ -34,8 +36,8 @@ from tasks.reports.leaderboard import (
 )
 from tasks.retrievers import Rankings
 from tasks.runtime.references import AnnotationReference
+from tasks.stages.coverage import coverage_of_rounds
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder
-from tasks.statistics.rounds import majority
 
 UNJUDGED = "unjudged.jsonl"
 
@@ -145,13 +147,16 @@ def compared_methods(
 
 
 def _annotated_qrels(database: Database, reference: AnnotationReference) -> Qrels:
-    """Return the qrels of a search's pairs by the agents, by the majority of their rounds."""
-    votes = annotations.labels_of_rounds(database, reference.rounds)
+    """Return the qrels of a search's pairs by the agents: the current labels."""
+    searches = (reference.search_id,)
+    current = CurrentLabels(
+        collection=reference.collection,
+        search_ids=searches,
+        coverage=coverage_of_rounds(database, searches, reference.rounds),
+    )
     qrels: dict[str, dict[str, float]] = {}
-    for pair in candidates.pairs_of(database, [reference.search_id], reference.collection):
-        label = majority(votes.get(pair, ()))
-        if label is not None:
-            qrels.setdefault(pair.query_id, {})[pair.code_id] = float(label)
+    for row in decide_labels(database, current).labels.to_pylist():
+        qrels.setdefault(row["query_id"], {})[row["code_id"]] = row["relevance"]
     return qrels
 
 

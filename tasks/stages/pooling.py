@@ -11,10 +11,11 @@ from infra.identity import digest, digest_of_set
 from infra.ids import SearchId
 from infra.records import Candidate
 from infra.settings import PublishSettings
-from infra.store import Database, annotations, candidates
+from infra.store import Database, annotations, candidates, recipes
 from tasks.reports.leaderboard import Unjudged
 from tasks.reports.leaderboard.pooling import DEPTH
 from tasks.runtime.references import AnnotationReference, SearchReference
+from tasks.stages.coverage import are_comparable
 from tasks.stages.leaderboard import UNJUDGED
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
 
@@ -78,15 +79,18 @@ def add_to_pool(
     )
 
 
-def log_next_version(benchmark: OpenBenchmark, reference: AnnotationReference) -> None:
+def log_next_version(
+    database: Database, benchmark: OpenBenchmark, reference: AnnotationReference
+) -> None:
     """Log whether the benchmark's next version will include the new annotations."""
     logger = get_run_logger()
-    origin = annotations.label_origin(reference.recipe_id, len(reference.rounds))
-    if benchmark.published.label_origin == origin:
+    former, new = benchmark.content.recipe, recipes.load_recipe(database, reference.recipe_id)
+    if former is not None and are_comparable(former, new):
         logger.info("`cosqa publish` exports the new labels with those of %s", benchmark.name)
     else:
         logger.warning(
             "the labels of %s are by %s and the new ones by %s: `cosqa publish` does not merge "
-            "them, since a benchmark's labels have one origin",
-            benchmark.name, benchmark.published.label_origin, origin,
+            "them, since they do not answer the same question",
+            benchmark.name, benchmark.published.label_origin,
+            annotations.label_origin(reference.recipe_id, len(reference.rounds)),
         )  # fmt: skip

@@ -11,9 +11,10 @@ from pydantic import SecretStr
 from agents import check_model
 from agents.llm.batch.messages import check_batches
 from infra.errors import SettingsError
-from infra.settings import Settings, load_settings
+from infra.settings import Settings, StoreSettings, load_settings
 from infra.store import Database, open_database
 from tasks.ranking.methods import RERANKED
+from tasks.reports.plan import RunPlan
 from tasks.runtime.input_checks import (
     check_comparison_input,
     check_estimate_input,
@@ -21,9 +22,11 @@ from tasks.runtime.input_checks import (
     check_study_data,
     with_named_encoders,
 )
+from tasks.runtime.progress import show_progress_in
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.stages.annotate.forecast import NO_AGENTS
 from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
 from tasks.stages.generate.write import verifying_settings
@@ -57,7 +60,14 @@ def check_ready(settings: Settings | None) -> Ready:
     """
     settings = _loaded(settings)
     source = check_pipeline_input(settings)
-    return Ready(settings, open_database(settings.store), source.fingerprint())
+    return Ready(settings, _opened(settings.store), source.fingerprint())
+
+
+def _opened(store: StoreSettings) -> Database:
+    """Return a flow's store, beside which its stages show how far they are."""
+    database = open_database(store)
+    show_progress_in(store)
+    return database
 
 
 def collected_source(ready: Ready) -> CollectedSource:
@@ -87,6 +97,21 @@ def check_agents(settings: Settings) -> RecipeReference:
     if settings.annotation.batch:
         check_batches(settings.llm)
     return current_recipe(settings)
+
+
+def annotation_plan(settings: Settings) -> RunPlan:
+    """Return the plan of an annotation run by these settings, of which nothing is run or stored.
+
+    Raises:
+        SettingsError: The settings leave the agents out.
+        StoreError: The source has not been collected, or has changed since.
+        EngineUnavailableError: No Docker engine answers, whose image decides what is stale.
+    """
+    if not settings.annotation.agents:
+        raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
+    ready = check_ready(settings)
+    search = collected_source(ready).search
+    return planned_run(ready.database, search, current_recipe(ready.settings), ready.settings)
 
 
 def check_model_early(settings: Settings) -> None:
@@ -131,7 +156,7 @@ def check_comparison(
     methods = check_comparison_input(settings, benchmarks, runs)
     if any(method.startswith(RERANKED) for method in methods):
         check_model(settings.llm)
-    return Ready(settings, open_database(settings.store))
+    return Ready(settings, _opened(settings.store))
 
 
 def check_estimate(
@@ -151,7 +176,7 @@ def check_estimate(
     """
     settings = _loaded(settings)
     check_estimate_input(settings, paths, judged)
-    return Ready(settings, open_database(settings.store))
+    return Ready(settings, _opened(settings.store))
 
 
 def check_kape_study(settings: Settings | None, data: Mapping[str, Path]) -> Ready:
@@ -169,7 +194,7 @@ def check_kape_study(settings: Settings | None, data: Mapping[str, Path]) -> Rea
     """
     settings = _loaded(settings)
     check_study_data(settings, data)
-    return Ready(settings, open_database(settings.store))
+    return Ready(settings, _opened(settings.store))
 
 
 def _loaded(settings: Settings | None) -> Settings:

@@ -16,18 +16,19 @@ from infra.store.exports import Export
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
-from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
+from tasks.stages.labels import LabelSet, current_labels, labelled_benchmark, with_split
 
 # What decides, beside the store and the settings, which files the same labels give.
 _WRITERS = (
     *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.answers"),
+    *("tasks.stages.coverage", "infra.store.coverage", "infra.store.standing"),
     *("infra.store.decided", "infra.store.evidence", "infra.records"),
 )
 
 
 @task(
     name="publish",
-    task_run_name="publish-{labels.collection.name}-{labels.origin}",
+    task_run_name="publish {labels.collection.name} with labels by {labels.origin}",
     tags=["publish"],
 )
 def publish_benchmark(
@@ -100,9 +101,8 @@ def _stamp(database: Database, labels: LabelSet, settings: PublishSettings) -> s
 
     It is taken before the labels are read: what is stored meanwhile makes the next run read them.
     """
-    state = exports.state_of_labels(
-        database, labels.collection.name, labels.rounds, labels.searches
-    )
+    current = current_labels(database, labels, settings.support) if labels.rounds else None
+    state = exports.state_of_labels(database, labels.collection.name, current)
     chosen = settings.model_dump(mode="json", exclude={"folder"})
     parts = (labels.model_dump_json(), digest_of(chosen), state)
     program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))

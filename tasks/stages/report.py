@@ -9,7 +9,6 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
-from infra.ids import SearchId
 from infra.outputs import write_outputs
 from infra.records import Record
 from infra.settings import Settings, StoreSettings
@@ -25,7 +24,9 @@ from infra.store import (
 from infra.store.benchmarks import Published
 from infra.store.corpus import StoredCollection
 from infra.store.figures import Values
+from infra.store.label_figures import LabelFigures, label_figures
 from infra.store.recipes import StoredRecipe
+from infra.store.standing import CurrentLabels
 from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.run import (
@@ -42,10 +43,15 @@ from tasks.reports.run import (
     render_markdown,
 )
 from tasks.runtime.references import CollectedSource, SearchReference
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import canary_totals, load_canary_counts
-from tasks.stages.candidates import judged_searches
 from tasks.stages.embed import KINDS, encoder_key
-from tasks.stages.labels import agreement_of_rounds, judging_recipe
+from tasks.stages.labels import (
+    agreement_of_rounds,
+    current_labels,
+    judging_recipe,
+    labels_of_agents,
+)
 from tasks.stages.scoring import method_key
 
 
@@ -68,7 +74,12 @@ def count_stage_runs(store: StoreSettings) -> int:
     return benchmarks.count_stage_runs(open_database(store))
 
 
-@task(name="report", tags=["report"], cache_policy=NO_CACHE)
+@task(
+    name="report",
+    task_run_name="report on {source.main.name}",
+    tags=["report"],
+    cache_policy=NO_CACHE,
+)
 def write_report(
     database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> WrittenReport:
@@ -77,7 +88,8 @@ def write_report(
         data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
     write_outputs(file.parent, {file.name: render_html(data)})
-    create_markdown_artifact(render_markdown(data), key="report", description=data.title)
+    key = artifact_key("report", source.main.name)
+    create_markdown_artifact(render_markdown(data), key=key, description=data.title)
     get_run_logger().info("report: %s", file)
     return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links)
 
@@ -88,6 +100,8 @@ def gather_report(
     """Return the data of the report on a source's collections and their exports."""
     main, search = source.main, source.search
     recipe = judging_recipe(database, search)
+    labels = labels_of_agents(database, source, recipe) if recipe else None
+    current = current_labels(database, labels) if labels else None
     similarities = figures.similarities(
         database, search.search_id, main.name, settings.search.encoders
     )
@@ -99,9 +113,9 @@ def gather_report(
         vectors=_vectors(database, source.collections, settings),
         candidates=len(similarities[0]),
         similarities=_histograms(*similarities),
-        agents=_agents(database, judged_searches(database, search), recipe) if recipe else None,
+        agents=_agents(database, recipe, current) if recipe and current else None,
         stages=_stages(database, source.collections),
-        pairs=_pairs(database, search, recipe) if recipe else (),
+        pairs=_pairs(database, search, current) if current else (),
         links={item.name: item.folder for item in published},
     )
 
@@ -162,24 +176,19 @@ def _histograms(average: Values, by_encoder: Mapping[str, Values]) -> tuple[Hist
     )
 
 
-def _agents(database: Database, searches: Sequence[SearchId], recipe: StoredRecipe) -> AgentsPart:
+def _agents(database: Database, recipe: StoredRecipe, labels: CurrentLabels) -> AgentsPart:
     rounds = recipe.rounds
-    statuses = annotations.count_by(database, rounds, searches, "status")
     canaries = [load_canary_counts(database, recipe_id) for recipe_id in rounds]
+    figures = label_figures(database, labels)
+    former = sum(number for giver, number in figures.recipes.items() if giver not in rounds)
     return AgentsPart(
         model=recipe.model,
         recipe_id=recipe.recipe_id,
         demo=recipe.demo,
-        queries=annotations.count_queries(database, rounds, searches),
-        pairs=sum(annotations.count_by(database, recipe.recipe_id, searches, "status").values()),
-        statuses=statuses,
-        labels=annotations.count_by(database, rounds, searches, "label"),
-        paths=annotations.count_by(database, rounds, searches, "path"),
-        outcomes=annotations.count_outcomes(database, rounds, searches),
-        effort=annotations.effort(database, rounds, searches),
-        support=annotations.count_by(database, rounds, searches, "grade"),
+        former=former,
         canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,
         rounds=agreement_of_rounds(database, rounds) if len(rounds) > 1 else None,
+        **{name: getattr(figures, name) for name in LabelFigures.model_fields},
     )
 
 
@@ -192,17 +201,15 @@ def _stages(database: Database, collections: Sequence[StoredCollection]) -> tupl
 
 
 def _pairs(
-    database: Database, search: SearchReference, recipe: StoredRecipe
+    database: Database, search: SearchReference, labels: CurrentLabels
 ) -> tuple[PairEvidence, ...]:
     """Return the pairs that the report shows, with their evidence; tested pairs come first."""
-    collection = search.collection
-    shown = figures.example_pairs(
-        database, search.search_id, collection, recipe.recipe_id, PAIRS_SHOWN
-    )
-    keys = [item.key for item in shown]
-    judged = annotations.load_annotations(database, recipe.recipe_id, keys)
-    pair_of = {pair.key: pair for pair in annotations.load_pairs(database, keys)}
-    codes = corpus.load_codes(database, collection, [item.code_id for item in shown])
+    shown = figures.example_pairs(database, search.search_id, labels, PAIRS_SHOWN)
+    found = [item for item, _ in shown]
+    pair_of = {
+        pair.key: pair for pair in annotations.load_pairs(database, [item.key for item in found])
+    }
+    codes = corpus.load_codes(database, search.collection, [item.code_id for item in found])
     name_of = {item.code_id: item.name for item in codes}
     return tuple(
         PairEvidence(
@@ -214,5 +221,6 @@ def _pairs(
             similarity=item.similarity,
             by_encoder=item.by_encoder,
         )
-        for item, annotation in zip(shown, judged, strict=True)
+        for item, recipe_id in shown
+        for annotation in annotations.load_annotations(database, recipe_id, [item.key])
     )

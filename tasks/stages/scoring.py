@@ -189,7 +189,7 @@ def _scoring_key(p: Parameters) -> str:
     return digest("evaluate", p.database.store_id, run, metrics)
 
 
-@stage("evaluate", "evaluate-{benchmark.name}-{method}", key=_scoring_key, is_valid=_is_scored)
+@stage("evaluate", "score {method} on {benchmark.name}", key=_scoring_key, is_valid=_is_scored)
 def score_method(
     database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
 ) -> Run:

@@ -25,6 +25,7 @@ from infra.store import Database, benchmarks, candidates, open_database, studies
 from tasks.reports.study import build_report, figures_table, render_study
 from tasks.studies import Evidence, Mean
 from tasks.studies._files import benchmark_facts, matches_of
+from tests.fakes.labels import labels_by
 from tests.fakes.studies import CONDITIONS
 
 SEARCH, RECIPE, BENCHMARK = SearchId("s"), RecipeId("r"), BenchmarkId("b")
@@ -115,11 +116,11 @@ def main() -> None:
         filling.join()
         database = open_database(StoreSettings(folder=folder))
         export, keys = folder / "export", [f"m{number}" for number in range(METHODS)]
-        searches = [SEARCH]
+        labels = labels_by(SEARCH, [RECIPE])
         print(f"{options.queries * options.top:,} pairs; before: {peak_mb():,.0f} MB")
-        timed("matches by rank", lambda: studies.count_by_rank(database, SEARCH, RECIPE))
-        timed("effort", lambda: studies.efforts(database, RECIPE, searches))
-        timed("programs", lambda: studies.count_programs(database, RECIPE, searches, ["passed"]))
+        timed("matches by rank", lambda: studies.count_by_rank(database, SEARCH, labels))
+        timed("effort", lambda: studies.efforts(database, labels))
+        timed("programs", lambda: studies.count_programs(database, labels, ["passed"]))
         timed("counts over the export's labels", lambda: benchmark_facts(export))
         matches = matches_of(export)
         timed(

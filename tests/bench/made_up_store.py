@@ -181,7 +181,7 @@ def make_store(folder: Path, scale: float = 1.0) -> Settings:
     candidates.record_search(database, search, COLLECTION, settings.search.encoders, TOP)
     body = recipe_of(settings, "")
     recipe = RecipeId(digest_of(body))
-    recipes.record_recipes(database, {recipe: body}, demo=False)
+    recipes.record_recipes(database, {recipe: body}, demo=False, used_on=COLLECTION)
     known = {
         "top": TOP, "collection": COLLECTION, "codes": sizes.codes, "search": search,
         "encoder": ENCODER, "recipe": recipe, "oracle": _ORACLE, "details": _DETAILS,

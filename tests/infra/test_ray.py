@@ -162,6 +162,7 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
 ) -> None:
     plan = SimpleNamespace(pairs=1)
     monkeypatch.setattr(annotate, "rounds_of", lambda recipe, settings: [recipe])
+    monkeypatch.setattr(annotate, "plan_run", lambda *_: None)
     monkeypatch.setattr(annotate, "plan_annotation", lambda *_: plan)
     monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))

@@ -117,9 +117,13 @@ class StageTime(Record):
 
 
 class AgentsPart(Record):
-    """The agents' labels under one recipe, with their cost and support.
+    """The agents' current labels, with their cost and support.
 
     Attributes:
+        model: The model of the recipe in use.
+        recipe_id: The recipe in use.
+        recipes: Recipe → judgements that labels rest on, of the one in use and of former ones.
+        former: Judgements by former recipes; all figures but those of canaries cover them too.
         statuses: ``labelled``, ``undecided``, ``failed`` → pairs.
         labels: "1", "0", "none" → pairs.
         paths: Path through Algorithm 1 → pairs.
@@ -143,6 +147,8 @@ class AgentsPart(Record):
     support: dict[str, int] = Field(default_factory=dict)
     canaries: CanaryCounts | None = None
     rounds: RoundsAgreement | None = None
+    recipes: dict[str, int] = Field(default_factory=dict)
+    former: int = 0
 
     @property
     def named_labels(self) -> dict[str, int]:

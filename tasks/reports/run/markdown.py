@@ -69,6 +69,8 @@ def _agents(part: AgentsPart) -> list[str]:
         ("tokens out", text.count(effort.completion_tokens)),
         ("cost", text.cost(effort.cost_usd)),
     ]
+    if part.former:
+        rows.append(("of these by former recipes", f"{part.former:,}"))
     if part.rounds:
         rows.append(("labelling rounds", f"{part.rounds.rounds:,}"))
         rows.append(("alpha between rounds", _alpha(part.rounds.alpha)))

@@ -15,7 +15,7 @@ from agents.llm.batch.requests import BatchRequests
 from agents.llm.batch.runner import BatchRunner
 from infra.settings import Settings
 from infra.store import annotations, open_database
-from infra.store.pending import count_pairs
+from infra.store.pending import write_unfinished
 from tasks.runtime.progress import Progress, progress
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 
@@ -58,15 +58,15 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
 def _next_pass(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan:
     """Return the plan of what is left of a pass: it adds no canaries."""
     database = open_database(settings.store)
-    counts = count_pairs(database, plan.selection)
+    pending = write_unfinished(database, plan.recipe.recipe_id, plan.pairs_file)
     keys = [canary.key for canary in plan.canaries]
     judged = annotations.load_annotations(database, plan.recipe.recipe_id, keys, evidence=False)
     done = {item.key for item in judged if item.status != "failed"}
     left = tuple(canary for canary in plan.canaries if canary.key not in done)
     get_run_logger().info(
-        "%s pairs are left to judge%s", f"{counts.pending:,}", in_round(plan.recipe, settings)
+        "%s pairs are left to judge%s", f"{pending:,}", in_round(plan.recipe, settings)
     )
-    return plan.model_copy(update={"pending": counts.pending, "canaries": left})
+    return plan.model_copy(update={"pending": pending, "canaries": left})
 
 
 class _Report:

@@ -220,13 +220,11 @@ class CanaryWatch:
     def _exceeds(self, counts: CanaryCounts) -> bool:
         return counts.wrong > self._limit * counts.judged
 
-    def report(self) -> None:
-        """Create an artifact with the counts."""
+    def report(self, key: str) -> None:
+        """Create an artifact with the counts under a key."""
         if self._answers:
             markdown = f"# Canaries\n\n{canary_table(self.counts)}\n"
-            create_markdown_artifact(
-                markdown, key="canaries", description="pairs with known answers"
-            )
+            create_markdown_artifact(markdown, key=key, description="pairs with known answers")
 
 
 def canary_table(counts: CanaryCounts) -> str:

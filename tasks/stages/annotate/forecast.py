@@ -2,18 +2,18 @@
 
 from collections import Counter
 
-from agents import token_prices
 from agents.llm.batch.messages import BATCH_PROVIDERS, WAY_OUT, check_batches
 from agents.llm.batch.prices import batch_share
 from infra.errors import SandboxError, SettingsError
 from infra.records import Code, Query, Record
 from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, annotations, corpus, open_database
-from infra.store.pending import Selection, count_pairs
-from tasks.forecast.annotation import TokenPrice, cost_of_pair
+from tasks.forecast.annotation import cost_of_pair
 from tasks.runtime.input_checks import with_named_encoders
-from tasks.runtime.references import RecipeReference
+from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.sources import open_source
+from tasks.stages.annotate.effort import price_of
+from tasks.stages.annotate.pending import pending_of
 from tasks.stages.annotate.plan import current_recipe, rounds_of
 from tasks.stages.candidates import search_identity
 
@@ -104,17 +104,6 @@ def estimate(settings: Settings) -> Estimate:
     )
 
 
-def price_of(model: str) -> TokenPrice | None:
-    """Return a model's price by litellm's table, None where that has none."""
-    prices = token_prices(model)
-    if prices is None:
-        return None
-    share = batch_share(model).share
-    return TokenPrice(
-        model=model, prompt_usd=prices[0], completion_usd=prices[1], batch_share=share
-    )
-
-
 def takes_batches(model: LanguageModelSettings) -> bool:
     """Return whether a model's provider has a batch API that is known here."""
     try:
@@ -158,17 +147,10 @@ def _history(
     What batches cost counts as if each request had been sent by itself.
     """
     search_id = search_identity(database, collection, settings.search)
-    rounds = [item.recipe_id for item in rounds_of(recipe, settings)]
-    finished = 0
-    for recipe_id in rounds:
-        selection = Selection(
-            search_id=search_id,
-            collection=collection,
-            recipe_id=recipe_id,
-            limit=settings.annotation.limit,
-        )
-        counts = count_pairs(database, selection)
-        finished += counts.candidates - counts.pending - counts.without_code
+    search = SearchReference(search_id=search_id, collection=collection, queries=0, candidates=0)
+    of_rounds = rounds_of(recipe, settings)
+    finished = sum(pending_of(database, search, item, settings).counts.fresh for item in of_rounds)
+    rounds = [item.recipe_id for item in of_rounds]
     effort = annotations.effort(database, rounds, [search_id])
     by_status = annotations.count_by(database, rounds, [search_id], "status")
     judged = sum(by_status.values()) - by_status.get("failed", 0)

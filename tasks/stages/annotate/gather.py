@@ -19,7 +19,7 @@ from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.settings import Settings
 from infra.store import Database, annotations, benchmarks, open_database
-from infra.store.pending import pending_pairs
+from infra.store.pending import pairs_in
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.ray_queue import (
     RayPairQueue,
@@ -28,11 +28,14 @@ from tasks.runtime.ray_queue import (
     judge_result,
     room_for,
 )
+from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
 from tasks.stages.annotate.judge import ENDS_ALL, judge
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
+from tasks.stages.annotate.run_watch import RunWatch
 from tasks.stages.annotate.sinks import AnnotationWriter
+from tasks.stages.annotate.steering import Steering
 
 _POLL_S = 0.25
 _PLACES_A_JUDGE = 16  # a judge with fewer would wait for the model more than it works
@@ -61,13 +64,14 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
         def submit(number: int) -> Judge:
             return judge.submit(number, settings, plan.recipe, queue, endpoint, mark)
 
-        watch = canary_watch(plan, settings, database)
+        canaries = canary_watch(plan, settings, database)
+        steering = Steering(database, queue, settings.annotation)
+        watch = RunWatch(plan, settings, bar, canaries, steering)
         patience_s = settings.ray.placement_timeout_s
         pairs = pairs_of(database, plan)
-        gathering = Gathering(pairs, queue, submit, bar, watch, patience_s)
-        return gathering.run(
-            AnnotationWriter(database), judges, max(4 * in_flight, _SHORTEST_QUEUE)
-        )
+        gathering = Gathering(pairs, queue, submit, watch, patience_s)
+        length = max(4 * steering.in_flight, _SHORTEST_QUEUE)
+        return gathering.run(AnnotationWriter(database), judges, length)
 
 
 @contextmanager
@@ -85,7 +89,8 @@ def _logged_run(plan: AnnotationPlan, settings: Settings) -> Iterator[Progress]:
     database = open_database(settings.store)
     started = time.monotonic()
     named = in_round(plan.recipe, settings)
-    with progress("annotation", f"pairs judged{named}", plan.pairs) as bar:
+    key = artifact_key("annotation", plan.reference.collection)
+    with progress(key, f"pairs judged{named}", plan.pairs) as bar:
         run_is_whole = False
         try:
             yield bar
@@ -107,7 +112,7 @@ def pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
     """Yield the plan's pairs with the canaries among them, read from the store on demand."""
     keys = [canary.key for canary in plan.canaries]
     canaries = annotations.load_pairs(database, keys)
-    pending = islice(pending_pairs(database, plan.selection), plan.pending)
+    pending = pairs_in(database, plan.reference.collection, plan.pairs_file)
     return mix_canaries(pending, canaries, plan.pending)
 
 
@@ -132,8 +137,7 @@ class Gathering:
         pairs: The pairs to judge.
         queue: The queue between this process and the judges.
         submit: Starts a judge of that number.
-        bar: The progress bar.
-        watch: The watch over the canaries.
+        watch: Counts and shows what arrives, and passes on what people change meanwhile.
         patience_s: After so many seconds without a judge, the log says what judges need.
     """
 
@@ -142,14 +146,12 @@ class Gathering:
         pairs: Iterator[Pair],
         queue: RayPairQueue,
         submit: Callable[[int], Judge],
-        bar: Progress,
-        watch: CanaryWatch,
+        watch: RunWatch,
         patience_s: float,
     ) -> None:
         self._pairs = pairs
         self._queue = queue
         self._submit = submit
-        self._bar = bar
         self._watch = watch
         self._patience_s = patience_s
         self._look_at = time.monotonic() + patience_s
@@ -183,11 +185,12 @@ class Gathering:
             for future in ended:
                 self._take_result(future, judges)
             self._look_for_judges()
-        self._store(self._queue.offer([], is_last=True)[0], writer)
+        self._store(self._queue.offer([], is_last=True).annotations, writer)
         with self._ending_the_run():
             writer.flush()
-        self._watch.report()
-        if error := self._watch.alarm or self._error:
+        error = self._watch.alarm or self._error
+        self._watch.close(error)
+        if error:
             raise error
         return self._failed
 
@@ -202,14 +205,15 @@ class Gathering:
         with self._ending_the_run():
             pairs += islice(self._pairs, wanted)
         self._has_all = len(pairs) < wanted
-        arrived, self._waiting = self._queue.offer(pairs, is_last=self._has_all)
-        self._store(arrived, writer)
+        returned = self._queue.offer(pairs, is_last=self._has_all)
+        self._waiting = returned.waiting
+        self._store(returned.annotations, writer)
+        self._watch.turn(returned.waiting, returned.held)
 
     def _store(self, arrived: list[Annotation], writer: AnnotationWriter) -> None:
         arrived = [item for item in arrived if item.status != "pending"]
         with self._ending_the_run():
             writer.add(arrived)
-        self._bar.advance(len(arrived))
         self._watch.add(arrived)
         if self._watch.alarm:
             self._end()

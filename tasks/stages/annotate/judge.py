@@ -23,6 +23,7 @@ from infra.errors import (
 from infra.records import Annotation, Pair
 from infra.settings import Settings
 from sandbox.backends import make_sandbox
+from tasks.runtime.pair_queue import Work
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import run_logger
 
@@ -43,10 +44,8 @@ _worker_loop = asyncio.Runner()  # one loop for all judges of a worker's process
 class PairSource(Protocol):
     """Where a judge gets pairs and leaves annotations."""
 
-    async def exchange(
-        self, finished: Sequence[Annotation], *, wants: bool
-    ) -> tuple[list[Pair], bool]:
-        """Take annotations; return pairs to judge, and whether no more will come.
+    async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
+        """Take annotations; return pairs to judge.
 
         Args:
             finished: What the judge has finished since its last call.
@@ -57,7 +56,7 @@ class PairSource(Protocol):
 
 @task(
     name="judge",
-    task_run_name="judge-{recipe.recipe_id}-{number}",
+    task_run_name="judge {number}, asking {recipe.model}",
     tags=["annotate"],
     retries=1,
     retry_delay_seconds=5,
@@ -143,21 +142,19 @@ async def judge_all(
     """
     sandbox = make_sandbox(settings.sandbox)
     committee = build_committee(
-        settings,
-        recipe.recipe_id,
-        sandbox,
-        endpoint,
-        recipe.labelling_round,
+        settings, recipe.recipe_id, sandbox, endpoint, recipe.asks_as,
         by_batch=settings.annotation.batch,
-    )
+    )  # fmt: skip
 
     async def annotate(pair: Pair) -> Annotation:
         return await _annotation_of(pair, committee, recipe)
 
     counter = _FailureCounter(settings.annotation.stop_after_failures)
     try:
-        desk = _Desk(annotate, source, counter, time.monotonic() + lifetime_s)
-        return await desk.work(settings.llm.timeout_s)
+        ends_at = time.monotonic() + lifetime_s
+        return await _Desk(annotate, source, counter, ends_at, committee.limit).work(
+            settings.llm.timeout_s
+        )
     finally:
         await committee.close()
         await sandbox.close()
@@ -171,6 +168,7 @@ class _Desk:
         source: Hands out pairs and takes annotations.
         counter: Counts the failed ones.
         deadline: When no more pairs are taken, by ``time.monotonic``.
+        limit: Sets requests a minute and budget instead of the settings'.
     """
 
     def __init__(
@@ -179,11 +177,13 @@ class _Desk:
         source: PairSource,
         counter: "_FailureCounter",
         deadline: float,
+        limit: Callable[[int | None, float | None], None],
     ) -> None:
         self._annotate = annotate
         self._source = source
         self._counter = counter
         self._deadline = deadline
+        self._limit = limit
         self._tasks: set[asyncio.Task[None]] = set()
         self._finished: list[Annotation] = []
         self._has_news = asyncio.Event()
@@ -215,12 +215,13 @@ class _Desk:
         """Send what is finished and start on new pairs; return whether anything is left to do."""
         finished, self._finished = self._finished, []
         wants = self._budget_error is None and time.monotonic() < self._deadline
-        pairs, is_ended = await self._source.exchange(finished, wants=wants)
-        for pair in pairs:
+        work = await self._source.exchange(finished, wants=wants)
+        self._limit(*work.limits)
+        for pair in work.pairs:
             running = asyncio.create_task(self._judge(pair))
             self._tasks.add(running)
             running.add_done_callback(self._tasks.discard)
-        return bool(self._tasks or self._finished) or (wants and not is_ended)
+        return bool(self._tasks or self._finished) or (wants and not work.is_ended)
 
     async def _judge(self, pair: Pair) -> None:
         try:

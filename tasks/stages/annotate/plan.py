@@ -1,8 +1,11 @@
-"""The plan of an annotation run: the recipe, the number of pending pairs, and the canaries."""
+"""The plan of a labelling round: its recipe, the keys of the pairs to judge, and the canaries."""
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from agents import recipe_of
@@ -10,12 +13,14 @@ from agents.committee.configurations import CONFIGURATIONS
 from infra.identity import digest_of
 from infra.ids import PairKey, RecipeId
 from infra.records import Record
-from infra.settings import AnnotationSettings, SandboxSettings, Settings
-from infra.store import Database, annotations, open_database, pending, recipes
-from infra.store.pending import PairCounts, Selection
+from infra.settings import Reason, SandboxSettings, Settings
+from infra.store import Database, annotations, open_database, recipes
+from infra.store.pending import write_pending
 from sandbox.backends import make_sandbox
+from tasks.reports._text import words
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.canaries import Canary, load_judged_canaries, next_canaries
+from tasks.stages.annotate.pending import RoundPending, pending_of, taken_pairs
 
 
 class KnownLabel(Record):
@@ -26,41 +31,28 @@ class KnownLabel(Record):
 
 
 class AnnotationPlan(Record):
-    """The pairs to judge of a search under a recipe, as counts and keys.
+    """The pairs that a labelling round judges, by reference.
 
     Attributes:
         reference: The search and the recipe's id.
         recipe: The recipe.
-        limit: Number of the collection's queries, from the first; None takes all.
-        pending: Number of candidates to judge.
+        pairs_file: The file with the keys of the pairs, in the order in which they are judged.
+        pending: Their number.
+        reasons: Reason → pairs that are judged for it, in that order.
         canaries: Pairs with known labels to judge among them.
     """
 
     reference: AnnotationReference
     recipe: RecipeReference
-    limit: int | None = None
+    pairs_file: Path
     pending: int = 0
+    reasons: tuple[tuple[Reason, int], ...] = ()
     canaries: tuple[KnownLabel, ...] = ()
 
     @property
     def pairs(self) -> int:
         """Number of pairs to judge, with canaries."""
         return self.pending + len(self.canaries)
-
-    @property
-    def selection(self) -> Selection:
-        """The store's selection of the candidates."""
-        return selection_of(self.reference, self.limit)
-
-
-def selection_of(reference: AnnotationReference, limit: int | None) -> Selection:
-    """Return the store's selection of a search's candidates under a recipe."""
-    return Selection(
-        search_id=reference.search_id,
-        collection=reference.collection,
-        recipe_id=reference.recipe_id,
-        limit=limit,
-    )
 
 
 def current_recipe(settings: Settings) -> RecipeReference:
@@ -108,22 +100,31 @@ def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReferen
     ]
 
 
-def record_rounds(database: Database, recipe: RecipeReference, settings: Settings) -> None:
-    """Store the recipes of all rounds, and that these are the ones in use."""
+def record_rounds(
+    database: Database, recipe: RecipeReference, settings: Settings, collection: str
+) -> None:
+    """Store the recipes of all rounds, and that these are the ones in use on a collection."""
     bodies = {
         item.recipe_id: recipe_of(settings, item.sandbox, item.labelling_round)
         for item in rounds_of(recipe, settings)
     }
-    recipes.record_recipes(database, bodies, demo=recipe.demo)
+    recipes.record_recipes(database, bodies, demo=recipe.demo, used_on=collection)
 
 
-@task(name="plan-annotation")
+@task(
+    name="plan-annotation",
+    task_run_name="choose pairs of {search.collection} for round {recipe.labelling_round}",
+    cache_policy=NO_CACHE,
+)
 def plan_annotation(
     search: SearchReference, recipe: RecipeReference, settings: Settings
 ) -> AnnotationPlan:
-    """Count the pending pairs of a search under a round's recipe, and choose its canaries."""
+    """Choose the pairs of a search that a round judges, by the settings' reasons, and its canaries.
+
+    Their keys are written to a file once: what the run stores changes no reason of another pair.
+    """
     database = open_database(settings.store)
-    record_rounds(database, recipe, settings)
+    record_rounds(database, recipe, settings, search.collection)
     reference = AnnotationReference(
         recipe_id=recipe.recipe_id,
         rounds=tuple(item.recipe_id for item in rounds_of(recipe, settings)),
@@ -132,58 +133,75 @@ def plan_annotation(
         model=recipe.model,
         demo=recipe.demo,
     )
-    limit = settings.annotation.limit
-    counts = pending.count_pairs(database, selection_of(reference, limit))
-    logger = get_run_logger()
-    if not search.queries:
-        logger.info("there is nothing to annotate: collection %s has no queries", search.collection)
-    logger.info(
-        "%s of %s pairs of %s are left to judge by %s%s", f"{counts.pending:,}",
-        f"{counts.candidates:,}", search.collection, recipe.model, in_round(recipe, settings),
-    )  # fmt: skip
-    if counts.without_code:
-        logger.warning(
-            "%s more pairs are skipped: their code is not in collection %s",
-            f"{counts.without_code:,}", search.collection,
-        )  # fmt: skip
-    to_judge = pairs_to_judge(counts, settings.annotation, demo=recipe.demo)
-    if to_judge < counts.pending:
-        logger.info(
-            "%s is the demo model, whose labels are not meaningful: it judges %s of them",
-            recipe.model, to_judge,
-        )  # fmt: skip
-    canaries = _recorded_canaries(database, recipe, to_judge, settings)
+    of_round = pending_of(database, search, recipe, settings)
+    taken = taken_pairs(database, of_round, recipe, settings)
+    keys = settings.store.folder / "pending" / f"{recipe.recipe_id}.arrow"
+    to_judge = write_pending(database, of_round.selection, of_round.coverage, taken, keys)
+    _log(of_round, taken, search, recipe, settings)
+    canaries = canaries_for(database, recipe, to_judge, settings)
+    annotations.record_pairs(database, [canary.pair for canary in canaries])
     return AnnotationPlan(
         reference=reference,
         recipe=recipe,
-        limit=limit,
+        pairs_file=keys,
         pending=to_judge,
+        reasons=tuple(taken),
         canaries=tuple(KnownLabel(key=canary.key, label=canary.label) for canary in canaries),
     )
 
 
+def _log(
+    of_round: RoundPending,
+    taken: Sequence[tuple[Reason, int]],
+    search: SearchReference,
+    recipe: RecipeReference,
+    settings: Settings,
+) -> None:
+    """Say how many pairs are pending, for which reasons, and which of them are judged."""
+    logger = get_run_logger()
+    if not search.queries:
+        logger.info("there is nothing to annotate: collection %s has no queries", search.collection)
+    pending = sum(of_round.pending.values())
+    why = ", ".join(f"{words(reason)} {n:,}" for reason, n in of_round.pending.items())
+    logger.info(
+        "%s of %s pairs of %s are left to judge by %s%s%s", f"{pending:,}",
+        f"{of_round.counts.candidates:,}", search.collection, recipe.model,
+        in_round(recipe, settings), f" ({why})" if why else "",
+    )  # fmt: skip
+    if of_round.counts.without_code:
+        logger.warning(
+            "%s more pairs are skipped: their code is not in collection %s",
+            f"{of_round.counts.without_code:,}", search.collection,
+        )  # fmt: skip
+    if of_round.not_due:
+        logger.info(
+            "%s pairs that failed before are not due for another try yet; `cosqa annotate "
+            "--reason failed` takes them now", f"{of_round.not_due:,}",
+        )  # fmt: skip
+    judged = sum(n for _, n in taken)
+    if recipe.demo and judged < pending:
+        logger.info(
+            "%s is the demo model, whose labels are not meaningful: it judges %s of them",
+            recipe.model, judged,
+        )  # fmt: skip
+    elif judged < pending:
+        logger.info("%s of them are judged in this run", f"{judged:,}")
+
+
 def in_round(recipe: RecipeReference, settings: Settings) -> str:
-    """Return ", round 2 of 3", or nothing where there is one round."""
+    """Return ", round 2 of 3" or ", audit 4", nothing where there is one round."""
+    if recipe.audit:
+        return f", audit {recipe.audit}"
     rounds = settings.annotation.rounds
     return f", round {recipe.labelling_round} of {rounds}" if rounds > 1 else ""
 
 
-def pairs_to_judge(counts: PairCounts, annotation: AnnotationSettings, *, demo: bool) -> int:
-    """Return how many pending pairs a run judges; all runs of the demo model share a limit."""
-    if not demo:
-        return counts.pending
-    finished = counts.candidates - counts.pending - counts.without_code
-    return min(counts.pending, max(0, annotation.demo_pairs - finished))
-
-
-def _recorded_canaries(
+def canaries_for(
     database: Database, recipe: RecipeReference, pairs: int, settings: Settings
 ) -> tuple[Canary, ...]:
-    """Choose and store the canaries of a run over this number of pairs."""
+    """Return the canaries of a round over this number of pairs."""
     if not pairs:
         return ()
     judged, _ = load_judged_canaries(database, recipe.recipe_id)
     done = {item.key for item in judged if item.status != "failed"}
-    canaries = next_canaries(done, pairs, settings.annotation, demo=recipe.demo)
-    annotations.record_pairs(database, [canary.pair for canary in canaries])
-    return canaries
+    return next_canaries(done, pairs, settings.annotation, demo=recipe.demo)

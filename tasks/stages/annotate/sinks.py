@@ -12,6 +12,7 @@ from infra.atomic import atomic_write
 from infra.errors import DiskFullError, StoreError
 from infra.records import Annotation, Pair
 from infra.store import Database, annotations
+from tasks.runtime.pair_queue import Work
 from tasks.runtime.run_logger import run_logger
 
 _LARGEST_BATCH = 2_000
@@ -71,16 +72,14 @@ class LocalPairs:
         self._free = in_flight
         self._writer = AnnotationWriter(database)
 
-    async def exchange(
-        self, finished: Sequence[Annotation], *, wants: bool
-    ) -> tuple[list[Pair], bool]:
+    async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
         """Store annotations and hand out pairs; see `tasks.stages.annotate.judge.PairSource`."""
         self._free += len(finished)
         await asyncio.to_thread(self._writer.add, finished)
         most = min(self._free, len(self._waiting)) if wants else 0
         pairs = [self._waiting.popleft() for _ in range(most)]
         self._free -= len(pairs)
-        return pairs, not self._waiting
+        return Work(pairs, not self._waiting)
 
     def __enter__(self) -> Self:
         return self

@@ -6,14 +6,14 @@ A query has no match when agents have finished all its candidates and label none
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from infra.ids import QueryId
+from infra.ids import PairKey, QueryId
 from infra.records import Record
 from infra.settings import Settings
-from infra.store import Database, annotations, candidates, generated
+from infra.store import Database, candidates, generated
+from infra.store.decided import decide_labels
 from infra.store.generated import GeneratedCode
 from tasks.runtime.references import CollectedSource
-from tasks.stages.labels import judging_recipe, labels_of_agents
-from tasks.statistics.rounds import majority
+from tasks.stages.labels import current_labels, judging_recipe, labels_of_agents
 
 State = Literal["confirmed", "waiting", "given up", "open"]
 
@@ -60,19 +60,23 @@ def plan_generation(
 def queries_without_match(database: Database, source: CollectedSource) -> list[QueryId]:
     """Return the queries whose candidates are all finished and none of them labelled 1, in order.
 
-    With labelling rounds the majority's label counts. Candidates that were left undecided are
-    finished; queries without candidates have nothing that was judged, and are left out.
+    The current labels count, with labelling rounds the majority's. Candidates that were left
+    undecided are finished; queries without candidates have nothing that was judged, and are left
+    out.
     """
     recipe = judging_recipe(database, source.search)
     if recipe is None:
         return []
     labels = labels_of_agents(database, source, recipe)
+    judged = decide_labels(database, current_labels(database, labels))
+    said: dict[PairKey, float | None] = {
+        PairKey(row["query_id"], row["code_id"]): row.get("relevance")
+        for table in (judged.labels, judged.undecided)
+        for row in table.to_pylist()
+    }
     matched: dict[QueryId, bool] = {}
-    votes = annotations.labels_of_rounds(database, labels.rounds)
-    first, *others = (annotations.finished_pairs(database, item) for item in labels.rounds)
-    finished = first.intersection(*others)
     for pair in candidates.pairs_of(database, labels.searches, source.main.name):
-        may_match = pair not in finished or majority(votes.get(pair, ())) == 1
+        may_match = pair not in said or said[pair] == 1
         matched[pair.query_id] = matched.get(pair.query_id, False) or may_match
     return [query for query, has_match in matched.items() if not has_match]
 

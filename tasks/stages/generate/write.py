@@ -84,7 +84,7 @@ def generate_codes(database: Database, source: CollectedSource, settings: Settin
     settings = verifying_settings(settings)
     recipe = current_recipe(settings)
     body = recipe_of(settings, recipe.sandbox)
-    recipes.record_recipes(database, {recipe.recipe_id: body}, demo=recipe.demo, in_use=False)
+    recipes.record_recipes(database, {recipe.recipe_id: body}, demo=recipe.demo)
     work = _work(database, source, settings)
     workshop = Workshop(database, source.main.name, settings, recipe.recipe_id)
     started = time.monotonic()

@@ -15,8 +15,13 @@ from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
-from tasks.stages.candidates import judged_searches
-from tasks.stages.labels import agreement_of_rounds, exported_recipe, judging_recipe
+from tasks.stages.labels import (
+    agreement_of_rounds,
+    current_labels,
+    exported_recipe,
+    judging_recipe,
+    labels_of_agents,
+)
 from tasks.stages.scoring import method_key
 from tasks.stages.study.overlap import Overlaps
 from tasks.studies import (
@@ -165,13 +170,12 @@ def _of_agents(database: Database, source: CollectedSource, recipe: StoredRecipe
         is_demo = judging_recipe(database, source.search) is not None
         missing = _REFUSED if is_demo else _UNLABELLED
         return _Agents(missing, missing, missing)
-    searches = judged_searches(database, source.search)
-    counted = studies.count_programs(database, recipe.recipe_id, searches, _EXECUTED)
-    ranks = studies.count_by_rank(database, source.search.search_id, recipe.recipe_id)
+    current = current_labels(database, labels_of_agents(database, source, recipe))
+    ranks = studies.count_by_rank(database, source.search.search_id, current)
     return _Agents(
         ranks=[RankFacts.model_validate(row.model_dump()) for row in ranks],
-        programs=_programs(counted),
-        efforts=_efforts(studies.efforts(database, recipe.recipe_id, searches)),
+        programs=_programs(studies.count_programs(database, current, _EXECUTED)),
+        efforts=_efforts(studies.efforts(database, current)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agents.llm.rate_limit import SharedLimiter
+from agents.llm.rate_limit import SharedLimiter, Ticket
 from infra.errors import BudgetExhaustedError
 from infra.records import Pair
 from infra.settings import LanguageModelSettings
@@ -34,25 +34,79 @@ def ledger(folder: Path, **settings: Any) -> SharedLimiter:
     return SharedLimiter(folder, LanguageModelSettings(**{"model": "openai/x", **settings}))
 
 
+def wait(book: SharedLimiter, clock: Clock, tokens: int = 10) -> tuple[float, Ticket]:
+    """Send a request as soon as it has its turn; return how long it waited, and its ticket."""
+    waited, ticket = 0.0, book.reserve(tokens)
+    while True:
+        seconds, ticket = book.take_turn(ticket)
+        if not seconds:
+            return waited, ticket
+        clock(seconds)
+        waited += seconds
+
+
 def test_requests_are_spaced_evenly(tmp_path: Path, clock: Clock) -> None:
     book = ledger(tmp_path, requests_per_minute=120)
-    assert [book.reserve(10).wait_s for _ in range(3)] == pytest.approx([0, 0.5, 1.0])
+    assert [wait(book, clock)[0] for _ in range(3)] == pytest.approx([0, 0.5, 0.5])
     clock(60)
-    assert book.reserve(10).wait_s == 0
+    assert [wait(book, clock)[0] for _ in range(2)] == pytest.approx([0, 0.5]), "no arrears"
+
+
+def test_a_turn_that_is_taken_late_does_not_lower_the_rate(tmp_path: Path, clock: Clock) -> None:
+    book = ledger(tmp_path, requests_per_minute=120)
+    wait(book, clock)
+    for _ in range(9):
+        clock(0.05)  # between the moment at which it may be sent and the look
+        assert wait(book, clock)[0] < 0.46
+    assert wait(book, clock)[0] == pytest.approx(0.5)
 
 
 def test_tokens_are_spaced_by_what_requests_take(tmp_path: Path, clock: Clock) -> None:
     book = ledger(tmp_path, tokens_per_minute=6_000)
-    first = book.reserve(1_000)
-    assert (first.wait_s, book.reserve(100).wait_s) == pytest.approx((0, 10.0))
+    waited, first = wait(book, clock, 1_000)
+    assert waited == 0
+    assert book.take_turn(book.reserve(100))[0] == pytest.approx(10.0)
     book.settle(first, 400, 0.0)
-    assert book.reserve(9_000).wait_s == pytest.approx(5.0)
-    assert book.reserve(9_000).wait_s == pytest.approx(9.0), "paced by what requests usually take"
+    assert wait(book, clock, 9_000)[0] == pytest.approx(4.0)
+    assert wait(book, clock, 9_000)[0] == pytest.approx(4.0), "paced by what requests usually take"
 
 
 def test_without_limits_nobody_waits(tmp_path: Path, clock: Clock) -> None:
     book = ledger(tmp_path)
-    assert [book.reserve(10**6).wait_s for _ in range(3)] == [0, 0, 0]
+    assert [wait(book, clock, 10**6)[0] for _ in range(3)] == [0, 0, 0]
+
+
+def test_a_changed_limit_holds_for_requests_that_wait(tmp_path: Path, clock: Clock) -> None:
+    book = ledger(tmp_path, requests_per_minute=1)
+    wait(book, clock)
+    waiting = book.reserve(10)
+    assert book.take_turn(waiting)[0] == pytest.approx(60)
+    book.limit(requests_per_minute=60, budget_usd=None)
+    assert book.take_turn(waiting)[0] == pytest.approx(1)
+    book.limit(None, None)
+    assert book.take_turn(waiting)[0] == pytest.approx(60), "back to the settings"
+
+
+@pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
+def test_a_clock_that_jumps_holds_nobody_up(tmp_path: Path, clock: Clock, jump: float) -> None:
+    book = ledger(tmp_path, requests_per_minute=60, tokens_per_minute=60_000)
+    for _ in range(2):
+        wait(book, clock, 1_000)
+    clock(jump)
+    assert [wait(book, clock, 1_000)[0] for _ in range(2)] == pytest.approx(
+        [1, 1] if jump < 0 else [0, 1]
+    )
+    clock(-jump)
+    assert sum(wait(book, clock, 1_000)[0] for _ in range(2)) <= 2.001
+
+
+def test_a_changed_budget_holds_at_once(tmp_path: Path) -> None:
+    book = ledger(tmp_path, budget_usd=1.0)
+    book.limit(None, budget_usd=2.0)
+    book.settle(book.reserve(1, usd=1.5), 1, 1.5)
+    book.limit(None, None)
+    with pytest.raises(BudgetExhaustedError, match="BUDGET_USD=1"):
+        book.reserve(1, usd=0.1)
 
 
 def test_what_is_reserved_counts_as_spent_until_it_is_settled(tmp_path: Path) -> None:
@@ -88,8 +142,8 @@ def test_a_budget_of_tokens_is_never_exceeded(tmp_path: Path) -> None:
     book.settle(book.reserve(600), 600, 0.0)
     with pytest.raises(BudgetExhaustedError, match="600 of COSQA_LLM__BUDGET_TOKENS=1,000"):
         book.reserve(401)
-    assert book.reserve(400).wait_s == 0
-    assert ledger(tmp_path, budget_tokens=2_000).reserve(900).wait_s == 0, "a higher one goes on"
+    book.reserve(400)
+    ledger(tmp_path, budget_tokens=2_000).reserve(900)  # a higher one goes on
 
 
 def test_a_budget_of_money_reserves_what_the_dearest_request_took(tmp_path: Path) -> None:

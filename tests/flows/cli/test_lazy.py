@@ -10,8 +10,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from flows.cli.annotators_group import _Annotators
 from flows.cli.lazy import Command, Group, LazyGroup, imported
-from flows.cli.main import _OF_STUDY, _Annotators, _Cosqa, app
+from flows.cli.main import _OF_STUDY, _Cosqa, app
 
 HEAVY = ("prefect", "ray", "torch", "litellm", "transformers", "faiss", "duckdb", "docker")
 TABLES: dict[str, Mapping[str, Command | Group]] = {

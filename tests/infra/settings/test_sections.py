@@ -1,6 +1,7 @@
 """Laws of the settings: who wins, and what is refused.
 
-Covers `infra.settings.section`, `infra.settings.configurations`, `infra.settings.environment`,
+Covers `infra.settings.section`, `infra.settings.store`,
+`infra.settings.configurations`, `infra.settings.environment`,
 `infra.settings.problems`, `infra.settings.sandbox`, `infra.settings.generation`,
 `infra.settings.ray`, `infra.settings.evaluation`, `infra.settings.estimation`.
 """

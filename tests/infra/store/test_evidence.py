@@ -1,6 +1,6 @@
 """Laws of what publishing and reporting read from the store by columns.
 
-Covers `decided`, `exports`, `figures`.
+Covers `infra.store.decided`, `infra.store.exports`, `infra.store.figures`.
 """
 
 import random
@@ -19,6 +19,7 @@ from infra.store.figures import example_pairs, similarities
 from infra.store.generated import Confirmation
 from tasks.stages.stored_evidence import StoredAnnotations
 from tasks.statistics.rounds import majority
+from tests.fakes.labels import labels_by
 from tests.infra.store.test_store import held_by_another_process
 from tests.tasks.stages.generate.world import (
     CODES,
@@ -30,7 +31,8 @@ from tests.tasks.stages.generate.world import (
     judgement,
 )
 
-SELECTION = EvidenceSelection(collection="c", search_ids=(SEARCH,), rounds=ROUNDS)
+SELECTION = EvidenceSelection(labels=labels_by(SEARCH, ROUNDS))
+FIRST = labels_by(SEARCH, ROUNDS[:1])
 
 
 def with_evidence(database: Database) -> list[Annotation]:
@@ -66,7 +68,7 @@ def test_evidence_is_read_whole_whatever_the_size_of_batches_and_parts(
     assert count_evidence(database, SELECTION) == (len(stored), True)
     one = stored[7]
     key = (one.query_id, one.code_id, one.recipe_id)
-    alone = EvidenceSelection(collection="c", others=(key, ("q", "c", "r")))
+    alone = EvidenceSelection(others=(key, ("q", "c", "r")))
     assert list(StoredAnnotations(database, alone)) == [one]
 
 
@@ -93,7 +95,7 @@ def test_annotations_that_change_between_parts_are_read_whole(
         (item for item in with_evidence(database) if item.recipe_id == ROUNDS[0]),
         key=lambda item: item.key,
     )
-    selection = SELECTION.model_copy(update={"rounds": ROUNDS[:1]})
+    selection = EvidenceSelection(labels=FIRST)
     reading = iter(StoredAnnotations(database, selection))
     assert next(reading) == first
     with held_by_another_process(database.settings.database):
@@ -130,7 +132,7 @@ def test_labels_are_those_of_the_majority(tmp_path: Path) -> None:
     with database.transaction() as tx:
         tx.execute("DELETE FROM annotations")
     annotations.add_annotations(database, [item for items in said.values() for item in items])
-    found = decide_labels(database, [SEARCH], "c", ROUNDS, ["screened"])
+    found = decide_labels(database, labels_by(SEARCH, ROUNDS, support=["screened"]))
     labels: dict[tuple[str, str], float] = {}
     undecided: set[tuple[str, str]] = set()
     unfinished = 0
@@ -155,10 +157,10 @@ def test_labels_are_those_of_the_majority(tmp_path: Path) -> None:
 
 def test_the_state_of_labels_changes_with_all_that_they_are_made_from(tmp_path: Path) -> None:
     database, _ = judged_store(tmp_path)
-    states = [state_of_labels(database, "c", ROUNDS[:1], [SEARCH])]
+    states = [state_of_labels(database, "c", FIRST)]
 
     def changed() -> bool:
-        states.append(state_of_labels(database, "c", ROUNDS[:1], [SEARCH]))
+        states.append(state_of_labels(database, "c", FIRST))
         return states[-1] not in states[:-1]
 
     assert not changed()
@@ -198,8 +200,8 @@ def test_a_report_shows_tested_pairs_first_and_counts_all_similarities(tmp_path:
         executions=(Execution(round=0, program="p", result=ExecutionResult(outcome="passed")),),
     )  # fmt: skip
     annotations.add_annotations(database, [tested])
-    shown = example_pairs(database, SEARCH, "c", ROUNDS[0], 3)
-    assert [item.key for item in shown] == [hits[place].key for place in (3, 0, 1)]
+    shown = example_pairs(database, SEARCH, FIRST, 3)
+    assert [item.key for item, _ in shown] == [hits[place].key for place in (3, 0, 1)]
     with database.transaction() as tx:
         tx.execute("""UPDATE candidates SET by_encoder = '{"a.b": 0.25, "c\\"d": 0.5}'""")
     average, own = similarities(database, SEARCH, "c", ["a.b", 'c"d'])

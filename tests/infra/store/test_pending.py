@@ -1,133 +1,330 @@
-"""Laws of reading pending pairs: in order, each once, with texts, whatever happens meanwhile."""
+"""Laws of pending pairs: each for one reason, in order, each once, whatever happens meanwhile."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from infra.collected import Collected
 from infra.ids import CodeId, PairKey, RecipeId, SearchId
-from infra.records import Annotation, Candidate, Code, Query, SourceInfo
-from infra.settings import StoreSettings
-from infra.store import Database, annotations, candidates, corpus, open_database
-from infra.store import pending as pending_store
-from infra.store.pending import Selection, count_pairs, pending_pairs
+from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
+from infra.settings import REASONS, Reason, StoreSettings
+from infra.store import Database, annotations, candidates, corpus, open_database, recipes
+from infra.store.pending import (
+    CoverageRow,
+    Retries,
+    Selection,
+    count_pending,
+    pairs_in,
+    read_keys,
+    write_pending,
+    write_unfinished,
+)
 
-SEARCH, RECIPE = SearchId("s"), RecipeId("r")
+SEARCH, POOL, RECIPE, FORMER = SearchId("s"), SearchId("pool"), RecipeId("r"), RecipeId("former")
+OTHER = RecipeId("another former one")
+ROLE = "screener"
+COVERAGE = [
+    CoverageRow(RECIPE, ROLE, fresh=True),
+    CoverageRow(FORMER, ROLE, fresh=False),
+    CoverageRow(OTHER, ROLE, fresh=False),
+]
 QUERIES = tuple(Query.of(f"query {number}", f"file:{number}") for number in range(4))
 CODES = tuple(
     Code.of(f"def f(x):\n    return x + {number}", name="f", module="m", parameters=("x",))
     for number in range(3)
 )
+UNSEARCHED = Code.of("def g(x):\n    return x", name="g", module="m")
 MISSING = CodeId("code that no collection holds")
+IN_ORDER = [
+    PairKey(query.query_id, CODES[place].code_id) for query in QUERIES for place in (1, 0, 2)
+]
+ALL: tuple[tuple[Reason, int], ...] = tuple((reason, 1_000) for reason in REASONS)
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     database = open_database(StoreSettings(folder=tmp_path))
     info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
-    content = Collected(info=info, queries=QUERIES, codes=CODES)
+    content = Collected(info=info, queries=QUERIES, codes=(*CODES, UNSEARCHED))
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
+    bodies = {recipe: {"model": recipe} for recipe in (RECIPE, FORMER, OTHER)}
+    for recipe, body in bodies.items():
+        recipes.record_recipes(database, {recipe: body}, demo=False, used_on="c")
+    found = [
+        candidate(query, code, rank)
+        for query in QUERIES
+        for code, rank in zip(CODES, (2, 1, 3), strict=True)
+    ]
+    search(database, SEARCH, found)
     return database
 
 
+def candidate(query: Query, code: Code, rank: int) -> Candidate:
+    return Candidate(
+        query_id=query.query_id, code_id=code.code_id, rank=rank, similarity=1, by_encoder={}
+    )
+
+
 def search(
-    database: Database, search_id: SearchId = SEARCH, ranks: tuple[int, ...] = (2, 1, 3)
+    database: Database, search_id: SearchId, found: Sequence[Candidate], *, pool: bool = False
 ) -> None:
-    rows = [
-        Candidate(
-            query_id=query.query_id, code_id=code.code_id, rank=rank, similarity=1, by_encoder={}
-        )
-        for query in QUERIES
-        for code, rank in zip(CODES, ranks, strict=True)
-    ]
-    candidates.add_candidates(database, search_id, rows)
+    candidates.record_search(database, search_id, "c", ["minilm"], 3, pool=pool)
+    candidates.add_candidates(database, search_id, found)
 
 
-def annotate(database: Database, key: PairKey, status: str, recipe: str = RECIPE) -> None:
+def annotate(
+    database: Database, key: PairKey, status: str = "labelled", recipe: str = RECIPE, label: int = 1
+) -> None:
+    call = LanguageModelCall(role=ROLE, attempt=1, model="m", prompt_digest="d", status="ok")
     row = {
         "query_id": key.query_id, "code_id": key.code_id, "recipe_id": recipe, "status": status,
-        "label": 1 if status == "labelled" else None, "path": "read_alone",
+        "label": label if status == "labelled" else None, "path": "read_alone", "calls": (call,),
     }  # fmt: skip
     annotations.add_annotations(database, [Annotation.model_validate(row)])
 
 
-def selection(limit: int | None = None) -> Selection:
-    return Selection(search_id=SEARCH, collection="c", recipe_id=RECIPE, limit=limit)
+def selection(limit: int | None = None, retries: Retries | None = None) -> Selection:
+    return Selection(
+        search_id=SEARCH,
+        collection="c",
+        recipe_id=RECIPE,
+        pools=(POOL,),
+        limit=limit,
+        retries=retries or Retries(),
+    )
 
 
-def read(database: Database, limit: int | None = None, at_once: int = 2) -> list[PairKey]:
-    return [pair.key for pair in pending_pairs(database, selection(limit), at_once)]
+def planned(
+    database: Database,
+    taken: tuple[tuple[Reason, int], ...] = ALL,
+    limit: int | None = None,
+    retries: Retries | None = None,
+) -> list[PairKey]:
+    file = database.settings.folder / "keys.arrow"
+    number = write_pending(database, selection(limit, retries), COVERAGE, taken, file)
+    rows = read_keys(file).to_pylist()
+    assert len(rows) == number
+    return [PairKey(row["query_id"], row["code_id"]) for row in rows]
 
 
-@pytest.fixture(params=[1, 2, 5, 100])
-def keys_at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Pairs whose keys are found in one search of the store."""
-    monkeypatch.setattr(pending_store, "_KEYS_AT_ONCE", request.param)
-    return int(request.param)
+def reasons(database: Database, retries: Retries | None = None) -> dict[str, int]:
+    counts = count_pending(database, selection(retries=retries), COVERAGE)
+    found: dict[str, int] = {}
+    for group in counts.groups:
+        name = group.reason if group.due else f"{group.reason}, not due"
+        found[name] = found.get(name, 0) + group.pairs
+    return found
 
 
-IN_ORDER = [
-    PairKey(query.query_id, CODES[place].code_id) for query in QUERIES for place in (1, 0, 2)
-]
-
-
-@pytest.mark.usefixtures("keys_at_once")
-@pytest.mark.parametrize("ranks", [(2, 1, 3), (1, 1, 1)])
-def test_pairs_come_in_the_order_of_queries_and_ranks_each_once(
-    database: Database, ranks: tuple[int, ...]
+def test_a_fresh_store_has_new_queries_in_the_order_of_queries_and_ranks(
+    database: Database,
 ) -> None:
-    search(database, ranks=ranks)
-    keys = read(database)
-    assert sorted(keys) == sorted(IN_ORDER), "equal ranks lose no pair"
-    assert keys == IN_ORDER or len(set(ranks)) == 1
+    assert planned(database) == IN_ORDER
+    assert reasons(database) == {"new_queries": 12}
 
 
-def test_a_pair_comes_with_all_that_the_collection_says_of_its_code(database: Database) -> None:
-    search(database)
-    pair = next(pending_pairs(database, selection()))
-    assert pair.code == CODES[1]
-    assert pair.query.text == QUERIES[0].text
+@pytest.mark.parametrize("at_once", [1, 2, 5, 100])
+def test_pairs_come_with_their_texts_in_the_order_of_their_keys(
+    database: Database, at_once: int
+) -> None:
+    planned(database)
+    pairs = list(pairs_in(database, "c", database.settings.folder / "keys.arrow", at_once))
+    assert [pair.key for pair in pairs] == IN_ORDER
+    assert pairs[0].code == CODES[1]
+    assert pairs[0].query.text == QUERIES[0].text
 
 
 def test_limit_means_the_first_queries(database: Database) -> None:
-    search(database)
-    assert read(database, limit=2) == IN_ORDER[:6]
-    counts = count_pairs(database, selection(limit=2))
-    assert (counts.candidates, counts.pending, counts.without_code) == (6, 6, 0)
+    assert planned(database, limit=2) == IN_ORDER[:6]
+    counts = count_pending(database, selection(limit=2), COVERAGE)
+    assert (counts.candidates, counts.fresh, counts.without_code) == (6, 0, 0)
 
 
-def test_finished_pairs_are_not_pending_and_failed_ones_are(database: Database) -> None:
-    search(database)
-    search(database, SearchId("another search"))
+def test_each_pair_is_pending_for_the_first_reason_that_holds(database: Database) -> None:
+    of_first, of_second, of_third = IN_ORDER[:3], IN_ORDER[3:6], IN_ORDER[6:9]
+    before = [candidate(query, CODES[1], 1) for query in QUERIES]
+    search(database, SearchId("before"), before)
+    annotate(database, of_first[0])  # fresh
+    annotate(database, of_first[1], recipe=FORMER)  # stale, then failed under the recipe
+    annotate(database, of_first[1], "failed")
+    annotate(database, of_second[0], recipe=FORMER, label=0)
+    annotate(database, of_second[0], recipe=OTHER, label=1)
+    annotate(database, of_second[1], recipe=FORMER)
+    annotate(database, of_second[1], "undecided", recipe=OTHER)
+    annotate(database, of_third[0], "failed", recipe=FORMER)  # says nothing of the recipe
+    assert reasons(database) == {
+        "failed": 1,
+        "disagreement": 1,
+        "stale": 1,
+        "new_codes": 2,
+        "new_queries": 6,
+    }
+    by_reason = {reason: planned(database, ((reason, 9),)) for reason in REASONS}
+    assert by_reason["failed"] == [of_first[1]]
+    assert by_reason["disagreement"] == [of_second[0]]
+    assert by_reason["stale"] == [of_second[1]]
+    assert by_reason["new_codes"] == [of_first[2], of_second[2]]
+    assert by_reason["new_queries"] == IN_ORDER[6:]
+    assert by_reason["audit"] == by_reason["requested"] == []
+
+
+def test_a_label_of_a_former_recipe_that_rests_on_the_same_is_fresh(database: Database) -> None:
+    annotate(database, IN_ORDER[0], recipe=FORMER)
+    same = [CoverageRow(FORMER, ROLE, fresh=True)]
+    assert count_pending(database, selection(), same).fresh == 1
+
+
+def test_a_label_by_another_path_than_the_covered_one_counts_for_nothing(
+    database: Database,
+) -> None:
+    annotate(database, IN_ORDER[0], recipe=FORMER)
+    counts = count_pending(database, selection(), [CoverageRow(FORMER, "arbiter", fresh=True)])
+    assert counts.fresh == 0
+    assert {group.reason for group in counts.groups} == {"new_queries"}
+
+
+def test_groups_say_who_judged_their_pairs_last(database: Database) -> None:
+    annotate(database, IN_ORDER[0], recipe=FORMER)
+    annotate(database, IN_ORDER[0], recipe=OTHER)
+    (stale,) = (
+        group
+        for group in count_pending(database, selection(), COVERAGE).groups
+        if group.reason == "stale"
+    )
+    assert (stale.recipe_id, stale.met, stale.pairs) == (OTHER, ROLE, 1)
+
+
+def test_pools_add_what_was_requested_and_a_candidate_of_both_counts_once(
+    database: Database,
+) -> None:
+    only = PairKey(QUERIES[1].query_id, UNSEARCHED.code_id)
+    asked = [candidate(QUERIES[0], CODES[1], 7), candidate(QUERIES[1], UNSEARCHED, 9)]
+    search(database, POOL, asked, pool=True)
+    assert reasons(database) == {"new_queries": 12, "requested": 1}
+    assert planned(database, (("requested", 9), ("new_queries", 99))) == [only, *IN_ORDER]
+    assert planned(database, (("requested", 9),), limit=1) == []
+
+
+@pytest.mark.parametrize(
+    ("taken", "expected"),
+    [
+        ((("new_queries", 4),), [*range(3), 3]),
+        ((("stale", 1), ("new_queries", 2)), [9, 0, 1]),
+        ((("new_queries", 2), ("stale", 9)), [0, 1, 9, 10]),
+    ],
+)
+def test_reasons_come_in_their_order_each_with_its_best_pairs(
+    database: Database, taken: tuple[tuple[Reason, int], ...], expected: list[int]
+) -> None:
+    for place in (9, 10):
+        annotate(database, IN_ORDER[place], recipe=FORMER)
+    assert planned(database, taken) == [IN_ORDER[place] for place in expected]
+
+
+def fail(database: Database, times: int, hours_ago: float = 0.0) -> None:
+    for _ in range(times):
+        annotate(database, IN_ORDER[0], "failed")
+    with database.transaction() as tx:
+        tx.execute(
+            "UPDATE annotations SET annotated_at = now() - to_seconds(?)", [3600 * hours_ago]
+        )
+
+
+@pytest.mark.parametrize(
+    ("times", "hours_ago", "is_due"),
+    [
+        (1, 0.0, True),
+        (2, 0.9, False),
+        (2, 1.1, True),
+        (3, 1.9, False),
+        (3, 2.1, True),
+        (4, 3.9, False),
+        (4, 4.1, True),
+        (8, 23.0, False),
+        (8, 24.1, True),
+        (9, 1_000.0, False),
+        (2, -5.0, True),  # the clock was set back
+    ],
+)
+def test_a_failed_pair_is_due_at_once_then_after_ever_longer_and_at_last_never(
+    database: Database, times: int, hours_ago: float, is_due: bool
+) -> None:
+    fail(database, times, hours_ago)
+    retries = Retries(after_s=3600.0, max_tries=9)
+    assert reasons(database, retries).get("failed", 0) == is_due
+    assert reasons(database, retries).get("failed, not due", 0) == (not is_due)
+    assert (IN_ORDER[0] in planned(database, retries=retries)) == is_due
+    assert IN_ORDER[0] in planned(database, retries=Retries()), "an explicit wish takes it"
+
+
+def tries(database: Database) -> int:
+    with database.transaction() as tx:
+        return tx.count("SELECT tries FROM annotations")
+
+
+def test_tries_count_the_failures_in_a_row_under_one_recipe(database: Database) -> None:
+    fail(database, 3)
+    assert tries(database) == 3
     annotate(database, IN_ORDER[0], "labelled")
-    annotate(database, IN_ORDER[1], "undecided")
-    annotate(database, IN_ORDER[2], "failed")
-    annotate(database, IN_ORDER[3], "labelled", recipe="another recipe")
-    assert read(database) == IN_ORDER[2:]
-    assert count_pairs(database, selection()).pending == 10
+    assert tries(database) == 1
+    annotate(database, IN_ORDER[0], "failed")
+    assert tries(database) == 1
 
 
-@pytest.mark.usefixtures("keys_at_once")
 @pytest.mark.parametrize("status", ["labelled", "failed"])
-def test_what_is_judged_while_reading_goes_on_is_not_read_again(
+def test_what_is_judged_while_reading_goes_on_changes_nothing_of_the_rest(
     database: Database, status: str
 ) -> None:
-    search(database)
-    reading = pending_pairs(database, selection(), at_once=2)
+    planned(database)
+    reading = pairs_in(database, "c", database.settings.folder / "keys.arrow", at_once=2)
     keys = [next(reading).key for _ in range(5)]
     for key in keys:
         annotate(database, key, status)
     assert keys + [pair.key for pair in reading] == IN_ORDER
 
 
+def test_a_later_pass_takes_what_is_left_of_the_same_pairs_and_no_others(
+    database: Database,
+) -> None:
+    file = database.settings.folder / "keys.arrow"
+    assert planned(database, (("new_queries", 5),)) == IN_ORDER[:5]
+    annotate(database, IN_ORDER[0])
+    annotate(database, IN_ORDER[2], "undecided")
+    annotate(database, IN_ORDER[3], "failed")
+    assert write_unfinished(database, RECIPE, file) == 3
+    rows = read_keys(file).to_pylist()
+    expected = [IN_ORDER[1], IN_ORDER[3], IN_ORDER[4]]
+    assert [(row["query_id"], row["code_id"]) for row in rows] == expected
+
+
 def test_a_candidate_without_its_code_is_counted_apart_and_not_read(database: Database) -> None:
-    search(database)
     with database.transaction() as tx:
         tx.execute(
             "INSERT INTO candidates BY NAME SELECT * REPLACE (? AS code_id) FROM candidates "
             "WHERE query_id = ? AND rank = 1",
             [MISSING, QUERIES[0].query_id],
         )
-    counts = count_pairs(database, selection())
-    assert (counts.candidates, counts.pending, counts.without_code) == (13, 12, 1)
-    assert read(database) == IN_ORDER
+    counts = count_pending(database, selection(), COVERAGE)
+    assert (counts.candidates, counts.without_code) == (13, 1)
+    assert planned(database) == IN_ORDER
+
+
+def test_what_an_interrupted_run_leaves_of_a_query_is_still_of_a_new_query(
+    database: Database,
+) -> None:
+    annotate(database, IN_ORDER[0])
+    assert reasons(database) == {"new_queries": 11}
+    search(database, SearchId("before"), [candidate(QUERIES[0], CODES[1], 1)])
+    assert reasons(database) == {"new_codes": 2, "new_queries": 9}
+
+
+def test_a_later_round_knows_nothing_of_what_the_first_has_judged(database: Database) -> None:
+    later = RecipeId("second round")
+    bodies = {RECIPE: {"round": 1}, later: {"round": 2}}
+    recipes.record_recipes(database, bodies, demo=False, used_on="c")
+    search(database, SearchId("before"), [candidate(QUERIES[0], CODES[1], 1)])
+    annotate(database, IN_ORDER[0])
+    of_round = selection().model_copy(update={"recipe_id": later, "labelling_round": 2})
+    counts = count_pending(database, of_round, [CoverageRow(later, ROLE, fresh=True)])
+    assert [(group.reason, group.pairs) for group in counts.groups] == [("new_queries", 12)]

@@ -2,8 +2,6 @@
 
 Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
 ``generated``, ``migrations``, ``annotation_writer``.
-
-Covers `infra.store.recipes`.
 """
 
 import subprocess
@@ -38,13 +36,8 @@ from infra.store import (
     benchmarks,
     candidates,
     corpus,
-    estimations,
-    generated,
     open_database,
-    recipes,
-    vectors,
 )
-from infra.store.database import Transaction
 
 SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -216,64 +209,6 @@ def test_a_failed_pair_is_not_finished_and_gives_way_to_its_next_annotation(
 EVIDENCE = ("annotations", "llm_calls", "executions")
 
 
-def know_vectors_by_row(tx: Transaction) -> None:
-    """Make the table of vectors that stores had until version 7, with a row for each item."""
-    tx.execute("DROP TABLE vector_files")
-    tx.execute(
-        "CREATE TABLE vectors (encoder_key VARCHAR NOT NULL, kind VARCHAR NOT NULL, "
-        "item_id VARCHAR NOT NULL, file VARCHAR NOT NULL, "
-        "PRIMARY KEY (encoder_key, kind, item_id))"
-    )
-
-
-def layout(database: Database) -> list[tuple[object, ...]]:
-    """Return the columns and constraints of all tables."""
-    with database.transaction() as tx:
-        columns = tx.rows(
-            "SELECT table_name, column_name, data_type, is_nullable, column_default "
-            "FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
-        )
-        return columns + tx.rows(
-            "SELECT table_name, constraint_type, constraint_text FROM duckdb_constraints() "
-            "ORDER BY ALL"
-        )
-
-
-def test_a_store_of_the_last_release_keeps_every_row_and_gets_the_layout_of_a_new_one(
-    database: Database, tmp_path: Path
-) -> None:
-    keep(database, "print", collected())
-    recipes.record_recipes(database, {RECIPE: {"model": "m"}}, demo=False)
-    candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
-    annotations.add_annotations(database, [annotation("labelled", 1)])
-    benchmarks.record_stage_run(
-        database, benchmarks.StageRun(collection="c", stage="collect", items=6, seconds=1.0)
-    )
-    older = StoreSettings(folder=tmp_path / "older")
-    older.folder.mkdir()
-    with duckdb.connect(str(older.database)) as connection:
-        schema = Path(__file__).with_name("schema_7.sql").read_text("utf-8")
-        connection.execute(f"{schema}; ATTACH '{database.settings.database}' AS new (READ_ONLY)")
-        tables: dict[str, str] = {}  # of both, with their columns
-        for (table,) in connection.execute("SHOW TABLES").fetchall():
-            columns = [row[0] for row in connection.execute(f"DESCRIBE {table}").fetchall()]
-            tables[table] = ", ".join(columns)
-        connection.execute("INSERT INTO vectors VALUES ('k', 'code', 'c1', 'a.parquet')")
-        del tables["vectors"]
-        for table, listed in tables.items():
-            connection.execute(f"INSERT INTO {table} SELECT {listed} FROM new.{table}")
-        connection.execute("UPDATE meta SET schema_version = 7")
-    upgraded = open_database(older)
-    assert layout(upgraded) == layout(database)
-    for table, listed in tables.items():
-        with upgraded.transaction() as one, database.transaction() as other:
-            query = f"SELECT {listed} FROM {table} ORDER BY ALL"
-            assert one.rows(query) == other.rows(query), table
-    assert vectors.files_of(upgraded, "k", "code") == [("a.parquet", 1, None)]
-    stored = annotation("labelled", 1)
-    assert annotations.load_annotations(upgraded, RECIPE, [stored.key]) == [stored]
-
-
 def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -> None:
     keep(database, "print", collected())
     item = annotation("labelled", 1)
@@ -310,45 +245,6 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
     assert list(means.items()) == [("b", {"MRR": 0.5}), ("a", {"MRR": 0.125})]
     assert benchmarks.find_evaluation(database, BENCHMARK, "key-a")
     assert benchmarks.find_evaluation(database, BENCHMARK, "key-c") is None
-
-
-def test_a_store_of_an_earlier_release_is_brought_up_to_date(database: Database) -> None:
-    recipes.record_recipes(database, {RecipeId("earlier"): {"model": "m"}}, demo=False)
-    candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
-    keep(database, "print", collected())
-    with database.transaction() as tx:
-        tx.execute("DROP TABLE collection_sources")
-        for column in Query.added:
-            tx.execute(f"ALTER TABLE collection_queries DROP COLUMN {column}")
-        for column in Code.added:
-            tx.execute(f"ALTER TABLE collection_codes DROP COLUMN {column}")
-        tx.execute("ALTER TABLE recipes DROP COLUMN used_at")
-        tx.execute("ALTER TABLE searches DROP COLUMN pool")
-        tx.execute("ALTER TABLE executions DROP COLUMN details")
-        tx.execute("DROP TABLE generated_codes")
-        tx.execute("DROP TABLE confirmations")
-        tx.execute("DROP TABLE estimations")
-        tx.execute("ALTER TABLE annotations DROP COLUMN met")
-        tx.execute("ALTER TABLE annotations DROP COLUMN tries")
-        for table in ("plans", "audits", "controls"):
-            tx.execute(f"DROP TABLE {table}")
-        know_vectors_by_row(tx)
-        for code in CODES[:3]:
-            tx.execute("INSERT INTO vectors VALUES ('k', 'code', ?, 'a.parquet')", [code.code_id])
-        tx.execute("UPDATE meta SET schema_version = 2")
-    upgraded = open_database(database.settings)
-    assert upgraded.store_id == database.store_id
-    assert recipes.load_recipe(upgraded, RecipeId("earlier")) == {"model": "m"}
-    assert candidates.pools_of(upgraded, "c") == []
-    recipes.record_recipes(upgraded, {RecipeId("later"): {"model": "n"}}, demo=False)
-    assert recipes.load_recipe(upgraded, RecipeId("later")) == {"model": "n"}
-    assert corpus.load_queries(upgraded, "c") == list(QUERIES[:2])
-    assert corpus.load_codes(upgraded, "c") == list(CODES)
-    assert corpus.load_parts(upgraded, "c") == [INFO]
-    assert generated.load_answers(upgraded, "c") == []
-    assert estimations.load(upgraded, "e") is None
-    assert vectors.files_of(upgraded, "k", "code") == [("a.parquet", 3, None)]
-    assert open_database(database.settings) == upgraded
 
 
 def test_a_store_of_another_schema_version_is_refused_untouched(database: Database) -> None:
@@ -395,7 +291,7 @@ def held_by_another_process(file: Path) -> Iterator[None]:
 def test_a_store_that_another_process_holds_is_an_error_that_names_it(
     database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("infra.store.database._WARNING_S", 0.01)
+    monkeypatch.setattr("infra.store.connections._WARNING_S", 0.01)
     with (
         held_by_another_process(database.settings.database),
         pytest.raises(StoreLockedError, match="PID"),
@@ -417,92 +313,3 @@ def test_a_transaction_waits_for_a_lock_that_is_given_back(database: Database) -
         pass
     with patient.transaction() as tx:
         assert tx.count("SELECT count(*) FROM meta") == 1
-
-
-def test_the_latest_recipe_is_the_one_last_in_use_of_those_that_judged(database: Database) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1)
-    found = Candidate(
-        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
-    )
-    candidates.add_candidates(database, SEARCH, [found])
-    for recipe in ("first", "second", "idle"):
-        recipes.record_recipes(database, {RecipeId(recipe): {"model": {"model": "m"}}}, demo=False)
-        if recipe != "idle":
-            mine = item.model_copy(update={"recipe_id": recipe})
-            annotations.add_annotations(database, [mine])
-
-    def latest() -> str | None:
-        held = recipes.latest_recipe(database, [SEARCH])
-        return held.recipe_id if held else None
-
-    assert latest() == "second"
-    recipes.record_recipes(database, {RecipeId("first"): {"model": {"model": "m"}}}, demo=False)
-    assert latest() == "first", "it was used again, though nothing was left to judge"
-    assert recipes.latest_recipe(database, [OTHER]) is None
-
-
-def test_rounds_are_the_recipes_last_used_together_that_differ_in_their_round_alone(
-    database: Database,
-) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1)
-    found = Candidate(
-        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
-    )
-    candidates.add_candidates(database, SEARCH, [found])
-    body: dict[str, object] = {"model": {"model": "m"}, "gates": None, "limits": {"a": 1.5}}
-    bodies = {RecipeId("one"): body} | {
-        RecipeId(name): {**body, "round": number} for number, name in ((2, "two"), (3, "three"))
-    }
-    recipes.record_recipes(database, bodies, demo=False)
-    other = {RecipeId("else"): {**body, "gates": 1}}
-    recipes.record_recipes(database, other, demo=False, in_use=False)
-    for name in ("one", "two"):
-        annotations.add_annotations(database, [item.model_copy(update={"recipe_id": name})])
-
-    def latest() -> tuple[str, tuple[str, ...]] | None:
-        held = recipes.latest_recipe(database, [SEARCH])
-        return (held.recipe_id, held.rounds) if held else None
-
-    assert latest() == ("one", ("one", "two", "three"))
-    assert [item.rounds for item in recipes.recipes_in_rounds(database)] == [
-        ("one", "two", "three")
-    ]
-    recipes.record_recipes(database, {RecipeId("one"): body}, demo=False, in_use=False)
-    assert latest() == ("one", ("one", "two", "three")), "a comparison is no use"
-    recipes.record_recipes(database, {RecipeId("one"): body}, demo=False)
-    assert latest() == ("one", ("one",)), "who returns to one round gets its labels"
-
-
-def test_a_pair_costs_the_mean_of_those_that_the_last_recipe_judged_with_known_costs(
-    database: Database,
-) -> None:
-    keep(database, "print", collected())
-    item = annotation("labelled", 1, calls=2)
-
-    def judged(recipe: str, code: int, *costs: float | None) -> Annotation:
-        calls = [item.calls[0].model_copy(update={"cost_usd": cost}) for cost in costs]
-        own = {"recipe_id": recipe, "code_id": CODES[code].code_id, "calls": calls}
-        return item.model_copy(update=own)
-
-    def recorded(recipe: str, *, demo: bool = False) -> None:
-        body = {"model": {"model": recipe}}
-        recipes.record_recipes(database, {RecipeId(recipe): body}, demo=demo)
-
-    assert recipes.mean_cost(database) is None
-    recorded("other")
-    recorded("paid")
-    annotations.add_annotations(
-        database,
-        [
-            judged("other", 0, 9.0),
-            judged("paid", 0, 0.25, 0.25),
-            judged("paid", 1, 1.0),
-            judged("paid", 2, 8.0, None),
-        ],
-    )
-    assert recipes.mean_cost(database) == 0.75
-    recorded("demo", demo=True)
-    annotations.add_annotations(database, [judged("demo", 0, 0.0)])
-    assert recipes.mean_cost(database) is None

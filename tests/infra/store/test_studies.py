@@ -29,8 +29,10 @@ from infra.store import (
 )
 from infra.store.benchmarks import Evaluation
 from infra.store.studies import GroupMean, PairEffort, ProgramCounts, RankCounts
+from tests.fakes.labels import labels_by
 
 SEARCH, RECIPE, BENCHMARK = SearchId("s"), RecipeId("r"), BenchmarkId("b")
+LABELS = labels_by(SEARCH, [RECIPE])
 QUERIES = tuple(Query.of(f"query {number}") for number in range(3))
 CODES = tuple(Code.of(f"def f{number}(x):\n    return x") for number in range(2))
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -90,7 +92,7 @@ def database(tmp_path: Path) -> Database:
 
 
 def test_labels_are_counted_by_rank_without_the_undecided(database: Database) -> None:
-    assert studies.count_by_rank(database, SEARCH, RECIPE) == [
+    assert studies.count_by_rank(database, SEARCH, LABELS) == [
         RankCounts(rank=1, labelled=3, matches=2),
         RankCounts(rank=2, labelled=1, matches=0),
     ]
@@ -99,21 +101,21 @@ def test_labels_are_counted_by_rank_without_the_undecided(database: Database) ->
 def test_effort_is_that_of_all_calls_and_runs_and_a_cost_is_unknown_if_one_is(
     database: Database,
 ) -> None:
-    assert studies.efforts(database, RECIPE, [SEARCH]) == [
+    assert studies.efforts(database, LABELS) == [
         PairEffort(kind="clear", pairs=2, seconds=6.0, dollars=1.0),
         PairEffort(kind="other", pairs=1, seconds=2.0, dollars=1.0),
         PairEffort(kind="unclear", pairs=2, seconds=2.0 + 1.0 + 0.5, dollars=None),
     ]
-    assert studies.efforts(database, RECIPE, [SearchId("another")]) == []
+    assert studies.efforts(database, labels_by("another", [RECIPE])) == []
 
 
 def test_of_programs_the_last_of_each_pair_counts(database: Database) -> None:
     executed = ["passed", "assertion_failed"]
-    assert studies.count_programs(database, RECIPE, [SEARCH], executed) == ProgramCounts(
+    assert studies.count_programs(database, LABELS, executed) == ProgramCounts(
         programs=2, tests=3, executed=1
     )
     none = ProgramCounts(programs=0, tests=0, executed=0)
-    assert studies.count_programs(database, RecipeId("another"), [SEARCH], executed) == none
+    assert studies.count_programs(database, labels_by(SEARCH, ["another"]), executed) == none
 
 
 def test_candidates_come_by_query(database: Database) -> None:

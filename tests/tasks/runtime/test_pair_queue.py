@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 
 from infra.ids import CodeId, PairKey, QueryId
-from tasks.runtime.pair_queue import Item, PairQueue
+from tasks.runtime.pair_queue import Handed, Item, Limits, PairQueue
 
 
 def items(number: int) -> list[Item]:
@@ -55,9 +55,9 @@ def test_what_a_judge_held_when_it_started_again_comes_first_and_its_late_annota
     assert again == held
     assert queue.offer([], is_last=True).items == []
     take(queue, 1, again, wants=False)
-    assert queue.offer([], is_last=True) == (again, 2)
+    assert queue.offer([], is_last=True) == (again, 2, 0)
     queue.leave(1)
-    assert queue.exchange(1, held, wants=True) == ((), True), "given up: it is to end"
+    assert queue.exchange(1, held, wants=True) == Handed((), is_ended=True), "given up"
 
 
 def test_a_closed_queue_hands_out_nothing_and_takes_what_is_in_flight() -> None:
@@ -66,8 +66,32 @@ def test_a_closed_queue_hands_out_nothing_and_takes_what_is_in_flight() -> None:
     queue.join(1)
     held = take(queue, 1, [])
     queue.close()
-    assert queue.exchange(1, held, wants=True) == ((), True)
+    assert queue.exchange(1, held, wants=True) == Handed((), is_ended=True)
     assert queue.offer([], is_last=False).items == held
+
+
+def test_a_paused_queue_hands_out_nothing_and_ends_nothing_until_it_goes_on() -> None:
+    queue = PairQueue(in_flight=2)
+    queue.offer(items(3), is_last=True)
+    queue.join(1)
+    held = take(queue, 1, [])
+    queue.steer(2, Limits(), paused=True)
+    assert queue.exchange(1, held, wants=True) == Handed((), is_ended=False)
+    assert queue.offer([], is_last=True) == (held, 1, 0)
+    queue.steer(2, Limits(), paused=False)
+    assert take(queue, 1, []) == items(3)[2:]
+
+
+def test_places_and_limits_that_are_changed_hold_from_the_next_exchange_on() -> None:
+    queue = PairQueue(in_flight=4)
+    queue.offer(items(20), is_last=False)
+    queue.join(1)
+    held = take(queue, 1, [])
+    queue.steer(2, Limits(requests_per_minute=30), paused=False)
+    handed = queue.exchange(1, held[:1], wants=True)
+    assert handed == ((), False, Limits(30)), "those that are held stay, and no more are handed out"
+    queue.steer(9, Limits(), paused=False)
+    assert len(take(queue, 1, held[1:])) == 9
 
 
 @pytest.mark.parametrize("seed", range(20))

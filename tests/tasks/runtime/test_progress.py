@@ -1,11 +1,15 @@
 """Laws of the progress bar: it is a picture of a run, and ends none."""
 
 import logging
+from contextvars import ContextVar
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from infra.errors import StoreLockedError
+from infra.settings import StoreSettings
+from infra.store.stage_state import StageState, read_state
 from tasks.runtime import progress
 
 
@@ -14,7 +18,7 @@ def test_a_prefect_server_that_takes_no_progress_ends_no_run(
 ) -> None:
     tries: list[float] = []
 
-    def gone(_artifact: object, progress: float) -> None:
+    def gone(_artifact: object, progress: float, description: str) -> None:
         tries.append(progress)
         raise ConnectionError("no server")
 
@@ -32,3 +36,27 @@ def test_a_prefect_server_that_takes_no_progress_ends_no_run(
         progress.progress("key", "pairs judged", 4),
     ):
         raise StoreLockedError("held")
+
+
+def test_the_state_of_a_stage_stands_beside_the_store_while_it_works_and_at_its_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    store = StoreSettings(folder=tmp_path)
+    monkeypatch.setattr(progress, "_store", ContextVar("here", default=store))
+    with progress.open_ended_progress("items read") as bar:
+        assert not stored(store).is_ended
+        monkeypatch.setattr(progress, "_SECONDS_BETWEEN_STATES", 0.0)
+        bar.advance(3)
+        assert (stored(store).done, stored(store).what) == (3, "items read")
+    assert stored(store).is_ended
+    assert not stored(store).error
+    with pytest.raises(StoreLockedError), progress.open_ended_progress("items read"):
+        raise StoreLockedError("held by another")
+    assert stored(store).error == "held by another"
+
+
+def stored(store: StoreSettings) -> StageState:
+    state = read_state(store)
+    assert state
+    return state

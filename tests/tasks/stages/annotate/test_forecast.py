@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agents import recipe_of
 from infra.errors import SettingsError
 from infra.ids import PairKey
 from infra.records import Annotation, Candidate, LanguageModelCall
@@ -16,7 +17,7 @@ from infra.settings import (
     SourceSettings,
     StoreSettings,
 )
-from infra.store import annotations, candidates, corpus, open_database
+from infra.store import annotations, candidates, corpus, open_database, recipes
 from tasks.encoders import EncoderRegistry, encoders
 from tasks.forecast.measurements import PAPER_COST_PER_PAIR_USD
 from tasks.sources import open_source
@@ -86,12 +87,14 @@ def judge(
         role="judge", attempt=1, model="m", prompt_digest="d", status="ok", cost_usd=cost,
         cached=cached, seconds=seconds,
     )  # fmt: skip
+    recipe, database = current_recipe(settings), open_database(settings.store)
+    bodies = {recipe.recipe_id: recipe_of(settings, recipe.sandbox)}
+    recipes.record_recipes(database, bodies, demo=recipe.demo, used_on="jsonl")
     row = {
         "query_id": key.query_id, "code_id": key.code_id, "status": status,
-        "recipe_id": current_recipe(settings).recipe_id, "path": "read_alone", "calls": (call,),
+        "recipe_id": recipe.recipe_id, "path": "read_alone", "calls": (call,),
         "label": 1 if status == "labelled" else None,
     }  # fmt: skip
-    database = open_database(settings.store)
     annotations.add_annotations(database, [Annotation.model_validate(row)])
 
 

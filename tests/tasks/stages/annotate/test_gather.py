@@ -18,8 +18,8 @@ from infra.records import Annotation, Code, Pair, Query
 from infra.settings import Settings, StoreSettings
 from infra.store import Database, annotations, open_database
 from tasks.runtime.pair_queue import PairQueue
+from tasks.runtime.ray_queue import Returned
 from tasks.stages.annotate import gather
-from tasks.stages.annotate.canaries import CanaryWatch
 from tasks.stages.annotate.gather import Gathering, _mark_in
 from tasks.stages.annotate.judge import _is_retryable, judge
 from tasks.stages.annotate.sinks import AnnotationWriter
@@ -39,7 +39,8 @@ class Queue(PairQueue):
     def offer(self, items: Any, *, is_last: bool) -> Any:
         """Take pairs, hand on annotations."""
         arrived = super().offer(((pair.key, pair) for pair in items), is_last=is_last)
-        return [item for _, item in arrived.items], arrived.waiting
+        annotations = [cast("Annotation", item) for _, item in arrived.items]
+        return Returned(annotations, arrived.waiting, arrived.held)
 
     @property
     def is_closed(self) -> bool:
@@ -72,6 +73,9 @@ class Run:
         annotations.record_pairs(self.database, PAIRS)
         self.queue = Queue(in_flight=4)
         self.judges = 0
+        self.watch: Any = SimpleNamespace(
+            alarm=None, add=lambda arrived: None, turn=lambda *_: None, close=lambda error: None
+        )
         self._work = work
         monkeypatch.setattr(gather, "ended_futures", lambda futures, _: futures[:1])
         monkeypatch.setattr(gather, "judge_result", lambda future: future())
@@ -87,10 +91,8 @@ class Run:
 
     def gather(self, pairs: Iterator[Pair], judges: int = 2, patience_s: float = 60.0) -> int:
         """Judge pairs; return how many failed."""
-        bar: Any = SimpleNamespace(advance=lambda items: None)
         queue: Any = self.queue
-        watch = CanaryWatch({}, 1.0, "m")
-        gathering = Gathering(pairs, queue, self._submit, bar, watch, patience_s)
+        gathering = Gathering(pairs, queue, self._submit, self.watch, patience_s)
         return gathering.run(AnnotationWriter(self.database), judges, queue_length=4)
 
     def stored(self) -> int:

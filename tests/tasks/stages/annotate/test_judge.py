@@ -18,6 +18,7 @@ from infra.settings import (
     StoreSettings,
 )
 from sandbox.backends import backends
+from tasks.runtime.pair_queue import Work
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.judge import judge_all
 from tests.agents.conftest import rule
@@ -76,14 +77,12 @@ class Collected:
         self._waiting = list(pairs)
         self._handed = 0
 
-    async def exchange(
-        self, finished: Sequence[Annotation], *, wants: bool
-    ) -> tuple[list[Pair], bool]:
+    async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
         self.annotations += finished
         is_free = wants and self._handed == len(self.annotations)
         pairs = [self._waiting.pop(0)] if is_free and self._waiting else []
         self._handed += len(pairs)
-        return pairs, not self._waiting
+        return Work(pairs, not self._waiting)
 
 
 @pytest.fixture
@@ -193,12 +192,10 @@ async def test_a_judge_whose_time_is_over_takes_no_more_pairs_and_finishes_those
 class AtOnce(Collected):
     """A source that hands out all pairs together."""
 
-    async def exchange(
-        self, finished: Sequence[Annotation], *, wants: bool
-    ) -> tuple[list[Pair], bool]:
+    async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
         self.annotations += finished
         pairs, self._waiting = self._waiting, []
-        return pairs, True
+        return Work(pairs, is_ended=True)
 
 
 async def test_requests_in_flight_at_an_error_are_awaited_and_what_they_give_is_kept(

@@ -20,6 +20,7 @@ from infra.records import (
 )
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
+from tasks.runtime.pair_queue import Work
 from tasks.stages.annotate import sinks
 from tasks.stages.annotate.sinks import AnnotationWriter, LocalPairs, store_annotations
 
@@ -123,9 +124,9 @@ async def test_local_pairs_are_handed_out_within_their_number_and_stored_at_the_
         Pair(query=Query.of(str(number)), code=Code.of("def f(): pass")) for number in range(3)
     ]
     with LocalPairs(pairs, 2, database) as source:
-        assert await source.exchange([], wants=False) == ([], False)
-        assert await source.exchange([], wants=True) == (pairs[:2], False)
-        assert await source.exchange([], wants=True) == ([], False)
+        assert await source.exchange([], wants=False) == Work([], is_ended=False)
+        assert await source.exchange([], wants=True) == Work(pairs[:2], is_ended=False)
+        assert await source.exchange([], wants=True) == Work([], is_ended=False)
         done = annotation("1", query_id=pairs[0].query.query_id, code_id=pairs[0].code.code_id)
-        assert await source.exchange([done], wants=True) == (pairs[2:], True)
+        assert await source.exchange([done], wants=True) == Work(pairs[2:], is_ended=True)
     assert annotations.finished_pairs(database, RecipeId("r")) == {pairs[0].key}

@@ -28,13 +28,15 @@ def test_a_query_has_no_match_once_all_its_candidates_are_finished_and_none_is_1
     assert len(queries_without_match(database, source)) == 2, "undecided is finished"
 
 
-def test_with_rounds_the_majority_decides_and_all_must_be_finished(tmp_path: Path) -> None:
+def test_with_rounds_the_majority_decides(tmp_path: Path) -> None:
     database, source = judged_store(tmp_path, rounds=3)
     label(database, 1, 0, 1, ROUNDS[1])
     assert QUERIES[1].query_id in queries_without_match(database, source)
     label(database, 1, 0, 1, ROUNDS[2])
     assert QUERIES[1].query_id not in queries_without_match(database, source)
     label(database, 2, 0, None, ROUNDS[2], status="failed")
+    assert queries_without_match(database, source) == [QUERIES[2].query_id], "two rounds decide"
+    label(database, 2, 0, None, ROUNDS[1], status="failed")
     assert queries_without_match(database, source) == []
 
 

@@ -55,7 +55,8 @@ def judged_store(folder: Path, rounds: int = 1) -> tuple[Database, CollectedSour
         recipe: {"model": {"model": "m"}, **({"round": n} if n > 1 else {})}
         for n, recipe in enumerate(ROUNDS[:rounds], 1)
     }
-    recipes.record_recipes(database, bodies, demo=False)
+    if bodies:
+        recipes.record_recipes(database, bodies, demo=False, used_on="c")
     for recipe in bodies:
         labels = [judgement(*item.key, recipe_id=recipe) for item in found]
         annotations.add_annotations(database, labels)

@@ -1,0 +1,66 @@
+"""What `cosqa pair` does: print how a pair was judged, with all evidence."""
+
+from flows.cli.console import say
+from flows.cli.steering_options import PairOptions
+from infra.errors import StoreError
+from infra.ids import PairKey, RecipeId
+from infra.records import Annotation, Execution, LanguageModelCall
+from infra.store import Database, annotations, open_database, recipes
+from infra.store.database import require_store
+from infra.store.judged_pairs import find_judged
+
+_MOST_NAMED = 10
+
+
+def show(options: PairOptions) -> None:
+    """Print a pair's texts and, for each recipe that judged it, the label and how it came about.
+
+    Raises:
+        StoreError: No pair has such ids, or several have.
+    """
+    require_store(options.settings.store)
+    database = open_database(options.settings.store)
+    judged = find_judged(database, options.query, options.code)
+    key = _only_key([key for key, _ in judged], options)
+    for pair in annotations.load_pairs(database, [key]):
+        say(f"query {key.query_id}: {pair.query.text}\n\ncode {key.code_id}:\n{pair.code.text}")
+    for _, recipe_id in judged:
+        for annotation in annotations.load_annotations(database, recipe_id, [key]):
+            say(_judgement(database, recipe_id, annotation))
+
+
+def _only_key(keys: list[PairKey], options: PairOptions) -> PairKey:
+    distinct = list(dict.fromkeys(keys))
+    if len(distinct) == 1:
+        return distinct[0]
+    asked = f"query {options.query}, code {options.code}"
+    if not distinct:
+        raise StoreError(
+            f"no judged pair has ids that begin so: {asked}; the artifact of slowest and failed "
+            "pairs and the exported evidence have the ids"
+        )
+    named = "\n".join(f"  {key.query_id} {key.code_id}" for key in distinct[:_MOST_NAMED])
+    raise StoreError(f"{len(distinct)} judged pairs have ids that begin so: {asked}\n{named}")
+
+
+def _judgement(database: Database, recipe_id: RecipeId, annotation: Annotation) -> str:
+    body = recipes.load_recipe(database, recipe_id)
+    label = "" if annotation.label is None else f" {annotation.label}"
+    head = (
+        f"\n== {annotation.status}{label} by {body.get('model', 'an unknown model')}, recipe "
+        f"{recipe_id}: {annotation.path}, {annotation.support}, {annotation.seconds:.1f} s"
+    )
+    steps = [*map(_call, annotation.calls), *map(_execution, annotation.executions)]
+    return "\n".join([head, *filter(None, [annotation.reason]), *steps])
+
+
+def _call(call: LanguageModelCall) -> str:
+    told = call.reply if call.status == "ok" else f"{call.error}\n{call.reply}"
+    cached = ", kept reply" if call.cached else ""
+    return f"\n-- {call.role}, attempt {call.attempt}: {call.status}{cached}\n{told.strip()}"
+
+
+def _execution(run: Execution) -> str:
+    outcome = f"\n-- program, round {run.round}: {run.result.outcome}"
+    printed = [run.result.stdout.strip(), run.result.stderr.strip()]
+    return "\n".join(filter(None, [outcome, run.program.strip(), *printed]))

@@ -1,0 +1,23 @@
+"""What ``cosqa annotate --plan`` prints: the pending pairs by reason, and what a run may take."""
+
+from flows.cli.console import say
+from flows.cli.tables import print_table
+from infra.settings import Settings
+from tasks.reports.plan import HEADER, plan_notes, plan_rows, plan_sentence
+from tasks.stages.preflight import annotation_plan
+
+
+def print_plan(settings: Settings) -> None:
+    """Print the plan of a run by these settings; nothing is run, and no server is started."""
+    plan = annotation_plan(settings)
+    if not plan.candidates:
+        say(f"There is nothing to annotate: {plan.collection} has no candidates for the agents.")
+        return
+    demo = ". The embedded demo model judges a few pairs; name a model with --model" * plan.demo
+    print_table(
+        f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration}){demo}",
+        HEADER,
+        plan_rows(plan),
+        rest="a wider terminal",
+        note="\n".join(plan_notes(plan)),
+    )

@@ -1,0 +1,132 @@
+"""What `cosqa status` does: show what runs on a store, once or anew every second."""
+
+import sys
+import time
+from collections.abc import Iterator
+
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from flows.cli.console import console, say
+from flows.cli.steering_options import StatusOptions
+from flows.runtime.standing import Standing, standing_of
+from infra.store.database import require_store
+from infra.store.stage_state import JudgingState, StageState
+from tasks.reports._text import cost, duration, rate, visible
+
+_DRAW_S = 1.0
+_LOOK_S = 5.0  # at the database and the Prefect server
+_LONGEST = 2_000
+_SILENT_S = 60.0
+
+Line = tuple[str, str]
+
+
+def show(options: StatusOptions) -> None:
+    """Print how a store stands; in a terminal anew until Ctrl-C."""
+    require_store(options.settings.store)
+    standing = standing_of(options.settings)
+    if options.once or not sys.stdout.isatty():
+        for name, text in lines(standing):
+            say(f"{name:<10} {text}")
+        return
+    try:
+        with Live(_page(standing), console=console, auto_refresh=False) as live:
+            looked = time.monotonic()
+            while True:
+                time.sleep(_DRAW_S)
+                whole = time.monotonic() - looked >= _LOOK_S
+                looked = time.monotonic() if whole else looked
+                standing = standing_of(options.settings, None if whole else standing)
+                live.update(_page(standing), refresh=True)
+    except KeyboardInterrupt:
+        return
+
+
+def _page(standing: Standing) -> Table:
+    page = Table.grid(padding=(0, 2))
+    page.add_column(style="bold", no_wrap=True)
+    page.add_column()
+    for name, text in lines(standing):
+        page.add_row(name, Text(visible(text, _LONGEST)))
+        state = standing.stage
+        if name == "stage" and state and state.total and standing.holder:
+            page.add_row("", ProgressBar(total=state.total, completed=state.done, width=60))
+    return page
+
+
+def lines(standing: Standing) -> Iterator[Line]:
+    """Yield the name and the text of each line that there is something to say on."""
+    yield "store", str(standing.folder)
+    yield "runs", standing.holder or "nothing"
+    if standing.stage:
+        yield from _of_stage(standing.stage, is_alive=bool(standing.holder))
+    if standing.controls:
+        yield "controls", standing.controls
+    for plan in standing.plans:
+        yield "plan", plan
+    for audit in standing.audits:
+        yield "audit", audit
+    for run in standing.waiting:
+        yield "waits", f"{run} for approval: `cosqa approve`, or Resume in the Prefect UI"
+    for due in standing.due:
+        yield "due", f"{due.starts_at.astimezone():%Y-%m-%d %H:%M} {due.name}"
+    if standing.server:
+        yield "server", standing.server
+
+
+def _of_stage(state: StageState, *, is_alive: bool) -> Iterator[Line]:
+    of = "" if state.total is None else f" of {state.total:,}"
+    text = f"{state.stage}: {state.done:,}{of} {state.what}, {state.per_minute:,.1f} a minute"
+    if is_alive and not state.is_ended and state.minutes_left is not None:
+        text += f", about {duration(60 * state.minutes_left)} left"
+    yield "stage", text + _ended(state, is_alive=is_alive)
+    if state.error:
+        yield "error", state.error
+    if state.judging:
+        yield from _of_judging(state.judging)
+
+
+def _ended(state: StageState, *, is_alive: bool) -> str:
+    at = f"{state.updated_at.astimezone():%Y-%m-%d %H:%M:%S}"
+    if state.is_ended:
+        return f" (ended {at})"
+    if not is_alive:
+        return f" (interrupted; last seen {at})"
+    silent_s = time.time() - state.updated_at.timestamp()
+    return f" (no sign since {at})" if silent_s > _SILENT_S else ""
+
+
+def _of_judging(state: JudgingState) -> Iterator[Line]:
+    yield (
+        "pairs",
+        (
+            f"{state.held:,} of at most {state.in_flight:,} in flight, {state.waiting:,} queued"
+            + (f"; {state.controls}" if state.controls else "")
+        ),
+    )
+    endings = [f"{number:,} labelled {label}" for label, number in sorted(state.labels.items())]
+    others = sorted(state.statuses.items())
+    endings += [f"{number:,} {status}" for status, number in others if status != "labelled"]
+    yield "labels", ", ".join(endings) or "none yet"
+    counts = state.canaries
+    if counts.judged:
+        wrong = f"{counts.false_passes} false passes, {counts.false_fails} false fails"
+        yield "canaries", f"{rate(counts.wrong, counts.judged)} judged wrongly: {wrong}"
+    yield "cost", _cost(state)
+
+
+def _cost(state: JudgingState) -> str:
+    own = f"{cost(state.spent_usd - state.spent_before_usd)} by this run"
+    spent = f"{cost(state.spent_usd)} and {state.spent_tokens:,} tokens on {state.model} in all"
+    budgets = [
+        text
+        for text, budget in (
+            (f"budget {cost(state.budget_usd)}", state.budget_usd),
+            (f"budget {state.budget_tokens or 0:,} tokens", state.budget_tokens),
+        )
+        if budget is not None
+    ]
+    return ", ".join([own, spent, *budgets])

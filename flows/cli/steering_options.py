@@ -1,0 +1,183 @@
+"""The options of the commands that watch and steer runs: status, pause, resume, limit, approve."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.cli.options import Store
+from infra.errors import SettingsError
+from infra.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from infra.store.controls import Control
+
+_LIMITS, _ANSWER = "Limits", "Answer"
+
+Run = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[RUN]",
+        help="Name or id of the run, or how they begin; not needed where one run waits.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class StatusOptions:
+    """What `cosqa status` is to show."""
+
+    settings: Settings
+    once: bool
+
+
+@dataclass(frozen=True)
+class ControlOptions:
+    """Which controls to change: control → value, None leaving it to the settings again."""
+
+    settings: Settings
+    changes: "dict[Control, float | bool | None]"
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """The answer to a run that waits: field of the form → value, and the reasons to take.
+
+    Reasons of None are all of the plan; none at all decline it.
+    """
+
+    run: str
+    answer: dict[str, object] = field(default_factory=dict)
+    reasons: tuple[str, ...] | None = None
+
+
+def _of_store(store: object) -> Settings:
+    return load_settings({"store": {"folder": store}})
+
+
+def status(
+    *,
+    store: Store = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Print once and end, as into a file or a pipe.")
+    ] = False,
+) -> StatusOptions:
+    """Return what `cosqa status` is to show."""
+    return StatusOptions(_of_store(store), once)
+
+
+def pause(*, store: Store = None) -> ControlOptions:
+    """Return that no pairs are to be handed out."""
+    return ControlOptions(_of_store(store), {"paused": True})
+
+
+def resume(*, store: Store = None) -> ControlOptions:
+    """Return that pairs are to be handed out again."""
+    return ControlOptions(_of_store(store), {"paused": False})
+
+
+def limit(
+    *,
+    in_flight: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Pairs judged at once.", rich_help_panel=_LIMITS,
+            show_default=False,
+        ),
+    ] = None,
+    requests_per_minute: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Requests a minute to the model, over all workers.",
+            rich_help_panel=_LIMITS, show_default=False,
+        ),
+    ] = None,
+    budget_usd: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, metavar="X",
+            help="US dollars that may be spent in all on the model's key, as "
+            "COSQA_LLM__BUDGET_USD says otherwise.",
+            rich_help_panel=_LIMITS, show_default=False,
+        ),
+    ] = None,
+    clear: Annotated[
+        bool,
+        typer.Option(
+            "--clear", help="Return all limits that are not given to the settings.",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = False,
+    store: Store = None,
+) -> ControlOptions:  # fmt: skip
+    """Return which limits are to change."""
+    given: dict[Control, float | bool | None] = {
+        "in_flight": in_flight,
+        "requests_per_minute": requests_per_minute,
+        "budget_usd": budget_usd,
+    }
+    changes = {name: value for name, value in given.items() if clear or value is not None}
+    return ControlOptions(_of_store(store), changes)
+
+
+def approve(
+    run: Run = None,
+    *,
+    budget_usd: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, metavar="X", help="The most US dollars that the run may cost.",
+            rich_help_panel=_ANSWER, show_default="as planned",
+        ),
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="The most pairs that the run may judge.",
+            rich_help_panel=_ANSWER, show_default="as planned",
+        ),
+    ] = None,
+    reason: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Reason of the plan to take, such as stale. Repeat it for several.",
+            rich_help_panel=_ANSWER, show_default="all reasons of the plan",
+        ),
+    ] = None,
+) -> AnswerOptions:  # fmt: skip
+    """Return the approval of a run that waits."""
+    given: dict[str, object] = {"budget_usd": budget_usd, "pairs": pairs}
+    answer = {name: value for name, value in given.items() if value is not None}
+    return AnswerOptions(run or "", answer, tuple(reason) if reason else None)
+
+
+def decline(run: Run = None) -> AnswerOptions:
+    """Return the refusal of a run that waits."""
+    return AnswerOptions(run or "", reasons=())
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """Which pair to show."""
+
+    settings: Settings
+    query: str
+    code: str
+
+
+def pair(
+    query: Annotated[str, typer.Argument(help="Id of the query, or how it begins.")],
+    code: Annotated[str, typer.Argument(help="Id of the code, or how it begins.")],
+    *,
+    store: Store = None,
+) -> PairOptions:
+    """Return which pair to show.
+
+    Raises:
+        SettingsError: An id is empty.
+    """
+    if not (query and code):
+        raise SettingsError("a pair is named by the ids of its query and of its code")
+    return PairOptions(_of_store(store), query, code)

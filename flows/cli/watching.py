@@ -1,0 +1,61 @@
+"""The table of the commands that watch and steer runs."""
+
+from flows.cli.lazy import Command
+
+WATCHING = {
+    "status": Command(
+        "Show what runs on a store: progress, cost, labels, what waits and what comes next.",
+        options="steering_options:status",
+        action="status:show",
+        details="It is drawn anew every second until Ctrl-C; into a file or a pipe it is printed "
+        "once. With PREFECT_API_URL set it shows runs that wait for approval and those that are "
+        "scheduled.",
+        examples=("cosqa status", "cosqa status --once --store cosqa-data"),
+    ),
+    "pause": Command(
+        "Let annotation pause: pairs in flight are finished, no more are started.",
+        options="steering_options:pause",
+        action="steering:change_controls",
+        details="A run that goes on obeys within seconds and waits; it holds for later runs too, "
+        "until `cosqa resume`.",
+        examples=("cosqa pause",),
+    ),
+    "resume": Command(
+        "Let annotation go on after `cosqa pause`.",
+        options="steering_options:resume",
+        action="steering:change_controls",
+        examples=("cosqa resume",),
+    ),
+    "limit": Command(
+        "Change how many pairs are in flight, requests a minute and the budget, while a run goes "
+        "on.",
+        options="steering_options:limit",
+        action="steering:change_controls",
+        details="A run obeys within seconds. Limits are kept in the store, with who set them, and "
+        "hold for later runs until they are changed or cleared. Without an option it prints those "
+        "in force.",
+        examples=(
+            "cosqa limit --in-flight 8",
+            "cosqa limit --requests-per-minute 60 --budget-usd 5",
+            "cosqa limit --clear",
+        ),
+    ),
+    "approve": Command(
+        "Let a run go on that waits for approval on the Prefect server.",
+        options="steering_options:approve",
+        action="steering:answer",
+        examples=("cosqa approve", "cosqa approve --budget-usd 2 --reason new_queries"),
+    ),
+    "decline": Command(
+        "Let a run end that waits for approval on the Prefect server; it judges nothing.",
+        options="steering_options:decline",
+        action="steering:answer",
+        examples=("cosqa decline",),
+    ),
+    "pair": Command(
+        "Show how a pair was judged: its texts, each label, all calls and executions.",
+        options="steering_options:pair",
+        action="pair:show",
+        examples=("cosqa pair 1f0c9a 77b2e4",),
+    ),
+}

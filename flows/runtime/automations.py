@@ -1,0 +1,68 @@
+"""Automations of the Prefect server that act on the events of runs; `cosqa deploy` registers them.
+
+A run ends by itself when its budget is spent or its canaries are judged wrongly: what it was paid
+for is stored. These automations keep the schedule from running into the same wall, and tell people.
+"""
+
+from typing import Any
+
+from prefect.client.orchestration import get_client
+from prefect.events.actions import PauseDeployment, SendNotification
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.exceptions import ObjectNotFound
+
+from infra.errors import SettingsError
+from infra.settings import OperationSettings
+from tasks.runtime.run_events import AUDIT_ALARM, BUDGET_EXHAUSTED, CANARY_ALARM
+
+_SUBJECT = "CoSQA+: {{ event.resource.name }}"
+_BODY = "{{ event.event }}\n\n{{ event.payload.message }}"
+
+
+def automations(operation: OperationSettings) -> list[AutomationCore]:
+    """Return the automations that the settings ask for.
+
+    Args:
+        operation: Which notification block alarms go to; without one nobody is notified.
+
+    Raises:
+        SettingsError: The Prefect server has no such block.
+    """
+    found = [
+        AutomationCore(
+            name="cosqa: stop on budget",
+            description="Pauses the deployment whose run has spent its model's budget. Raise the "
+            "budget (COSQA_LLM__BUDGET_USD where it runs, or `cosqa limit --budget-usd`), then "
+            "resume the deployment.",
+            trigger=_on({BUDGET_EXHAUSTED}),
+            actions=[PauseDeployment(source="inferred", deployment_id=None)],
+        )
+    ]
+    if operation.notification_block:
+        found.append(
+            AutomationCore(
+                name="cosqa: notify of alarms",
+                description="Tells of canaries judged wrongly, of labels that are less stable than "
+                "they are to be, and of a spent budget.",
+                trigger=_on({CANARY_ALARM, AUDIT_ALARM, BUDGET_EXHAUSTED}),
+                actions=[_notification(operation.notification_block)],
+            )
+        )
+    return found
+
+
+def _on(events: set[str]) -> EventTrigger:
+    return EventTrigger(expect=events, posture=Posture.Reactive, threshold=1)
+
+
+def _notification(block: str) -> SendNotification:
+    kind, _, name = block.partition("/")
+    with get_client(sync_client=True) as client:
+        try:
+            document: Any = client.read_block_document_by_name(name, kind)
+        except ObjectNotFound:
+            raise SettingsError(
+                f"the Prefect server has no notification block {block}: make it in the UI under "
+                "Blocks, or correct COSQA_OPERATION__NOTIFICATION_BLOCK"
+            ) from None
+    return SendNotification(block_document_id=document.id, subject=_SUBJECT, body=_BODY)

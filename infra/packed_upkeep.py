@@ -1,0 +1,168 @@
+"""Upkeep of packed stores: the condition of files, copies, removal of old entries, packing."""
+
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from infra.errors import StoreError
+from infra.packed import PackedStore, prepare
+from infra.sqlite import connect
+
+_STEP_PAGES = 1_024  # of a snapshot, between which others may write
+
+
+class Condition(NamedTuple):
+    """The condition of a file.
+
+    Attributes:
+        entries: Number of entries.
+        unreadable: Those whose content is damaged.
+        problem: What is wrong with the file; "" for nothing.
+    """
+
+    entries: int
+    unreadable: int
+    problem: str
+
+
+class Old(NamedTuple):
+    """Entries that are old enough to go, and the bytes that they take."""
+
+    entries: int
+    size: int
+
+
+def packed_stores(folder: Path) -> list[PackedStore]:
+    """Return the packed stores of a folder, by name."""
+    stems = {file.stem.partition("-")[0] for file in folder.glob("*.sqlite")}
+    stores = [PackedStore(folder / f"{stem}.sqlite") for stem in sorted(stems)]
+    return [store for store in stores if _is_packed(store.file)]
+
+
+def replaced_files(store: PackedStore) -> list[Path]:
+    """Return the damaged files whose place the store's file has taken."""
+    stem = store.file.stem.partition("-")[0]
+    found = {store.file.with_stem(stem), *store.file.parent.glob(f"{stem}-*.sqlite")}
+    return sorted(file for file in found - {store.file} if file.exists())
+
+
+def condition_of(store: PackedStore, *, thorough: bool) -> Condition:
+    """Return the condition of a store's file.
+
+    Args:
+        store: The store.
+        thorough: Whether to read every entry.
+    """
+    try:
+        with closing(connect(store.file)) as connection:
+            (entries,) = connection.execute("SELECT count(*) FROM packed").fetchone()
+            if not thorough:
+                return Condition(entries, 0, "")
+            (found,) = connection.execute("PRAGMA integrity_check (1)").fetchone()
+            contents = connection.execute("SELECT content FROM packed")
+            unreadable = sum(not _is_readable(content) for (content,) in contents)
+            return Condition(entries, unreadable, "" if found == "ok" else found)
+    except sqlite3.Error as error:
+        return Condition(0, 0, str(error))
+
+
+def snapshot(file: Path, target: Path) -> None:
+    """Write a consistent copy of a SQLite file that others may write to meanwhile.
+
+    Raises:
+        StoreError: The file is damaged or the copy cannot be written.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _explained(file), closing(connect(file)) as source, closing(sqlite3.connect(target)) as to:
+        source.backup(to, pages=_STEP_PAGES, sleep=0.001)
+        to.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+
+
+def find_old(store: PackedStore, before: datetime, needed: Iterable[str]) -> Old:
+    """Return the entries that were kept before a moment and are not needed.
+
+    Of entries by an earlier release it is not known when they were kept: they count from the first
+    time that somebody asks.
+
+    Args:
+        store: The store.
+        before: The moment.
+        needed: Keys of the entries that stay however old they are.
+
+    Raises:
+        StoreError: The file is damaged.
+    """
+    with _explained(store.file), closing(connect(store.file)) as connection:
+        _mark_old(connection, before, needed)
+        row = connection.execute(
+            "SELECT count(*), coalesce(sum(length(content)), 0) FROM packed JOIN old USING (number)"
+        ).fetchone()
+        return Old(*row)
+
+
+def remove_old(store: PackedStore, before: datetime, needed: Iterable[str]) -> None:
+    """Remove what `find_old` finds; errors as there."""
+    with store.locked(), _explained(store.file), closing(connect(store.file)) as connection:
+        _mark_old(connection, before, needed)
+        connection.execute("DELETE FROM packed WHERE number IN (SELECT number FROM old)")
+
+
+def pack(store: PackedStore) -> None:
+    """Write a store's file anew, without the room that removed entries took.
+
+    Raises:
+        StoreError: The file is damaged, or the disk is full: it is as it was.
+    """
+    with store.locked(), _explained(store.file), closing(connect(store.file)) as connection:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
+
+
+def _mark_old(connection: sqlite3.Connection, before: datetime, needed: Iterable[str]) -> None:
+    """Make a temporary table ``old`` of the numbers of old entries."""
+    prepare(connection)
+    connection.execute("UPDATE packed SET kept_at = strftime('%s', 'now') WHERE kept_at IS NULL")
+    connection.execute("CREATE TEMP TABLE needed (key BLOB PRIMARY KEY) WITHOUT ROWID")
+    connection.execute("BEGIN")
+    connection.executemany(
+        "INSERT OR IGNORE INTO needed VALUES (?)", ((bytes.fromhex(key),) for key in needed)
+    )
+    connection.execute("COMMIT")
+    connection.execute(
+        "CREATE TEMP TABLE old AS SELECT number FROM packed WHERE kept_at < ? "
+        "AND key NOT IN (SELECT key FROM needed)",
+        [int(before.timestamp())],
+    )
+
+
+def _is_packed(file: Path) -> bool:
+    """Return whether a file holds a packed store, or is too damaged to tell."""
+    try:
+        with closing(connect(file)) as connection:
+            found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'packed'")
+            return found.fetchone() is not None
+    except sqlite3.Error:
+        return True
+
+
+def _is_readable(content: object) -> bool:
+    try:
+        zlib.decompress(content)  # type: ignore[arg-type]
+    except (zlib.error, TypeError):
+        return False
+    return True
+
+
+@contextmanager
+def _explained(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"{file} cannot be read or written ({error}): make room there; if it is damaged, the "
+            "next run that uses it saves what can be read"
+        ) from error

@@ -1,0 +1,93 @@
+"""The section of the settings about re-annotation: for which reasons pairs are judged."""
+
+from collections.abc import Mapping
+from typing import Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from infra.settings.section import Section
+
+Reason = Literal[
+    "new_queries", "new_codes", "requested", "failed", "disagreement", "stale", "audit"
+]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+REASON_SUMMARIES: Mapping[Reason, str] = {
+    "new_queries": "of queries of which nothing was judged, or only candidates of this search",
+    "new_codes": "new among the candidates of known queries: new or changed code, and what it "
+    "brings up",
+    "requested": "unjudged results that a leaderboard asked for",
+    "failed": "failed under the current recipe, and due for another try",
+    "disagreement": "judged by former recipes, whose labels differ",
+    "stale": "judged by a former recipe, of which a part that the label depends on has changed",
+    "audit": "a random sample of labelled pairs, judged again to measure whether labels are stable",
+}
+
+_DAY_S = 86_400.0
+
+
+class ReannotationSettings(Section):
+    """For which reasons pairs are judged, in which order, and how many."""
+
+    take: tuple[Reason, ...] = Field(
+        tuple(reason for reason in REASONS if reason != "audit"),
+        min_length=1,
+        description="Reasons for which pairs are judged, the most urgent first: "
+        + "; ".join(f"{name} ({about})" for name, about in REASON_SUMMARIES.items())
+        + ". `cosqa annotate --plan` shows how many pairs each has.",
+    )
+    limits: dict[Reason, int] = Field(
+        {}, description="Most pairs of a reason that one run judges, such as {stale = 500}."
+    )
+    budgets_usd: dict[Reason, float] = Field(
+        {},
+        description="US dollars for the pairs of a reason in one run: as many are taken as that is "
+        "expected to pay for.",
+    )
+    pairs: int | None = Field(
+        None, ge=1, description="Most pairs that one run judges, over all reasons but the audit."
+    )
+    budget_usd: float | None = Field(
+        None,
+        gt=0,
+        description="US dollars that one run may cost, beside `llm.budget_usd`, which all runs "
+        "share; needs a model with a known price.",
+    )
+    retry_after_s: float = Field(
+        600.0,
+        ge=0,
+        description="Seconds after which a pair that failed twice is due again; doubled with each "
+        "further failure, a day at most. After the first failure it is due at once.",
+    )
+    max_tries: int = Field(
+        10,
+        ge=1,
+        description="Failures of a pair under one recipe after which only `--reason failed` takes "
+        "it.",
+    )
+    retry_all: bool = Field(
+        False, description="Take all failed pairs, due or not, as `--reason failed` does."
+    )
+    audit_pairs: int = Field(
+        50, ge=2, description="Labelled pairs that a stability audit judges again."
+    )
+    audit_seed: int = Field(0, ge=0, description="Seed of the audits' random samples.")
+    audit_min_alpha: float = Field(
+        0.8,
+        ge=-1,
+        le=1,
+        description="Krippendorff's alpha below which an audit raises an alarm; he asks for .8 "
+        "where conclusions are to be drawn from labels.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if len(set(self.take)) < len(self.take):
+            raise ValueError("take names a reason twice: each has one place in the order")
+        for name, bounds in (("limits", self.limits), ("budgets_usd", self.budgets_usd)):
+            if any(bound < 0 for bound in bounds.values()):
+                raise ValueError(f"{name} must not be negative; 0 takes no pair of the reason")
+        return self
+
+    def delay_s(self, tries: int) -> float:
+        """Return after how many seconds a pair that failed so often is due again."""
+        return 0.0 if tries < 2 else float(min(self.retry_after_s * 2 ** (tries - 2), _DAY_S))

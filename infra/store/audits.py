@@ -1,0 +1,117 @@
+"""Table of stability audits, and the labels that they compare."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from infra.ids import RecipeId
+from infra.records import Record
+from infra.store.database import Database
+from infra.store.pending import CoverageRow, Selection, classified, write_keys
+
+
+class Sample(NamedTuple):
+    """A random sample of labelled pairs: its size, its seed, and the recipe that judges it."""
+
+    pairs: int
+    seed: str
+    audit_recipe_id: RecipeId
+
+
+class StoredAudit(Record):
+    """An audit: pairs judged again, and how far the new labels are those that stood.
+
+    Attributes:
+        audit_id: Its id.
+        collection: Whose pairs they are.
+        recipe_id: Whose labels were audited.
+        audit_recipe_id: The recipe that judged them again.
+        pairs: Pairs with a label by both.
+        alpha: Krippendorff's for nominal data; None where all labels are equal.
+        low: Lower end of its 95% interval.
+        high: Upper end.
+        audited_at: When it ended.
+    """
+
+    audit_id: str
+    collection: str
+    recipe_id: RecipeId
+    audit_recipe_id: RecipeId
+    pairs: int
+    alpha: float | None
+    low: float | None
+    high: float | None
+    audited_at: datetime | None = None
+
+
+# The label that stands of each fresh pair: the newest that the recipe, or one like it, gave.
+_STANDING = """
+    SELECT query_id, code_id, arg_max(label, annotated_at) AS label
+    FROM annotations JOIN coverage ON annotations.recipe_id = coverage.recipe_id
+        AND coalesce(annotations.met, '') = coverage.met AND fresh
+    SEMI JOIN (SELECT query_id, code_id FROM classified WHERE reason IS NULL AND readable)
+        USING (query_id, code_id)
+    WHERE status = 'labelled' GROUP BY query_id, code_id
+"""
+
+
+def write_sample(
+    database: Database,
+    selection: Selection,
+    coverage: Sequence[CoverageRow],
+    sample: Sample,
+    file: Path,
+) -> int:
+    """Write the keys of an audit's pairs that it has not judged to a file; return their number.
+
+    Equal samples hold equal pairs; those that the audit has judged before come first, so that one
+    that was interrupted goes on with its own.
+    """
+    with classified(database, selection, coverage) as tx:
+        keys = tx.arrow(
+            f"WITH standing AS ({_STANDING}), done AS (SELECT query_id, code_id, status "  # noqa: S608 - literals only
+            "FROM annotations WHERE recipe_id = ?), chosen AS (SELECT query_id, code_id, status "
+            "FROM standing LEFT JOIN done USING (query_id, code_id) "
+            "ORDER BY status IS NULL, md5(concat_ws(' ', ?, query_id, code_id)) LIMIT ?) "
+            "SELECT query_id, code_id FROM chosen WHERE coalesce(status, 'failed') = 'failed' "
+            "ORDER BY query_id, code_id",
+            [sample.audit_recipe_id, sample.seed, sample.pairs],
+        )
+    with database.space():
+        return write_keys(keys, file)
+
+
+def compare_labels(
+    database: Database,
+    selection: Selection,
+    coverage: Sequence[CoverageRow],
+    audit_recipe_id: RecipeId,
+) -> dict[tuple[int, int], int]:
+    """Return (label that stands, label by the audit) → number of pairs that have both."""
+    with classified(database, selection, coverage) as tx:
+        rows = tx.rows(
+            f"WITH standing AS ({_STANDING}) SELECT standing.label, audit.label, count(*) "  # noqa: S608
+            "FROM standing JOIN annotations AS audit USING (query_id, code_id) "
+            "WHERE audit.recipe_id = ? AND audit.status = 'labelled' GROUP BY ALL",
+            [audit_recipe_id],
+        )
+    return {(int(str(one)), int(str(other))): int(str(n)) for one, other, n in rows}
+
+
+def record_audit(database: Database, audit: StoredAudit) -> None:
+    """Store an audit; one with its id is replaced."""
+    row = audit.model_dump(exclude={"audited_at"})
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM audits WHERE audit_id = ?", [audit.audit_id])
+        tx.insert("audits", [row])
+
+
+def load_audits(database: Database, collection: str = "") -> list[StoredAudit]:
+    """Return the audits of a collection, or of all, oldest first."""
+    with database.transaction() as tx:
+        rows = tx.dicts(
+            "SELECT * FROM audits WHERE ? IN ('', collection) ORDER BY audited_at, rowid",
+            [collection],
+        )
+    return [StoredAudit.model_validate(row) for row in rows]

@@ -1,0 +1,210 @@
+"""Backups of a whole store: database, vectors, replies and what was spent, with checksums.
+
+A backup is a folder with the store's files and a list of them. It is made beside its place and
+moved there when it is whole and was read back. Files of vectors are never changed, so that they get
+a second name where the disk is the same, and are not copied.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from infra.disk import space_on
+from infra.errors import StoreError
+from infra.locks import locked
+from infra.packed_upkeep import packed_stores, replaced_files, snapshot
+from infra.records import Record
+from infra.settings import StoreSettings
+from infra.sqlite import sync_folder
+from infra.store.connections import alone, opened_alone
+from infra.store.copies import checksum, copy_verified, link_or_copy, sync_file
+from infra.store.upgrades import identity_in
+
+MANIFEST = "cosqa-backup.json"
+_NOT_KEPT = (".lock", ".busy", "-wal", "-shm", ".partial", ".part")
+_BELOW = r"^[^/]*[^/.][^/]*(/[^/]*[^/.][^/]*)*$"  # no path that leads out of the folder
+_OTHER_FOLDER = "choose another folder"
+
+
+class BackedUpFile(Record):
+    """A file of a backup: its path inside the folder, its bytes and their SHA-256."""
+
+    path: str = Field(pattern=_BELOW)
+    size: int
+    sha256: str
+
+
+class Backup(Record):
+    """What a backup holds.
+
+    Attributes:
+        store_id: The store that it is of.
+        schema_version: Version of its database.
+        made_at: When it was begun, in ISO 8601.
+        files: All its files but the list itself.
+    """
+
+    store_id: str
+    schema_version: int
+    made_at: str
+    files: tuple[BackedUpFile, ...]
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return sum(file.size for file in self.files)
+
+
+def back_up(
+    settings: StoreSettings, folder: Path, report: Callable[[str], object] = lambda _: None
+) -> Backup:
+    """Write a backup of a store into a new folder.
+
+    Runs may go on meanwhile; while the database is copied they wait. The backup has the database
+    as it is then, and at least the vectors and replies that belong to it.
+
+    Args:
+        settings: A store that is there.
+        folder: Must not exist, or be empty.
+        report: Called with a sentence before each step.
+
+    Raises:
+        StoreError: The folder is not empty or cannot be made, or a file cannot be read.
+        StoreLockedError: Another process has the database open for too long.
+        DiskFullError: The disk has no room; nothing is left of the backup.
+    """
+    folder = folder.absolute()
+    _require_new(settings, folder)
+    made_at = datetime.now(UTC).isoformat(timespec="seconds")
+    with space_on(folder, _OTHER_FOLDER), _whole_folder(folder) as partial:
+        report("copying the database")
+        with alone(settings):
+            with opened_alone(settings) as connection:
+                identity = identity_in(connection, settings.database)
+            copy_verified(settings.database, partial / settings.database.name)
+        for part, copy in _parts(settings).items():
+            report(f"copying {part.name}")
+            for file in _files_below(part):
+                _copy(copy, file, partial / file.relative_to(settings.folder))
+        report("reading the backup")
+        backup = Backup(
+            store_id=identity.store_id,
+            schema_version=identity.version,
+            made_at=made_at,
+            files=tuple(_described(partial)),
+        )
+        (partial / MANIFEST).write_text(backup.model_dump_json(indent=1), "utf-8")
+        sync_file(partial / MANIFEST)
+    return backup
+
+
+def read_backup(folder: Path) -> Backup:
+    """Return what a backup says that it holds.
+
+    Raises:
+        StoreError: The folder is no backup.
+    """
+    file = folder / MANIFEST
+    try:
+        return Backup.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise StoreError(
+            f"{folder} is no backup of a store ({file} cannot be read: {error}); name a folder "
+            "that `cosqa store backup` has written"
+        ) from error
+
+
+def faults_of(folder: Path, backup: Backup) -> Iterator[str]:
+    """Yield what is wrong with the files of a backup, all of which are read."""
+    for expected in backup.files:
+        file = folder / expected.path
+        if not file.is_file():
+            yield f"{expected.path} is missing"
+        elif checksum(file) != expected.sha256:
+            yield f"{expected.path} has other content than was written"
+
+
+@contextmanager
+def _whole_folder(folder: Path) -> Iterator[Path]:
+    """Give the path of a folder that takes its place when the block succeeds, and is gone else."""
+    partial = folder.with_name(f".{folder.name}.partial")
+    with ExitStack() as stack:
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(folder.with_name(f".{folder.name}.lock"), wait=False))
+        except BlockingIOError:
+            raise StoreError(f"another backup into {folder} is being made: wait for it") from None
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be made ({error}): {_OTHER_FOLDER}") from error
+        stack.callback((folder.with_name(f".{folder.name}.lock")).unlink, missing_ok=True)
+        shutil.rmtree(partial, ignore_errors=True)  # of a backup that was killed
+        stack.callback(shutil.rmtree, partial, ignore_errors=True)
+        partial.mkdir()
+        yield partial
+        sync_folder(partial)
+        partial.rename(folder)
+        sync_folder(folder.parent)
+
+
+def _require_new(settings: StoreSettings, folder: Path) -> None:
+    store = settings.folder.absolute()
+    if folder.is_relative_to(store) or store.is_relative_to(folder):
+        raise StoreError(
+            f"a backup of {store} cannot be in {folder}, which would go with the store: "
+            f"{_OTHER_FOLDER}"
+        )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StoreError(f"{folder} is there and not empty: {_OTHER_FOLDER} for the backup")
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Yield the files that belong to a store, in the order of their names."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.name.endswith(_NOT_KEPT):
+            yield path
+
+
+def _parts(settings: StoreSettings) -> dict[Path, Callable[[Path, Path], None]]:
+    """Return folder → how its files are copied."""
+    damaged = {file for store in packed_stores(settings.replies) for file in replaced_files(store)}
+
+    def copy_reply(file: Path, target: Path) -> None:
+        if file.suffix != ".sqlite":
+            copy_verified(file, target)
+        elif file not in damaged:
+            snapshot(file, target)
+
+    return {
+        settings.vectors: link_or_copy,
+        settings.replies: copy_reply,
+        settings.ledgers: _copy_ledger,
+        settings.refused: copy_verified,
+    }
+
+
+def _copy_ledger(file: Path, target: Path) -> None:
+    with locked(file, shared=True):  # requests are counted by turns
+        copy_verified(file, target)
+
+
+def _copy(copy: Callable[[Path, Path], None], file: Path, target: Path) -> None:
+    """Copy a file; one that has gone meanwhile was of a run that has ended."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        copy(file, target)
+    except FileNotFoundError:
+        target.unlink(missing_ok=True)
+
+
+def _described(folder: Path) -> Iterator[BackedUpFile]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield BackedUpFile(
+                path=path.relative_to(folder).as_posix(),
+                size=path.stat().st_size,
+                sha256=checksum(path),
+            )

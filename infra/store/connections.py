@@ -1,0 +1,126 @@
+"""Connections to the DuckDB file, shared among processes by turns.
+
+A process that has a DuckDB file open for writing locks out all others, readers too; who comes later
+waits. Each connection also holds a shared lock on a file beside the database: housekeeping that
+copies the file, or puts another in its place, takes that lock alone, and then nobody has it open.
+"""
+
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TypeVar
+
+import duckdb
+
+from infra.errors import StoreError, StoreLockedError
+from infra.locks import locked
+from infra.settings import StoreSettings
+
+_LOCK_MESSAGE = "Could not set lock on file"
+_WARNING_S = 10.0
+
+_log = logging.getLogger(__name__)
+_Entered = TypeVar("_Entered")
+
+
+class _Busy(Exception):  # noqa: N818 - never leaves this module
+    """Another process has the file; its text says which, where that is known."""
+
+
+@contextmanager
+def connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the store's file for a ``with``; make it where it lacks.
+
+    Raises:
+        StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
+        StoreError: It cannot be opened.
+    """
+
+    def enter(stack: ExitStack) -> duckdb.DuckDBPyConnection:
+        _lock(stack, settings, shared=True)
+        return _open(stack, settings)
+
+    with ExitStack() as stack:
+        yield _entered(stack, settings, enter)
+
+
+@contextmanager
+def alone(settings: StoreSettings, *, whole: bool = True) -> Iterator[None]:
+    """Keep all processes from the store's file inside a ``with``.
+
+    Only files may be worked on inside, and the store's by `opened_alone`.
+
+    Args:
+        settings: The store.
+        whole: Whether the file must open, so that it is whole and has no write-ahead log.
+
+    Raises:
+        StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
+        StoreError: It cannot be opened.
+    """
+
+    def enter(stack: ExitStack) -> None:
+        _lock(stack, settings, shared=False)
+        if whole and settings.database.is_file():
+            with opened_alone(settings) as connection:
+                connection.execute("CHECKPOINT")
+
+    with ExitStack() as stack:
+        _entered(stack, settings, enter)
+        yield
+
+
+@contextmanager
+def opened_alone(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the store's file for a ``with`` inside that of `alone`."""
+    with ExitStack() as stack:
+        yield _open(stack, settings)
+
+
+def _lock(stack: ExitStack, settings: StoreSettings, *, shared: bool) -> None:
+    try:
+        stack.enter_context(locked(settings.folder / "open.lock", wait=False, shared=shared))
+    except BlockingIOError as error:
+        raise _Busy("its file is being read, copied or replaced") from error
+
+
+def _open(stack: ExitStack, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
+    try:
+        connection = duckdb.connect(str(settings.database))
+    except duckdb.IOException as error:
+        if _LOCK_MESSAGE in str(error):
+            raise _Busy(str(error)) from error
+        raise StoreError(f"cannot open {settings.database}: {error}") from error
+    stack.callback(connection.close)
+    return connection
+
+
+def _entered(
+    stack: ExitStack, settings: StoreSettings, enter: Callable[[ExitStack], _Entered]
+) -> _Entered:
+    """Return what ``enter`` returns as soon as no other process has the file.
+
+    What it enters while another has it is left again, so that nobody waits for a process that
+    itself waits.
+    """
+    started, has_warned = time.monotonic(), False
+    while True:
+        try:
+            with ExitStack() as attempt:
+                found = enter(attempt)
+                stack.push(attempt.pop_all())
+                return found
+        except _Busy as error:
+            busy = error
+        waited_s = time.monotonic() - started
+        if waited_s >= settings.lock_timeout_s:
+            raise StoreLockedError(
+                f"{settings.database} has been locked by another process for "
+                f"{settings.lock_timeout_s:g} s; end it or wait for it, then try again: {busy}"
+            )
+        if waited_s >= _WARNING_S and not has_warned:
+            has_warned = True
+            _log.warning("waiting for a process that has %s open: %s", settings.database, busy)
+        time.sleep(random.uniform(0.02, 0.2))  # noqa: S311 - spreads retries, no security

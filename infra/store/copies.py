@@ -1,0 +1,92 @@
+"""Copies of files, each written whole or not at all, and on the disk when it is said to be."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from infra.atomic import atomic_write
+from infra.errors import StoreError
+from infra.sqlite import sync_folder
+
+_CHUNK = 2**20
+
+
+def copy_whole(source: Path, target: Path) -> None:
+    """Copy a file with its times; ``target`` stays as it was, or absent, where this fails."""
+    with atomic_write(target) as partial:
+        shutil.copy2(source, partial)
+        sync_file(partial)
+    sync_folder(target.parent)
+
+
+@contextmanager
+def replacement(database: Path, keep_as: Path | None = None) -> Iterator[Path]:
+    """Give a path for a database that takes another's place when the block succeeds.
+
+    The other one must be open to nobody until then. When the block fails, it stays as it was. What
+    a killed process has left of its replacement is removed.
+
+    Args:
+        database: A DuckDB file without a write-ahead log.
+        keep_as: Another name that the present file keeps.
+    """
+    database = database.resolve()  # a link to a file on another disk stays one
+    new = database.with_name(f".{database.name}.new")
+    _remove(new)
+    try:
+        yield new
+        sync_file(new)
+        if keep_as:
+            link_or_copy(database, keep_as)
+        new.replace(database)
+        sync_folder(database.parent)
+    finally:
+        _remove(new)
+
+
+def _remove(database: Path) -> None:
+    for suffix in ("", ".wal"):
+        database.with_name(database.name + suffix).unlink(missing_ok=True)
+    shutil.rmtree(database.with_name(f"{database.name}.tmp"), ignore_errors=True)
+
+
+def copy_verified(source: Path, target: Path) -> None:
+    """Copy a file that nobody writes to, and read both again.
+
+    Raises:
+        StoreError: The copy differs: the disk is at fault.
+    """
+    copy_whole(source, target)
+    if checksum(source) != checksum(target):
+        target.unlink()
+        raise StoreError(f"{target} was written and read back with another content than {source}")
+
+
+def sync_file(file: Path) -> None:
+    """Write a file's content to the disk."""
+    handle = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Give a file that is never changed a second name, or copy it where that cannot be."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:  # another disk, or one without links
+        copy_whole(source, target)
+
+
+def checksum(file: Path) -> str:
+    """Return the SHA-256 of a file's content, in hexadecimal digits."""
+    state = hashlib.sha256()
+    with file.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            state.update(chunk)
+    return state.hexdigest()

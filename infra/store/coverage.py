@@ -1,0 +1,116 @@
+"""Coverage: which stored annotations count as those of which recipe."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from infra.ids import RecipeId, SearchId
+from infra.records import Record
+from infra.store.annotations import OF_SEARCHES, label_origin
+from infra.store.database import Database
+
+_JUDGED_BY = {"recipe_id": pa.string(), "met": pa.string()}
+_FRESHNESS = pa.schema({**_JUDGED_BY, "fresh": pa.bool_()})
+_COVERED = pa.schema(
+    {
+        **_JUDGED_BY,
+        **dict.fromkeys(("number", "round", "rounds"), pa.int32()),
+        "own": pa.bool_(),
+        "origin": pa.string(),
+    }
+)
+
+
+class JudgedBy(NamedTuple):
+    """A recipe, and what some pairs met that it judged: the ``met`` of their annotations."""
+
+    recipe_id: RecipeId
+    met: str
+
+
+class Covered(NamedTuple):
+    """Annotations that count for a labelling round: ``recipe_id`` and ``met`` as in `JudgedBy`.
+
+    Attributes:
+        number: Of the set of rounds, from 0, the one that is asked about.
+        round: Of the round in this set, from 0.
+    """
+
+    recipe_id: RecipeId
+    met: str
+    number: int
+    round: int
+
+
+class Coverage(Record):
+    """Which annotations count for the recipe in use, and which for those in use before.
+
+    Annotations of any other recipe and ``met`` are not comparable with them.
+
+    Attributes:
+        covered: What counts; those of set 0 are fresh, all others stale.
+        sets: The recipes of all labelling rounds of each set. The recipe in use is the first set,
+            then come those before it, last used first.
+    """
+
+    covered: tuple[Covered, ...]
+    sets: tuple[tuple[RecipeId, ...], ...]
+
+    @property
+    def fresh(self) -> frozenset[JudgedBy]:
+        """What counts as judged by the recipe in use."""
+        return frozenset(JudgedBy(item.recipe_id, item.met) for item in self._of_set(0))
+
+    @property
+    def stale(self) -> frozenset[JudgedBy]:
+        """What has judged by the same criterion and is not fresh."""
+        judged = frozenset(JudgedBy(item.recipe_id, item.met) for item in self.covered)
+        return judged - self.fresh
+
+    @property
+    def recipes(self) -> frozenset[RecipeId]:
+        """The recipes of all sets."""
+        return frozenset(recipe_id for rounds in self.sets for recipe_id in rounds)
+
+    @property
+    def rows(self) -> pa.Table:
+        """``covered`` as columns, to join with annotations.
+
+        Further columns are the number of ``rounds`` of the set, whether the annotations are the
+        round's ``own``, and the ``origin`` of labels by them.
+        """
+        rows = [
+            item._asdict()
+            | {
+                "rounds": len(self.sets[item.number]),
+                "own": item.recipe_id == self.sets[item.number][item.round],
+                "origin": label_origin(item.recipe_id, len(self.sets[item.number])),
+            }
+            for item in self.covered
+        ]
+        return pa.Table.from_pylist(rows, schema=_COVERED)
+
+    @property
+    def freshness(self) -> pa.Table:
+        """Columns ``recipe_id``, ``met`` and ``fresh``, each recipe and ``met`` once."""
+        fresh = self.fresh
+        rows = [item._asdict() | {"fresh": item in fresh} for item in sorted(fresh | self.stale)]
+        return pa.Table.from_pylist(rows, schema=_FRESHNESS)
+
+    def _of_set(self, number: int) -> Iterable[Covered]:
+        return (item for item in self.covered if item.number == number)
+
+
+NO_COVERAGE = Coverage(covered=(), sets=())
+
+
+def judged_by(database: Database, search_ids: Sequence[SearchId]) -> list[JudgedBy]:
+    """Return who has judged candidates of searches, and what the pairs met; not where it failed."""
+    with database.transaction() as tx:
+        rows = tx.rows(
+            f"SELECT DISTINCT recipe_id, met FROM annotations {OF_SEARCHES} "  # noqa: S608
+            "WHERE status <> 'failed' ORDER BY recipe_id, met",
+            [list(search_ids)],
+        )
+    return [JudgedBy(RecipeId(str(recipe_id)), str(met)) for recipe_id, met in rows]

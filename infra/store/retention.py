@@ -1,0 +1,196 @@
+"""Retention: what of a store is old and needed by no present label, and its removal.
+
+Labels that stand are those of the recipe last in use that has judged the pair in all its rounds, by
+the coverage of each collection. An annotation goes only where the pair keeps a label that stands
+before it.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from infra.settings import RetentionSettings
+from infra.store.coverage import Coverage
+from infra.store.database import Database, Transaction
+
+_SCHEMA = pa.schema(
+    {
+        "collection": pa.string(), "recipe_id": pa.string(), "met": pa.string(),
+        "number": pa.int32(), "round": pa.int32(), "rounds": pa.int32(),
+    }
+)  # fmt: skip
+_PAIR = "query_id, code_id, recipe_id"
+# One row for each annotation that counts for a collection: in which set of rounds, and whether
+# another set stands before it.
+_COUNTED = f"""
+    CREATE TEMP TABLE counted AS
+    WITH pairs AS (
+        SELECT DISTINCT collection, query_id, code_id
+        FROM candidates JOIN searches USING (search_id)
+    ), judged AS (
+        SELECT collection, {_PAIR}, number, round, rounds, annotated_at FROM annotations
+        JOIN pairs USING (query_id, code_id) JOIN covered USING (collection, recipe_id, met)
+        WHERE status <> 'failed'
+    ), standing AS (
+        SELECT collection, query_id, code_id, min(number) AS stands FROM (
+            SELECT collection, query_id, code_id, number FROM judged
+            GROUP BY collection, query_id, code_id, number, rounds
+            HAVING count(DISTINCT round) = rounds
+        ) GROUP BY ALL
+    )
+    SELECT judged.*, coalesce(number > stands, false) AS behind
+    FROM judged LEFT JOIN standing USING (collection, query_id, code_id)
+"""  # noqa: S608 - column names only
+_SUPERSEDED = f"""
+    CREATE TEMP TABLE superseded AS
+    SELECT {_PAIR} FROM counted GROUP BY ALL HAVING bool_and(behind)
+"""  # noqa: S608 - column names only
+_PUBLISHED = f"""
+    CREATE TEMP TABLE published AS
+    SELECT DISTINCT {_PAIR} FROM (
+        SELECT {_PAIR}, contains(label_origin, recipe_id) OR row_number() OVER (
+            PARTITION BY benchmark_id, query_id, code_id, round ORDER BY annotated_at DESC) = 1
+            AS stood
+        FROM counted JOIN benchmarks USING (collection) WHERE annotated_at <= published_at
+    ) WHERE stood
+"""  # noqa: S608 - column names only
+_KEPT_WHOLE = f"""
+    CREATE TEMP TABLE kept_whole AS
+    SELECT {_PAIR} FROM annotations ANTI JOIN superseded USING ({_PAIR}) WHERE $current
+    UNION SELECT {_PAIR} FROM published WHERE $published
+"""  # noqa: S608 - column names only
+_TABLES = ("kept_whole", "published", "superseded", "counted")
+
+
+class Found(NamedTuple):
+    """What is to go: rows and their bytes, about."""
+
+    what: str
+    rows: int
+    size: int
+
+
+class CollectionCoverage(NamedTuple):
+    """Which annotations count for a collection."""
+
+    collection: str
+    coverage: Coverage
+
+
+class Retention:
+    """What is old in a store's database, and its removal.
+
+    Args:
+        database: The store.
+        settings: How long what is kept.
+        now: The time from which days are counted back.
+        coverages: Of all collections with labels by agents.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        settings: RetentionSettings,
+        now: datetime,
+        coverages: Sequence[CollectionCoverage],
+    ) -> None:
+        self._database = database
+        self._settings = settings
+        self._now = now
+        self._coverages = coverages
+
+    def find(self) -> list[Found]:
+        """Return what would be removed."""
+        with self._marked() as tx:
+            return [
+                Found(what, *_counted(tx, table, size, where))
+                for what, table, size, where in self._selections()
+            ]
+
+    def remove(self) -> None:
+        """Remove what `find` returns, in one transaction."""
+        with self._marked() as tx:
+            (_, _, _, outputs), (_, _, _, annotations), (_, _, _, searches) = self._selections()
+            tx.execute(f"UPDATE executions SET stdout = '', stderr = '' WHERE {outputs}")  # noqa: S608
+            tx.execute(
+                f"CREATE TEMP TABLE gone AS SELECT {_PAIR} FROM annotations WHERE {annotations}"  # noqa: S608
+            )
+            for table in ("annotations", "llm_calls", "executions"):
+                tx.execute(
+                    f"DELETE FROM {table} WHERE ({_PAIR}) IN (SELECT ({_PAIR}) FROM gone)"  # noqa: S608
+                )
+            tx.execute("DROP TABLE gone")
+            tx.execute(f"DELETE FROM candidates WHERE {searches}")  # noqa: S608
+            tx.execute(f"DELETE FROM searches WHERE {searches}")  # noqa: S608
+
+    def needed_replies(self) -> list[str]:
+        """Return the keys of the replies that annotations rest on which are kept whole."""
+        with self._marked() as tx:
+            rows = tx.rows(
+                f"SELECT DISTINCT prompt_digest FROM llm_calls JOIN kept_whole USING ({_PAIR}) "  # noqa: S608
+                "WHERE regexp_full_match(prompt_digest, '([0-9a-f]{2})+')"
+            )
+        return [str(key) for (key,) in rows]
+
+    def _selections(self) -> tuple[tuple[str, str, str, str], ...]:
+        """Return name, table, expression of a row's bytes, and condition of what is to go."""
+        settings = self._settings
+        whole = f"({_PAIR}) NOT IN (SELECT ({_PAIR}) FROM kept_whole)"  # noqa: S608
+        outputs = (
+            f"(stdout <> '' OR stderr <> '') AND {whole} AND ({_PAIR}) IN "  # noqa: S608
+            f"(SELECT ({_PAIR}) FROM annotations WHERE {self._older(settings.outputs_days)})"
+        )
+        superseded = (
+            f"{self._older(settings.superseded_days)} AND {whole} "  # noqa: S608
+            f"AND ({_PAIR}) IN (SELECT ({_PAIR}) FROM superseded)"
+        )
+        searches = (
+            "search_id IN (SELECT search_id FROM searches AS s JOIN collections USING (collection) "  # noqa: S608
+            f"WHERE NOT pool AND {self._older(settings.searches_days, 'created_at')} "
+            "AND created_at < collected_at AND EXISTS (SELECT 1 FROM searches AS later "
+            "WHERE later.collection = s.collection AND NOT later.pool "
+            "AND later.created_at >= collected_at))"
+        )
+        texts = "length(path) + length(reason) + 200"
+        return (
+            ("outputs of programs", "executions", "length(stdout) + length(stderr)", outputs),
+            ("superseded annotations", "annotations", texts, superseded),
+            ("candidates of former searches", "candidates", "length(by_encoder) + 80", searches),
+        )
+
+    def _older(self, days: int | None, column: str = "annotated_at") -> str:
+        if days is None:
+            return "false"
+        return f"{column} < TIMESTAMPTZ '{self._now - timedelta(days=days)}'"
+
+    @contextmanager
+    def _marked(self) -> Iterator[Transaction]:
+        """Yield a transaction with temporary tables of what is superseded and what is kept."""
+        rows = [
+            {"collection": name, "rounds": coverage.rounds[item.number], **item._asdict()}
+            for name, coverage in self._coverages
+            for item in coverage.covered
+        ]
+        protect = self._settings.protect
+        covered = pa.Table.from_pylist(rows, schema=_SCHEMA)
+        with self._database.transaction() as tx:
+            with tx.stream("covered", covered):
+                for statement in (_COUNTED, _SUPERSEDED, _PUBLISHED):
+                    tx.execute(statement)
+                tx.connection.execute(
+                    _KEPT_WHOLE,
+                    {"current": "current" in protect, "published": "published" in protect},
+                )
+            yield tx
+            for table in _TABLES:
+                tx.execute(f"DROP TABLE {table}")
+
+
+def _counted(tx: Transaction, table: str, size: str, where: str) -> tuple[int, int]:
+    [(rows, total)] = tx.rows(
+        f"SELECT count(*), coalesce(sum({size}), 0)::BIGINT FROM {table} WHERE {where}"  # noqa: S608
+    )
+    return int(str(rows)), int(str(total))

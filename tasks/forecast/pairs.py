@@ -1,0 +1,193 @@
+"""What a run over so many pairs is expected to take, with an interval, from pairs judged before.
+
+Pairs that met the same agents take alike, those of another path do not: a pair that is to be judged
+again is expected to take its former path, a new one that of all pairs before it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from math import sqrt
+
+from scipy.special import stdtrit
+
+from infra.records import Record
+from tasks.forecast.annotation import TokenPrice, bounds, cost_of_pair
+from tasks.forecast.measurements import BUILT_IN_EFFORT, PairEffort
+from tasks.forecast.workload import Cluster
+
+ANY_PATH = ""  # the path of a pair that was not judged before
+_ENOUGH = 20  # pairs of a path, for its own figures
+_QUANTILE = 0.975
+
+
+class Spread(Record):
+    """Mean and variance of a quantity over pairs."""
+
+    mean: float
+    variance: float
+
+
+class PathEffort(Record):
+    """What pairs took that met the same agents.
+
+    Attributes:
+        met: These agents; `ANY_PATH` for all pairs together.
+        pairs: How many were judged.
+        requests: Requests to the model.
+        tokens: Tokens sent and received.
+        seconds: Seconds from a pair's start to its end.
+        box_seconds: Seconds of executions.
+        usd: US dollars, as if no reply had been kept; None is unknown.
+    """
+
+    met: str
+    pairs: int
+    requests: Spread
+    tokens: Spread
+    seconds: Spread
+    box_seconds: Spread
+    usd: Spread | None = None
+
+
+class Amount(Record):
+    """An expected amount, and the interval that holds it in 95 of 100 cases, None if unknown."""
+
+    expected: float
+    low: float | None = None
+    high: float | None = None
+
+    def scaled(self, factor: float) -> "Amount":
+        """Return the amount times a factor."""
+        ends = (None if end is None else end * factor for end in (self.low, self.high))
+        low, high = ends
+        return Amount(expected=self.expected * factor, low=low, high=high)
+
+
+class Expected(Record):
+    """What pairs are expected to take; dollars None are unknown."""
+
+    requests: Amount
+    tokens: Amount
+    usd: Amount | None
+    minutes: Amount
+
+
+class History(Record):
+    """What is known of the effort of pairs.
+
+    Attributes:
+        paths: The paths that have pairs, `ANY_PATH` among them; empty without any.
+        price: The model's price; None is unknown.
+        basis: Where the figures come from.
+        free: Whether the model costs nothing.
+        batch_share: By batches, their share of the usual price.
+    """
+
+    paths: Mapping[str, PathEffort]
+    price: TokenPrice | None
+    basis: str
+    free: bool = False
+    batch_share: float = 1.0
+
+
+def expected_effort(pairs: Mapping[str, float], history: History, cluster: Cluster) -> Expected:
+    """Return what so many pairs of each path are expected to take.
+
+    Args:
+        pairs: Path → number of pairs, `ANY_PATH` for new ones.
+        history: Pairs judged before.
+        cluster: Requests in flight, cores for boxes, the provider's limits.
+    """
+    known = history.paths.get(ANY_PATH)
+    if known is None:
+        return _built_in(sum(pairs.values()), history, cluster)
+    strata = _strata(pairs, history.paths)
+    requests = _total((path.requests, path.pairs, n) for path, n in strata)
+    tokens = _total((path.tokens, path.pairs, n) for path, n in strata)
+    seconds = _total((path.seconds, path.pairs, n) for path, n in strata)
+    boxes = _total((path.box_seconds, path.pairs, n) for path, n in strata)
+    return Expected(
+        requests=requests,
+        tokens=tokens,
+        usd=_dollars(strata, sum(pairs.values()), history),
+        minutes=_minutes(requests, tokens, seconds, boxes, cluster),
+    )
+
+
+def _strata(
+    pairs: Mapping[str, float], paths: Mapping[str, PathEffort]
+) -> list[tuple[PathEffort, float]]:
+    """Return how many pairs take the figures of which path: of one that is known well enough."""
+    numbers: defaultdict[str, float] = defaultdict(float)
+    for met, number in pairs.items():
+        own = paths.get(met)
+        numbers[met if own and own.pairs >= _ENOUGH else ANY_PATH] += number
+    return [(paths[met], number) for met, number in numbers.items()]
+
+
+def _total(parts: Iterable[tuple[Spread, int, float]]) -> Amount:
+    """Return the sum over new pairs of each part with its 95% prediction interval.
+
+    The variance of a sum of n new values of a part is n s², and its mean, known from m values, is
+    off by n² s²/m. One value alone says nothing of the variance: it is taken as large as the mean.
+
+    Args:
+        parts: Mean and variance of a part, from how many pairs, and for how many new pairs.
+    """
+    expected = variance = 0.0
+    seen = 0
+    for spread, known, number in parts:
+        of_one = spread.variance if known > 1 else spread.mean**2
+        expected += number * spread.mean
+        variance += number * of_one + number**2 * of_one / known
+        seen += known
+    half = float(stdtrit(max(1, seen - 1), _QUANTILE)) * sqrt(variance)
+    return Amount(expected=expected, low=max(0.0, expected - half), high=expected + half)
+
+
+def _dollars(
+    strata: Iterable[tuple[PathEffort, float]], pairs: float, history: History
+) -> Amount | None:
+    if history.free:
+        return Amount(expected=0.0, low=0.0, high=0.0)
+    priced = [(path.usd, path.pairs, number) for path, number in strata]
+    if any(usd is None for usd, _, _ in priced):
+        usd, _ = cost_of_pair(None, history.price)
+        return Amount(expected=usd * pairs * history.batch_share)
+    total = _total((usd, known, number) for usd, known, number in priced if usd)
+    return total.scaled(history.batch_share)
+
+
+def _minutes(
+    requests: Amount, tokens: Amount, seconds: Amount, boxes: Amount, cluster: Cluster
+) -> Amount:
+    """Return the minutes of whatever takes longest; the interval is that of the pairs' seconds."""
+    asked = max(requests.expected, 1e-9)
+    effort = PairEffort(
+        calls=requests.expected,
+        call_seconds=seconds.expected / asked,
+        prompt_tokens=tokens.expected,
+        completion_tokens=0.0,
+        executions=0.0,
+        box_seconds=boxes.expected,
+        source="",
+    )
+    minutes = max(bounds(1, effort, cluster).values()) / 60
+    if not seconds.expected or seconds.low is None or seconds.high is None:
+        return Amount(expected=minutes)
+    return Amount(
+        expected=minutes,
+        low=minutes * seconds.low / seconds.expected,
+        high=minutes * seconds.high / seconds.expected,
+    )
+
+
+def _built_in(pairs: float, history: History, cluster: Cluster) -> Expected:
+    effort = BUILT_IN_EFFORT
+    usd = 0.0 if history.free else cost_of_pair(None, history.price)[0] * history.batch_share
+    return Expected(
+        requests=Amount(expected=pairs * effort.calls),
+        tokens=Amount(expected=pairs * effort.tokens),
+        usd=Amount(expected=pairs * usd),
+        minutes=Amount(expected=max(bounds(pairs, effort, cluster).values()) / 60),
+    )

@@ -1,0 +1,168 @@
+"""The stability audit: a random sample of labelled pairs, judged again under the same recipe."""
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+from prefect.logging import get_run_logger
+
+from agents import recipe_of
+from infra.errors import StabilityError
+from infra.identity import digest_of
+from infra.ids import RecipeId
+from infra.records import Record
+from infra.settings import Settings
+from infra.store import Database, audits, open_database, recipes
+from infra.store.audits import Sample, StoredAudit
+from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
+from tasks.stages.annotate.pending import coverage_rows, selection_of
+from tasks.stages.annotate.plan import AnnotationPlan
+from tasks.statistics.stability import Stability, alarm, stability
+
+
+class Audit(Record):
+    """What an audit found.
+
+    Attributes:
+        collection: Whose labels were judged again.
+        recipe_id: The recipe of the labels.
+        number: The number of the audit of this recipe, from 1.
+        found: How far the labels agree.
+        alarm: Why that is an alarm; empty where it is none.
+    """
+
+    collection: str
+    recipe_id: RecipeId
+    number: int
+    found: Stability
+    alarm: str = ""
+
+
+@task(name="plan-audit", task_run_name="sample {search.collection}", cache_policy=NO_CACHE)
+def plan_audit(
+    search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> AnnotationPlan:
+    """Draw the sample of the next audit of a recipe's fresh labels; return the plan to judge it.
+
+    The recipe of the audit differs from the audited one in the number of the audit alone. It is
+    never in use, so that its labels are none of a benchmark, and its requests are asked anew.
+    An audit that was interrupted goes on with the pairs that it has judged.
+    """
+    database = open_database(settings.store)
+    audited = audited_by(database, search, recipe, settings)
+    body = recipe_of(settings, recipe.sandbox) | {"audit": audited.audit}
+    recipes.record_recipes(database, {audited.recipe_id: body}, demo=recipe.demo)
+    policy = settings.reannotation
+    sample = Sample(policy.audit_pairs, f"{policy.audit_seed} {audited.audit}", audited.recipe_id)
+    selection = selection_of(database, search, recipe, settings)
+    rows = coverage_rows(database, selection, recipe, settings)
+    keys = settings.store.folder / "pending" / f"{audited.recipe_id}.arrow"
+    number = audits.write_sample(database, selection, rows, sample, keys)
+    get_run_logger().info(
+        "audit %s of the labels of %s by %s: %s pairs are judged again", audited.audit,
+        search.collection, recipe.model, f"{number:,}",
+    )  # fmt: skip
+    reference = AnnotationReference(
+        recipe_id=audited.recipe_id,
+        rounds=(audited.recipe_id,),
+        search_id=search.search_id,
+        collection=search.collection,
+        model=recipe.model,
+        demo=recipe.demo,
+    )
+    return AnnotationPlan(
+        reference=reference,
+        recipe=audited,
+        pairs_file=keys,
+        pending=number,
+        reasons=(("audit", number),) if number else (),
+    )
+
+
+@task(
+    name="compare-audit",
+    task_run_name="compare labels of {search.collection}",
+    cache_policy=NO_CACHE,
+)
+def compare_audit(
+    search: SearchReference, recipe: RecipeReference, plan: AnnotationPlan, settings: Settings
+) -> Audit:
+    """Compare the labels of an audit with those that stand, store alpha, and say if it is an alarm.
+
+    Args:
+        search: The candidates.
+        recipe: The audited recipe.
+        plan: What `plan_audit` returned for these.
+        settings: Its settings.
+    """
+    database = open_database(settings.store)
+    selection = selection_of(database, search, recipe, settings)
+    rows = coverage_rows(database, selection, recipe, settings)
+    found = stability(audits.compare_labels(database, selection, rows, plan.recipe.recipe_id))
+    before = [item for item in _audits_of(database, search, recipe) if item.alpha is not None]
+    audit = Audit(
+        collection=search.collection,
+        recipe_id=recipe.recipe_id,
+        number=plan.recipe.audit,
+        found=found,
+        alarm=alarm(
+            found, before[-1].alpha if before else None, settings.reannotation.audit_min_alpha
+        ),
+    )
+    get_run_logger().info(audit_sentence(audit))
+    if found.pairs:
+        audits.record_audit(database, _stored(audit, plan.recipe.recipe_id))
+    return audit
+
+
+def audited_by(
+    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> RecipeReference:
+    """Return the recipe of the next audit of a recipe's labels."""
+    number = 1 + len(_audits_of(database, search, recipe))
+    body = recipe_of(settings, recipe.sandbox) | {"audit": number}
+    return recipe.model_copy(update={"recipe_id": RecipeId(digest_of(body)), "audit": number})
+
+
+def audit_sentence(audit: Audit) -> str:
+    """Return what an audit found, in a sentence."""
+    found = audit.found
+    if not found.pairs:
+        return f"there are no labels of {audit.collection} to audit"
+    equal = f"{found.equal:,} of {found.pairs:,} labels of {audit.collection} came out the same"
+    if found.alpha is None:
+        return f"audit {audit.number}: {equal}; alpha is undefined, since all labels are equal"
+    return (
+        f"audit {audit.number}: {equal}; alpha {found.alpha:.3f}, 95% interval {found.low:.3f} to "
+        f"{found.high:.3f}"
+    )
+
+
+def raise_alarm(audit: Audit) -> None:
+    """Raise if an audit is an alarm; everything is stored before.
+
+    Raises:
+        StabilityError: The labels that it gave differ too much from those that stand.
+    """
+    if audit.alarm:
+        raise StabilityError(
+            f"the labels of {audit.collection} are not stable: {audit.alarm}. Look at what changed "
+            "in the model behind its name, or audit more pairs (--pairs); `cosqa annotators "
+            "audits` prints all audits"
+        )
+
+
+def _audits_of(
+    database: Database, search: SearchReference, recipe: RecipeReference
+) -> list[StoredAudit]:
+    stored = audits.load_audits(database, search.collection)
+    return [item for item in stored if item.recipe_id == recipe.recipe_id]
+
+
+def _stored(audit: Audit, audit_recipe_id: RecipeId) -> StoredAudit:
+    figures = audit.found.model_dump(include={"pairs", "alpha", "low", "high"})
+    return StoredAudit(
+        audit_id=digest_of([audit.collection, audit_recipe_id]),
+        collection=audit.collection,
+        recipe_id=audit.recipe_id,
+        audit_recipe_id=audit_recipe_id,
+        **figures,
+    )

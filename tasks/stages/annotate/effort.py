@@ -1,0 +1,107 @@
+"""What a run over pending pairs is expected to take, by the store's history or built-in figures."""
+
+from collections.abc import Mapping
+
+from agents import token_prices
+from agents.llm.batch.prices import batch_share
+from infra.machine import this_machine
+from infra.settings import Settings
+from infra.store import Database
+from infra.store.path_effort import PathFigures, Prices, path_figures
+from tasks.forecast.annotation import TokenPrice, cost_of_pair
+from tasks.forecast.measurements import BUILT_IN_EFFORT
+from tasks.forecast.pairs import (
+    ANY_PATH,
+    Expected,
+    History,
+    PathEffort,
+    Spread,
+    expected_effort,
+)
+from tasks.forecast.workload import Cluster
+
+NOTHING = History(paths={}, price=None, basis="nothing is to be judged", free=True)
+
+
+def price_of(model: str) -> TokenPrice | None:
+    """Return a model's price by litellm's table, None where that has none."""
+    prices = token_prices(model)
+    if prices is None:
+        return None
+    share = batch_share(model).share
+    return TokenPrice(
+        model=model, prompt_usd=prices[0], completion_usd=prices[1], batch_share=share
+    )
+
+
+def history_of(database: Database, settings: Settings) -> History:
+    """Return what is known of the effort of pairs: by this model, else by others at its price."""
+    model, free = settings.llm.model, settings.llm.is_demo
+    price = None if free else price_of(model)
+    prices = Prices(
+        prompt_usd=price.prompt_usd if price else None,
+        completion_usd=price.completion_usd if price else None,
+        batch_share=price.batch_share if price else 1.0,
+    )
+    found = path_figures(database, model, prices)
+    whose = f"by {model}"
+    if not found and not free:
+        of_others = path_figures(database, None, prices.model_copy(update={"of_tokens": True}))
+        found, whose = of_others, f"by other models, at the price of {model}"
+    paths = {item.met: _effort(item) for item in found}
+    share = batch_share(model).share if settings.annotation.batch and not free else 1.0
+    return History(
+        paths=paths,
+        price=price,
+        basis=_basis(paths.get(ANY_PATH), whose, price, free=free)
+        + (f", times {share:g} for batches" if share < 1 else ""),
+        free=free,
+        batch_share=share,
+    )
+
+
+def expected_of(paths: Mapping[str, float], history: History, settings: Settings) -> Expected:
+    """Return what so many pairs of each path are expected to take by the settings' limits."""
+    return expected_effort(paths, history, cluster_of(settings))
+
+
+def cost_of_reason(
+    paths: Mapping[str, float], history: History, settings: Settings
+) -> float | None:
+    """Return the expected US dollars of one of these pairs, None if unknown or nothing."""
+    number = sum(paths.values())
+    usd = expected_of(paths, history, settings).usd if number else None
+    return usd.expected / number if usd else None
+
+
+def cluster_of(settings: Settings) -> Cluster:
+    """Return what the run works on: this machine, the pairs in flight, the provider's limits."""
+    return Cluster(
+        cores=this_machine().cores,
+        in_flight=settings.annotation.in_flight,
+        requests_per_minute=settings.llm.requests_per_minute,
+        tokens_per_minute=settings.llm.tokens_per_minute,
+        batch=settings.annotation.batch,
+    )
+
+
+def _effort(item: PathFigures) -> PathEffort:
+    spreads = {
+        name: None if figure is None else Spread(mean=figure[0], variance=figure[1])
+        for name, figure in item.figures.items()
+    }
+    return PathEffort.model_validate({"met": item.met, "pairs": item.pairs, **spreads})
+
+
+def _basis(known: PathEffort | None, whose: str, price: TokenPrice | None, *, free: bool) -> str:
+    """Return where the figures come from, in words."""
+    if known is None:
+        cost = "the embedded model runs on this machine" if free else cost_of_pair(None, price)[1]
+        return f"{BUILT_IN_EFFORT.source}; cost: {cost}"
+    measured = (
+        f"measured here: {known.pairs:,} pairs judged {whose}, those that took the same path where "
+        "there are enough; with 95% prediction intervals"
+    )
+    if free:
+        return f"{measured}; the embedded model runs on this machine"
+    return measured if known.usd else f"{measured}; cost: {cost_of_pair(None, price)[1]}"

@@ -1,0 +1,165 @@
+"""The pending pairs of a labelling round, and which of them the settings let a run judge."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from agents import recipe_of
+from infra.ids import SearchId
+from infra.settings import ReannotationSettings, Reason, Settings
+from infra.store import Database, candidates
+from infra.store.coverage import JudgedBy
+from infra.store.pending import (
+    CoverageRow,
+    PendingCounts,
+    Retries,
+    Selection,
+    count_pending,
+)
+from tasks.runtime.references import RecipeReference, SearchReference
+from tasks.stages.annotate.effort import cost_of_reason, history_of
+from tasks.stages.coverage import coverage_of
+
+_LONGEST_DELAY_S = 86_400.0
+
+
+class RoundPending(NamedTuple):
+    """The candidates of a round: which are fresh, and which are pending for what.
+
+    Attributes:
+        selection: The candidates.
+        coverage: Which stored labels are fresh under the round's recipe.
+        counts: Their numbers.
+    """
+
+    selection: Selection
+    coverage: Sequence[CoverageRow]
+    counts: PendingCounts
+
+    @property
+    def pending(self) -> dict[Reason, int]:
+        """Reason → pairs that are due."""
+        numbers: Counter[Reason] = Counter()
+        for group in self.counts.groups:
+            if group.due:
+                numbers[group.reason] += group.pairs
+        return dict(numbers)
+
+    @property
+    def not_due(self) -> int:
+        """Failed pairs that have to wait."""
+        return sum(group.pairs for group in self.counts.groups if not group.due)
+
+    def paths(self, reason: Reason) -> dict[str, int]:
+        """Return path that pairs of a reason took before → their number; "" for new ones."""
+        numbers: Counter[str] = Counter()
+        for group in self.counts.groups:
+            if group.due and group.reason == reason:
+                numbers[group.met] += group.pairs
+        return dict(numbers)
+
+
+def pending_of(
+    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> RoundPending:
+    """Return the pending pairs of a search, and of its collection's pools, under a recipe."""
+    selection = selection_of(database, search, recipe, settings)
+    rows = coverage_rows(database, selection, recipe, settings)
+    return RoundPending(selection, rows, count_pending(database, selection, rows))
+
+
+def selection_of(
+    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> Selection:
+    """Return the store's selection of the candidates of a search and of its collection's pools.
+
+    Of a pool, its own alone.
+    """
+    policy = settings.reannotation
+    pools = candidates.pools_of(database, search.collection)
+    is_pool = search.search_id in pools
+    return Selection(
+        search_id=SearchId("") if is_pool else search.search_id,
+        collection=search.collection,
+        recipe_id=recipe.recipe_id,
+        labelling_round=recipe.labelling_round,
+        pools=(search.search_id,) if is_pool else tuple(pools),
+        limit=settings.annotation.limit,
+        retries=Retries()
+        if policy.retry_all
+        else Retries(
+            after_s=policy.retry_after_s, longest_s=_LONGEST_DELAY_S, max_tries=policy.max_tries
+        ),
+    )
+
+
+def coverage_rows(
+    database: Database, selection: Selection, recipe: RecipeReference, settings: Settings
+) -> list[CoverageRow]:
+    """Return which stored labels a round's recipe would give, and which former ones of the round.
+
+    Labels of other rounds count for neither: each judges anew.
+    """
+    body = recipe_of(settings, recipe.sandbox, recipe.labelling_round)
+    searches = [selection.search_id, *selection.pools]
+    coverage = coverage_of(database, searches, body)
+    place = recipe.labelling_round - 1
+    former = {
+        JudgedBy(row.recipe_id, row.met)
+        for row in coverage.covered
+        if row.number and row.round == place
+    }
+    fresh = coverage.fresh
+    return [CoverageRow(item.recipe_id, item.met, item in fresh) for item in sorted(fresh | former)]
+
+
+def taken_pairs(
+    database: Database, pending: RoundPending, recipe: RecipeReference, settings: Settings
+) -> list[tuple[Reason, int]]:
+    """Return the reasons that a run takes, in their order, each with its number of pairs.
+
+    A reason's limit and budget hold first, then the run's number of pairs, and the demo model's,
+    which all runs share.
+    """
+    policy, numbers = settings.reannotation, pending.pending
+    most = by_budget(database, pending, settings) if policy.budgets_usd else {}
+    left = sum(numbers.values()) if policy.pairs is None else policy.pairs
+    if recipe.demo:
+        left = min(left, max(0, settings.annotation.demo_pairs - pending.counts.fresh))
+    return within(numbers, policy, most, left)
+
+
+def within(
+    numbers: Mapping[Reason, int],
+    policy: ReannotationSettings,
+    most: Mapping[Reason, int],
+    left: int,
+) -> list[tuple[Reason, int]]:
+    """Return the taken reasons, in their order, with the pairs that the limits leave of them.
+
+    Args:
+        numbers: Reason → pending pairs.
+        policy: The reasons taken, and their limits.
+        most: Reason → the pairs that its budget pays for.
+        left: Pairs of the whole run.
+    """
+    taken: list[tuple[Reason, int]] = []
+    for reason in policy.take:
+        limits = (policy.limits.get(reason), most.get(reason))
+        bounds = [bound for bound in limits if bound is not None]
+        number = min([numbers.get(reason, 0), left, *bounds])
+        if number:
+            taken.append((reason, number))
+        left -= number
+    return taken
+
+
+def by_budget(database: Database, pending: RoundPending, settings: Settings) -> dict[Reason, int]:
+    """Return reason → pairs that its budget is expected to pay for, in each of all rounds."""
+    history = history_of(database, settings)
+    numbers = {}
+    for reason, budget in settings.reannotation.budgets_usd.items():
+        of_one = cost_of_reason(pending.paths(reason), history, settings)
+        if of_one:
+            numbers[reason] = int(budget / settings.annotation.rounds / of_one)
+    return numbers

@@ -1,0 +1,150 @@
+"""The plan of a whole annotation run: pairs by reason, and what they are expected to take."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from agents import recipe_of
+from agents.committee.recipe import changed_parts
+from infra.ids import RecipeId
+from infra.settings import REASONS, Reason, Settings
+from infra.store import Database, open_database, plans, recipes
+from tasks.forecast.pairs import ANY_PATH, History
+from tasks.reports.plan import Cause, ReasonPlan, RunPlan
+from tasks.runtime.references import RecipeReference, SearchReference
+from tasks.stages.annotate.effort import NOTHING, expected_of, history_of
+from tasks.stages.annotate.pending import RoundPending, pending_of, taken_pairs
+from tasks.stages.annotate.plan import canaries_for, rounds_of
+
+
+@task(name="plan-run", task_run_name="plan {search.collection}", cache_policy=NO_CACHE)
+def plan_run(search: SearchReference, recipe: RecipeReference, settings: Settings) -> RunPlan:
+    """Return the plan of a run over a search's candidates; one with pairs to judge is stored."""
+    database = open_database(settings.store)
+    plan = planned_run(database, search, recipe, settings)
+    if not plan.taken:
+        return plan
+    body = plan.model_dump(mode="json")
+    plan_id = plans.record_plan(database, plan.collection, plan.recipe_id, body)
+    return plan.model_copy(update={"plan_id": plan_id})
+
+
+def planned_run(
+    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> RunPlan:
+    """Return the plan of a run by these settings; nothing is stored and nothing is run.
+
+    Args:
+        database: The store.
+        search: The candidates.
+        recipe: The recipe of the first labelling round.
+        settings: The reasons taken, their limits and budgets, the model and the agents.
+    """
+    rounds = []
+    for of_round in rounds_of(recipe, settings):
+        pending = pending_of(database, search, of_round, settings)
+        taken = dict(taken_pairs(database, pending, of_round, settings))
+        canaries = canaries_for(database, of_round, sum(taken.values()), settings)
+        rounds.append(_Round(pending, taken, len(canaries)))
+    judged = sum(sum(item.taken.values()) for item in rounds) + _audited(rounds, settings)
+    history = history_of(database, settings) if judged else NOTHING
+    reasons = [_reason(reason, rounds, history, settings) for reason in _in_order(settings)]
+    reasons = [_with_causes(database, item, rounds, recipe, settings) for item in reasons]
+    paths: defaultdict[str, float] = defaultdict(float)
+    for item in reasons:
+        for met, number in _paths(item.reason, rounds).items():
+            paths[met] += number
+    paths[ANY_PATH] += sum(item.canaries for item in rounds) + _audited(rounds, settings)
+    return RunPlan(
+        collection=search.collection,
+        recipe_id=recipe.recipe_id,
+        model=recipe.model,
+        configuration=settings.annotation.configuration,
+        rounds=len(rounds),
+        demo=recipe.demo,
+        candidates=sum(item.pending.counts.candidates for item in rounds),
+        fresh=sum(item.pending.counts.fresh for item in rounds),
+        without_code=rounds[0].pending.counts.without_code,
+        canaries=sum(item.canaries for item in rounds),
+        reasons=tuple(item for item in reasons if item.pending or item.not_due),
+        expected=expected_of(paths, history, settings),
+        basis=history.basis,
+        budget_usd=settings.reannotation.budget_usd,
+    )
+
+
+@dataclass(frozen=True)
+class _Round:
+    """A labelling round: its pending pairs, those taken by reason, and its canaries."""
+
+    pending: RoundPending
+    taken: Mapping[Reason, int]
+    canaries: int
+
+
+def _in_order(settings: Settings) -> list[Reason]:
+    """Return the reasons that are taken, in their order, then the others."""
+    take = settings.reannotation.take
+    return [*take, *(reason for reason in REASONS if reason not in take)]
+
+
+def _audited(rounds: list[_Round], settings: Settings) -> int:
+    """Return how many labelled pairs an audit of the run judges again."""
+    policy = settings.reannotation
+    return min(policy.audit_pairs, rounds[0].pending.counts.fresh) if "audit" in policy.take else 0
+
+
+def _reason(
+    reason: Reason, rounds: list[_Round], history: History, settings: Settings
+) -> ReasonPlan:
+    if reason == "audit":
+        number = _audited(rounds, settings)
+        paths: Mapping[str, float] = {ANY_PATH: number}
+        pending = taken = number
+    else:
+        paths = _paths(reason, rounds)
+        pending = sum(item.pending.pending.get(reason, 0) for item in rounds)
+        taken = sum(item.taken.get(reason, 0) for item in rounds)
+    return ReasonPlan(
+        reason=reason,
+        pending=pending,
+        taken=taken,
+        not_due=sum(item.pending.not_due for item in rounds) if reason == "failed" else 0,
+        expected=expected_of(paths, history, settings) if taken else None,
+    )
+
+
+def _paths(reason: Reason, rounds: list[_Round]) -> dict[str, float]:
+    """Return path → pairs taken for a reason: of each path the share that is taken of all."""
+    numbers: defaultdict[str, float] = defaultdict(float)
+    for item in rounds:
+        pending, taken = item.pending.pending.get(reason, 0), item.taken.get(reason, 0)
+        for met, number in item.pending.paths(reason).items():
+            numbers[met] += number * taken / pending
+    return numbers
+
+
+def _with_causes(
+    database: Database,
+    item: ReasonPlan,
+    rounds: list[_Round],
+    recipe: RecipeReference,
+    settings: Settings,
+) -> ReasonPlan:
+    """Return the plan of a reason with the parts of the recipe that have changed for its pairs."""
+    if item.reason not in ("stale", "disagreement") or not item.pending:
+        return item
+    bodies = recipes.load_bodies(database)
+    numbers: Counter[str] = Counter()
+    for of_round, pending in zip(rounds_of(recipe, settings), rounds, strict=True):
+        current = recipe_of(settings, of_round.sandbox, of_round.labelling_round)
+        for group in pending.pending.counts.groups:
+            if group.reason == item.reason:
+                former = bodies[RecipeId(group.recipe_id)]
+                for part in changed_parts(former, current, group.met):
+                    numbers[part] += group.pairs
+    causes = tuple(Cause(part=part, pairs=number) for part, number in numbers.most_common())
+    return item.model_copy(update={"causes": causes})

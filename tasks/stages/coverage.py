@@ -1,0 +1,98 @@
+"""Coverage of pairs by recipes: whose labels count for which, since they rest on the same."""
+
+from collections.abc import Mapping, Sequence
+
+from agents.committee.recipe import criterion_of, dependency_of, is_demo
+from infra.identity import digest_of
+from infra.ids import RecipeId, SearchId
+from infra.store import Database, recipes
+from infra.store.coverage import Coverage, Covered, JudgedBy, judged_by
+from infra.store.recipes import Body, StoredRecipe
+
+Bodies = Mapping[RecipeId, Body]
+Rounds = Sequence[RecipeId]  # the recipes of all labelling rounds that were in use together
+
+
+def coverage_of(database: Database, search_ids: Sequence[SearchId], current: Body) -> Coverage:
+    """Return which annotations of searches' candidates count for a recipe, which for former ones.
+
+    Args:
+        database: The store.
+        search_ids: The searches.
+        current: The body of the recipe, which need not be stored.
+    """
+    recipe_id = RecipeId(digest_of(current))
+    bodies = {**recipes.load_bodies(database), recipe_id: current}
+    return _coverage(database, search_ids, [recipe_id], bodies)
+
+
+def coverage_of_rounds(
+    database: Database, search_ids: Sequence[SearchId], rounds: Rounds
+) -> Coverage:
+    """Return the same for the stored recipes of labelling rounds, which judge together."""
+    return _coverage(database, search_ids, rounds, recipes.load_bodies(database))
+
+
+def are_comparable(one: Body, other: Body) -> bool:
+    """Return whether labels by two recipes may stand side by side.
+
+    They do if both answer the same question; those of the demo model stay by themselves.
+    """
+    return criterion_of(one) == criterion_of(other) and is_demo(one) == is_demo(other)
+
+
+def last_recipe(
+    database: Database, search_ids: Sequence[SearchId], *, with_demo: bool = True
+) -> StoredRecipe | None:
+    """Return the recipe last in use of those for which an annotation of the searches counts.
+
+    Args:
+        database: The store.
+        search_ids: The searches.
+        with_demo: Whether it may be one of the demo model.
+    """
+    judged = judged_by(database, search_ids)
+    used = recipes.used_recipes(database, search_ids) if judged else []
+    bodies = recipes.load_bodies(database) if used else {}
+    wanted = (recipe for recipe in used if with_demo or not recipe.demo)
+    counts = (recipe for recipe in wanted if _covered([recipe.rounds], judged, bodies))
+    return next(counts, None)
+
+
+def _coverage(
+    database: Database, search_ids: Sequence[SearchId], current: Rounds, bodies: Bodies
+) -> Coverage:
+    """Return the coverage by a recipe and by all that were in use before and are comparable."""
+    sets = [tuple(current)]
+    for recipe in recipes.used_recipes(database, search_ids):
+        if recipe.rounds not in sets and are_comparable(
+            bodies[recipe.recipe_id], bodies[current[0]]
+        ):
+            sets.append(recipe.rounds)
+    covered = _covered(sets, judged_by(database, search_ids), bodies)
+    return Coverage(covered=tuple(covered), sets=tuple(sets))
+
+
+def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Covered]:
+    """Return which annotations count for which rounds of which sets.
+
+    What counts for a set of one round is left out of all later ones of one round: it would say the
+    same again.
+    """
+    covered = []
+    for item in judged:
+        if item.recipe_id not in bodies:
+            continue
+        rests_on = dependency_of(bodies[item.recipe_id], item.met)
+        is_settled = False
+        for number, rounds in enumerate(sets):
+            if is_settled and len(rounds) == 1:
+                continue
+            found = [
+                Covered(*item, number, place)
+                for place, recipe_id in enumerate(rounds)
+                if dependency_of(bodies[recipe_id], item.met) == rests_on
+            ]
+            covered += found
+            is_settled = is_settled or (bool(found) and len(rounds) == 1)
+    return covered

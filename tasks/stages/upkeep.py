@@ -1,0 +1,93 @@
+"""Upkeep of a store: the check of its exports, and the removal of what no label needs."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from infra.errors import PublishError
+from infra.packed import PackedStore
+from infra.packed_upkeep import find_old, packed_stores, remove_old
+from infra.settings import Settings
+from infra.store import Database, benchmarks, candidates, open_database
+from infra.store.checks import Finding
+from infra.store.file_checks import leftovers, remove
+from infra.store.retention import CollectionCoverage, Found, Retention
+from tasks.benchmarks import read_manifest
+from tasks.benchmarks.manifest import verify_export
+from tasks.stages.coverage import coverage_of_recipe, last_recipe
+
+_PUBLISH = "publish it again, or into another folder with --output"
+
+
+def check_exports(database: Database, *, thorough: bool) -> Iterator[Finding]:
+    """Yield what is found in the folders of published benchmarks, which users may have moved.
+
+    Args:
+        database: The store.
+        thorough: Whether to compare all files with their checksums.
+    """
+    for published in benchmarks.all_benchmarks(database):
+        folder, problem = Path(published.folder), ""
+        try:
+            manifest = verify_export(folder) if thorough else read_manifest(folder)
+            if manifest.fingerprint != published.benchmark_id:
+                continue  # a later version took its place
+        except (PublishError, OSError) as error:
+            problem = str(error)
+        yield Finding(
+            check=f"{published.name} is as it was published",
+            problem=problem,
+            advice=_PUBLISH,
+            is_fault=False,
+        )
+
+
+class Pruning:
+    """What `cosqa store prune` removes of a store.
+
+    Args:
+        settings: The store, and how long it keeps what.
+        now: The time from which days are counted back.
+    """
+
+    def __init__(self, settings: Settings, now: datetime | None = None) -> None:
+        database = open_database(settings.store)
+        now = now or datetime.now(UTC)
+        self._store = settings.store
+        self._days = settings.retention.replies_days
+        self._before = now - timedelta(days=self._days or 0)
+        self._retention = Retention(database, settings.retention, now, coverages(database))
+
+    def find(self) -> list[Found]:
+        """Return what would be removed, and its bytes."""
+        found = self._retention.find()
+        needed = self._retention.needed_replies()
+        for store in self._packed():
+            old = find_old(store, self._before, needed)
+            found.append(Found(f"entries of {store.file.name}", *old))
+        left = leftovers(self._store)
+        size = sum(path.stat().st_size for path in left if path.is_file())
+        return [*found, Found("files of killed runs", len(left), size)]
+
+    def remove(self) -> None:
+        """Remove it; a run that is killed meanwhile leaves the rest to the next one."""
+        needed = self._retention.needed_replies()
+        self._retention.remove()
+        for store in self._packed():
+            remove_old(store, self._before, needed)
+        for path in leftovers(self._store):
+            remove(path)
+
+    def _packed(self) -> Sequence[PackedStore]:
+        return () if self._days is None else packed_stores(self._store.replies)
+
+
+def coverages(database: Database) -> list[CollectionCoverage]:
+    """Return which annotations count, of all collections with labels by agents."""
+    found = []
+    for collection, searches in candidates.searches_by_collection(database).items():
+        recipe = last_recipe(database, searches)
+        if recipe:
+            covered = coverage_of_recipe(database, searches, recipe)
+            found.append(CollectionCoverage(collection, covered))
+    return found

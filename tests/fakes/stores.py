@@ -1,0 +1,79 @@
+"""Stores of earlier versions, and a store with all that one has."""
+
+import atexit
+import shutil
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from infra.packed import PackedStore
+from infra.packed_upkeep import pack
+from infra.settings import StoreSettings
+from infra.store import Database, open_database
+from infra.store.vector_files import write_vectors
+
+VERSIONS = Path(__file__).parent.parent / "infra" / "store" / "versions"
+Rows = dict[str, tuple[list[str], list[tuple[Any, ...]]]]
+
+
+def store_of(version: int, folder: Path) -> StoreSettings:
+    """Make the store of an earlier version in a folder."""
+    settings = StoreSettings(folder=folder, lock_timeout_s=5.0)
+    folder.mkdir(parents=True, exist_ok=True)
+    with closing(duckdb.connect(str(settings.database))) as connection:
+        connection.execute((VERSIONS / f"version_{version}.sql").read_text("utf-8"))
+    return settings
+
+
+def rows_of(file: Path) -> Rows:
+    """Return table → columns and rows."""
+    with closing(duckdb.connect(str(file))) as connection:
+        tables = [str(row[0]) for row in connection.execute("SHOW TABLES").fetchall()]
+        found: Rows = {}
+        for table in tables:
+            result = connection.execute(f"SELECT * FROM {table} ORDER BY ALL")
+            found[table] = ([column[0] for column in result.description or ()], result.fetchall())
+    return found
+
+
+def whole_store(folder: Path) -> Database:
+    """Make a store of this version with six judged pairs, vectors, replies and a ledger."""
+    shutil.copytree(_template(), folder)
+    return open_database(StoreSettings(folder=folder, lock_timeout_s=5.0))
+
+
+@cache
+def _template() -> Path:
+    folder = Path(mkdtemp(prefix="whole-store-"))
+    atexit.register(shutil.rmtree, folder)
+    return _make(folder).settings.folder
+
+
+def _make(folder: Path) -> Database:
+    settings = store_of(8, folder)
+    database = open_database(settings)
+    for copy in folder.glob("cosqa-v*"):
+        copy.unlink()
+    with database.transaction() as tx:
+        files = tx.rows("SELECT kind, file, dimension FROM vector_files")
+        ids = {
+            kind: [str(item) for (item,) in tx.rows(f"SELECT {kind}_id FROM collection_{table}")]
+            for kind, table in (("query", "queries"), ("code", "codes"))
+        }
+        keys = tx.rows("SELECT DISTINCT prompt_digest FROM llm_calls ORDER BY ALL")
+    for kind, file, dimension in files:
+        rows = np.ones((6, int(str(dimension))), np.float32)
+        write_vectors(settings.vectors / str(file), ids[str(kind)], rows)
+    replies = PackedStore(settings.replies / "replies.sqlite")
+    for (key,) in keys:
+        replies.keep(str(key), b'{"text": "as scripted"}')
+    replies.keep("ab", b'{"text": "of a run that was killed"}')
+    pack(replies)
+    settings.ledgers.mkdir()
+    (settings.ledgers / "0123456789abcdef0123").write_bytes(bytes(64))
+    return database

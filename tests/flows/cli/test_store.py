@@ -1,0 +1,103 @@
+"""``cosqa store``: what a person types, and what is printed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli.main import app
+from infra.errors import StoreBusyError, StoreError
+from infra.settings import StoreSettings
+from infra.store import Database, open_database
+from infra.store.lease import writer_lease
+from tests.fakes.stores import rows_of, store_of, whole_store
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return whole_store(tmp_path / "store")
+
+
+def run(settings: StoreSettings, *words: str, status: int = 0) -> str:
+    """Run `cosqa store`; return what it printed."""
+    done = CliRunner().invoke(app, ["store", *words, "--store", str(settings.folder)])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.output
+    return done.stdout
+
+
+def test_a_whole_store_passes_its_checks(database: Database) -> None:
+    assert "0 faults, 2 notes" in run(database.settings, "check"), "its exports are not there"
+    assert "0 faults" in run(database.settings, "check", "--quick")
+
+
+def test_a_fault_is_said_with_what_to_do_and_the_exit_status_is_1(database: Database) -> None:
+    with database.transaction() as tx:
+        tx.execute("INSERT INTO annotations SELECT * FROM annotations LIMIT 1")
+    printed = run(database.settings, "check", status=1)
+    assert "FAULT" in printed
+    assert "cosqa store restore" in printed
+    assert "1 faults" in printed
+
+
+def test_a_backup_is_made_and_put_back(database: Database, tmp_path: Path) -> None:
+    settings, folder = database.settings, str(tmp_path / "backup")
+    rows = rows_of(settings.database)
+    assert "found whole" in run(settings, "backup", folder)
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM annotations")
+    with pytest.raises(StoreError, match="--force"):
+        run(settings, "restore", folder)
+    assert "store-before-" in run(settings, "restore", folder, "--force")
+    assert rows_of(settings.database) == rows
+
+
+def test_compaction_says_the_sizes_before_and_after(database: Database) -> None:
+    printed = run(database.settings, "compact")
+    assert "cosqa.duckdb" in printed
+    assert "MiB" in printed
+
+
+def test_pruning_removes_what_it_has_shown_and_only_if_told(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COSQA_RETENTION__OUTPUTS_DAYS", "0")
+    monkeypatch.setenv("COSQA_RETENTION__PROTECT", json.dumps([]))
+    with database.transaction() as tx:
+        tx.execute("UPDATE executions SET stdout = 'printed'")
+    assert "prune --yes" in run(database.settings, "prune")
+    with database.transaction() as tx:
+        assert tx.count("SELECT count(*) FROM executions WHERE stdout <> ''")
+    assert "Removed." in run(database.settings, "prune", "--yes")
+    assert "Nothing is old enough" in run(database.settings, "prune")
+    with database.transaction() as tx:
+        assert not tx.count("SELECT count(*) FROM executions WHERE stdout <> ''")
+
+
+def test_a_store_of_an_earlier_version_is_migrated(tmp_path: Path) -> None:
+    settings = store_of(7, tmp_path / "store")
+    assert "version is 7" in run(settings, "check")
+    assert "this release has" in run(settings, "migrate", "--check", status=1)
+    assert "cosqa-v7-" in run(settings, "migrate")
+    assert "nothing to do" in run(settings, "migrate")
+    open_database(settings)
+
+
+@pytest.mark.parametrize("words", [["compact"], ["prune", "--yes"]])
+def test_a_store_that_a_run_writes_to_is_left_alone(database: Database, words: list[str]) -> None:
+    with (
+        writer_lease(database.settings, "the nightly run"),
+        pytest.raises(StoreBusyError, match="the nightly run"),
+    ):
+        run(database.settings, *words)
+
+
+@pytest.mark.parametrize("word", ["check", "compact", "prune", "migrate"])
+def test_a_folder_without_a_store_is_refused_and_stays_empty(tmp_path: Path, word: str) -> None:
+    with pytest.raises(StoreError, match="there is no store"):
+        run(StoreSettings(folder=tmp_path / "none"), word)
+    with pytest.raises(StoreError, match="there is no store"):
+        run(StoreSettings(folder=tmp_path / "none"), "backup", str(tmp_path / "backup"))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,247 @@
+"""Laws of approval: who is asked, and that an answer bounds what a run does.
+
+Covers `flows.runtime.approval`, `flows.runtime.waiting_runs`, `infra.settings.operation`.
+"""
+
+import contextlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from prefect import flow
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.objects import FlowRun
+from prefect.exceptions import Pause
+from prefect.flow_engine import run_flow
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Scheduled
+
+from flows.runtime import approval
+from flows.runtime.approval import Approval, Offer, approved, form_for, is_to_ask
+from flows.runtime.waiting_runs import answer_run, waiting_runs
+from infra.errors import SettingsError
+from infra.ids import RecipeId
+from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
+from infra.store import Database, open_database
+from infra.store.plans import last_plans, record_plan
+from tasks.forecast.pairs import Amount, Expected
+from tasks.reports.plan import ReasonPlan, RunPlan
+
+UI = "Prefect's UI or API"
+ALWAYS = OperationSettings(approval="always")
+
+
+def plan_of(usd: float | None = 2.0, **pairs: int) -> RunPlan:
+    """Return a plan with so many pairs for each reason."""
+    expected = Expected(
+        requests=Amount(expected=10),
+        tokens=Amount(expected=1_000),
+        usd=None if usd is None else Amount(expected=usd),
+        minutes=Amount(expected=3),
+    )
+    reasons = [ReasonPlan(reason=name, pending=n, taken=n) for name, n in pairs.items()]
+    return RunPlan(
+        collection="c", recipe_id=RecipeId("r"), model="m", configuration="gated",
+        candidates=300, fresh=0, reasons=tuple(reasons), expected=expected, basis="made up",
+    )  # fmt: skip
+
+
+PLAN = plan_of(stale=200, new_queries=40, audit=0)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(StoreSettings(folder=tmp_path))
+
+
+def stored(database: Database, plan: RunPlan) -> RunPlan:
+    """Return a plan as it is after it was stored."""
+    body = plan.model_dump(mode="json")
+    plan_id = record_plan(database, plan.collection, plan.recipe_id, body)
+    return plan.model_copy(update={"plan_id": plan_id})
+
+
+def decisions(database: Database) -> list[tuple[str, str]]:
+    """Return what was decided on each plan, and by whom, the first plan first."""
+    plans = reversed(last_plans(database, limit=10))
+    return [(plan.decision, plan.decided_by) for plan in plans]
+
+
+@pytest.mark.parametrize(
+    ("operation", "usd", "asks"),
+    [
+        (OperationSettings(), 1_000.0, False),
+        (ALWAYS, 0.0, True),
+        (OperationSettings(approval="above", approval_above_usd=2), 2.0, False),
+        (OperationSettings(approval="above", approval_above_usd=2), 2.01, True),
+        (OperationSettings(approval="above", approval_above_usd=2), None, True),
+    ],
+)
+def test_the_policy_says_who_is_asked(
+    operation: OperationSettings, usd: float | None, asks: bool
+) -> None:
+    assert is_to_ask(plan_of(usd, stale=3), operation) is asks
+
+
+def test_nobody_is_asked_about_nothing() -> None:
+    assert not is_to_ask(plan_of(stale=0), ALWAYS)
+
+
+def test_a_command_without_a_terminal_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    with pytest.raises(SettingsError, match="no terminal to ask in"):
+        approved(PLAN, database, ALWAYS)
+
+
+def test_what_is_approved_bounds_what_is_set_and_widens_nothing() -> None:
+    policy = ReannotationSettings(take=("stale", "failed"), pairs=50)
+    settings = Settings(reannotation=policy)
+    given = Approval(
+        decision="approved", reasons=("new_queries", "stale"), pairs=80, budget_usd=1.5
+    )
+    bound = given.bound(settings).reannotation
+    assert (bound.take, bound.pairs, bound.budget_usd) == (("stale",), 50, 1.5)
+    assert given.model_copy(update={"pairs": 20}).bound(settings).reannotation.pairs == 20
+    assert Approval(decision="unasked").bound(settings) == settings
+    assert Approval(decision="declined", reasons=()).bound(settings).reannotation.take == ()
+
+
+@pytest.fixture
+def client(prefect_server: str) -> Iterator[SyncPrefectClient]:
+    with temporary_settings({PREFECT_API_URL: prefect_server}), get_client(sync_client=True) as it:
+        yield it
+
+
+class Deployed:
+    """A deployment whose run asks for approval, and the processes that worked on it in turn."""
+
+    def __init__(self, client: SyncPrefectClient, database: Database) -> None:
+        self.client = client
+        self.database = database
+        self.answers: list[Approval] = []
+        self.plan = PLAN
+        self.operation = ALWAYS
+
+        @flow(name="asks", persist_result=True)
+        def asks() -> str:
+            plan = stored(database, self.plan)
+            self.answers.append(approved(plan, database, self.operation))
+            return self.answers[-1].decision
+
+        self.flow = asks
+        flow_id = client.create_flow(asks)
+        self.deployment = client.create_deployment(flow_id, "asks")
+        self.run_id = client.create_flow_run_from_deployment(self.deployment).id
+
+    def work(self) -> FlowRun:
+        """Do what a worker's process does; return the run as it left it."""
+        with contextlib.suppress(Pause):
+            run_flow(self.flow, flow_run=self.run, return_type="state")
+        return self.run
+
+    @property
+    def run(self) -> FlowRun:
+        """The run as the server has it."""
+        return self.client.read_flow_run(UUID(str(self.run_id)))
+
+    def resume(self, **answer: Any) -> Any:
+        """Press Resume with these values of the form."""
+        return self.client.resume_flow_run(self.run_id, run_input=answer)
+
+
+@pytest.fixture
+def deployed(client: SyncPrefectClient, database: Database) -> Deployed:
+    return Deployed(client, database)
+
+
+def test_a_run_waits_suspended_with_the_plan_and_a_form_and_goes_on_as_approved(
+    deployed: Deployed, database: Database
+) -> None:
+    waiting = deployed.work()
+    assert waiting.state_name == "Suspended"
+    assert deployed.answers == [], "the process has ended"
+    assert decisions(database) == [("waiting", "")]
+    shown = deployed.client.read_flow_run_input(waiting.id, "suspended-approval-description")
+    assert "| stale | 200 |" in str(shown)
+    faults: list[dict[str, object]] = [{"budget_usd": 0}, {"reasons": ["failed"]}, {"unknown": 1}]
+    for wrong in faults:
+        refused = deployed.resume(**wrong)
+        assert refused.status.value == "REJECT", "the server checks the form"
+    deployed.plan = plan_of(stale=180, failed=7)
+    deployed.resume(reasons=["stale"], budget_usd=1.5)
+    assert deployed.run.state_name == "Resuming"
+    assert deployed.work().state_name == "Completed"
+    assert deployed.answers == [
+        Approval(decision="approved", reasons=("stale",), budget_usd=1.5, decided_by=UI)
+    ], "what was not on offer is not approved"
+    assert decisions(database) == [("approved", UI)] * 2
+
+
+def test_one_click_approves_the_plan_as_it_stands(deployed: Deployed) -> None:
+    deployed.work()
+    deployed.resume()
+    deployed.operation = OperationSettings()  # the answer counts although nobody would be asked now
+    deployed.work()
+    assert deployed.answers[0].reasons == ("stale", "new_queries")
+    assert deployed.answers[0].decision == "approved"
+
+
+def test_a_declined_plan_judges_nothing(deployed: Deployed, database: Database) -> None:
+    deployed.work()
+    deployed.resume(reasons=[])
+    assert deployed.work().state_name == "Completed"
+    assert deployed.answers[0].reasons == ()
+    assert decisions(database) == [("declined", UI)] * 2
+
+
+def test_the_form_has_three_fields_that_both_user_interfaces_show_and_send() -> None:
+    schema = form_for(Offer.of(PLAN), "the plan").model_json_schema()
+    fields = schema["properties"]
+    assert list(fields) == ["reasons", "budget_usd", "pairs"]
+    assert fields["reasons"]["default"] == ["stale", "new_queries"]
+    assert [name for name, field in fields.items() if "default" not in field] == [
+        "budget_usd", "pairs",
+    ], "an empty field is left out, not sent as null"  # fmt: skip
+    assert {fields[name]["type"] for name in ("budget_usd", "pairs")} == {"number", "integer"}
+
+
+def test_a_plan_that_nobody_answered_is_closed_by_the_next_one(
+    deployed: Deployed, client: SyncPrefectClient, database: Database
+) -> None:
+    deployed.work()
+    Deployed(client, database).work()
+    assert decisions(database) == [("declined", "nobody: a later plan came"), ("waiting", "")]
+
+
+def test_a_process_that_dies_between_offer_and_suspension_asks_again(
+    deployed: Deployed, client: SyncPrefectClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(approval, "suspend_flow_run", lambda **_: 1 / 0)
+        deployed.work()
+    client.set_flow_run_state(deployed.run_id, Scheduled(), force=True)
+    assert deployed.work().state_name == "Suspended"
+
+
+def test_a_run_that_waits_is_answered_from_a_terminal(
+    deployed: Deployed, client: SyncPrefectClient
+) -> None:
+    deployed.work()
+    (waiting,) = [run for run in waiting_runs(client) if run.id == deployed.run_id]
+    with pytest.raises(SettingsError, match="no pairs for failed; it has: stale, new_queries"):
+        answer_run(str(waiting.id), {}, ["failed"])
+    with pytest.raises(SettingsError, match="no waiting run begins with 'nobody'"):
+        answer_run("nobody", {})
+    with pytest.raises(SettingsError, match="does not resume"):
+        answer_run(str(waiting.id), {"pairs": 0})
+    answer_run(str(waiting.id)[:13], {"pairs": 9}, ["stale"])
+    assert deployed.run_id not in [run.id for run in waiting_runs(client)]
+    deployed.work()
+    (answer,) = deployed.answers
+    assert (answer.reasons, answer.pairs) == (("stale",), 9)
+    assert "@" in answer.decided_by

@@ -1,0 +1,98 @@
+"""Laws of events and automations: a run's alarm is seen by a real server, which acts on it.
+
+Covers `flows.runtime.automations`, `tasks.runtime.run_events`.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+from prefect import flow
+from prefect.blocks.notifications import CustomWebhookNotificationBlock
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.flow_engine import run_flow
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from flows.runtime.automations import automations
+from infra.errors import SettingsError
+from infra.settings import OperationSettings
+from tasks.runtime import run_events
+from tasks.runtime.run_events import artifact_key, slug
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def client(prefect_server: str) -> Iterator[SyncPrefectClient]:
+    with temporary_settings({PREFECT_API_URL: prefect_server}), get_client(sync_client=True) as it:
+        yield it
+
+
+@pytest.fixture
+def told() -> Iterator[tuple[str, list[bytes]]]:
+    """A web hook: its address, and what it was sent."""
+    sent: list[bytes] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            sent.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Hook) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/", sent
+        server.shutdown()
+        thread.join()
+
+
+def until(reached: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < deadline, "not reached"
+        time.sleep(0.2)
+
+
+def test_names_become_keys_that_prefect_takes() -> None:
+    assert slug("Python Source (3.11)") == "python-source-3-11"
+    assert artifact_key("funnel", "ümläut_x") == "funnel-ml-ut-x"
+    assert slug("…") == "unnamed"
+
+
+def test_a_block_that_is_not_there_is_named(client: SyncPrefectClient) -> None:
+    with pytest.raises(SettingsError, match="no notification block slack-webhook/nowhere"):
+        automations(OperationSettings(notification_block="slack-webhook/nowhere"))
+
+
+def test_a_spent_budget_pauses_the_deployment_and_people_are_told(
+    client: SyncPrefectClient, told: tuple[str, list[bytes]]
+) -> None:
+    url, sent = told
+    block = CustomWebhookNotificationBlock(
+        name="test", url=url, json_data={"text": "{{subject}} {{body}}"}
+    )
+    block.save("alarms", overwrite=True)
+    found = automations(OperationSettings(notification_block="custom-webhook/alarms"))
+    assert all(item.name.startswith("cosqa: ") for item in found)
+
+    @flow(name="spends")
+    def spends() -> None:
+        run_events.budget_exhausted("Python source", "all is spent", {"usd": 1.5})
+
+    deployment = client.create_deployment(client.create_flow(spends), "spends")
+    created = [client.create_automation(item) for item in found]
+    try:
+        run_flow(spends, flow_run=client.create_flow_run_from_deployment(deployment))
+        until(lambda: client.read_deployment(deployment).paused)
+        until(lambda: sent)
+    finally:
+        for identity in created:
+            client.delete_automation(identity)
+    assert b"all is spent" in sent[0]
+    assert b"Python source" in sent[0]

@@ -1,0 +1,106 @@
+"""Laws of steering a run that goes on: it obeys within seconds, says so, and loses nothing.
+
+Covers `flows.cli.steering`, `flows.cli.steering_options`, `flows.cli.watching`.
+"""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.settings import StoreSettings
+from infra.store.stage_state import JudgingState, StageState, read_state
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.world import Case, World, environment, read
+
+pytestmark = pytest.mark.slow
+
+CASES = [
+    Case(f"add {number} to a value", f"def plus_{number}(value):\n    return value + {number}", ())
+    for number in range(40)
+]
+ANSWER = read("answers")
+SLOW = ANSWER | {"steps": [step | {"delay_s": 0.5} for step in ANSWER["steps"]]}
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedServer]:
+    with ScriptedServer([SLOW]) as server:
+        yield server
+
+
+@pytest.fixture
+def world(folder: Path, model: ScriptedServer, prefect_server: str) -> World:
+    world = World(
+        folder,
+        environment(
+            model.base_url,
+            PREFECT_API_URL=prefect_server,
+            COSQA_ANNOTATION__CONFIGURATION="single",
+            COSQA_ANNOTATION__IN_FLIGHT="2",
+        ),
+    )
+    world.write(CASES)
+    assert world.run("collect").returncode == 0
+    return world
+
+
+def steer(world: World, *words: str) -> str:
+    done = world.finish_alone([world.command("x")[0], *words, "--store", str(world.store)])
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def until(
+    world: World, reached: Callable[[StageState], bool], process: subprocess.Popen[str]
+) -> StageState:
+    """Wait until the state of the judging stage is as wanted; return it."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        state = read_state(StoreSettings(folder=world.store))
+        if state and state.judging and reached(state):
+            return state
+        assert process.poll() is None, "the run has ended"
+        time.sleep(0.1)
+    raise AssertionError(f"not reached: {state}")
+
+
+def judging(state: StageState) -> JudgingState:
+    """Return what is particular to judging; the states that `until` looks at have it."""
+    assert state.judging
+    return state.judging
+
+
+def test_a_run_that_goes_on_is_paused_resumed_and_limited(
+    world: World, model: ScriptedServer
+) -> None:
+    assert "In force: paused (for the next run" in steer(world, "pause")
+    with (world.folder / "log").open("w+") as log, subprocess.Popen(
+        world.command("annotate"), env=world.env, cwd=world.folder, stdout=log,
+        stderr=subprocess.STDOUT, text=True,
+    ) as process:  # fmt: skip
+        try:
+            until(world, lambda state: "paused" in str(state.judging), process)
+            time.sleep(2)
+            assert model.calls == [], "no pair is handed out"
+            assert "obeys within seconds" in steer(world, "resume")
+            until(world, lambda state: state.done >= 2, process)
+            steer(world, "limit", "--in-flight", "40")
+            held = until(
+                world, lambda state: bool(state.judging and state.judging.held > 2), process
+            )
+            assert held.judging
+            assert held.judging.in_flight == 40
+            assert process.wait(timeout=90) == 0
+        finally:
+            process.kill()
+        log.seek(0)
+        printed = log.read()
+    assert "paused (by " in printed
+    assert "resumed (by " in printed
+    assert "in_flight: 40 (by " in printed
+    assert world.rows("SELECT count(*) FROM annotations WHERE label = 1") == [(40,)]
+    assert len(model.calls) == 40, "each pair was asked about once"
+    assert "No control is set" in steer(world, "limit", "--clear")

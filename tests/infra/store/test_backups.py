@@ -1,0 +1,235 @@
+"""Laws of backups: whole or not there, restored as they were, and no store is overwritten.
+
+Covers `infra.store.restoring`.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra.atomic import exchange
+from infra.errors import DiskFullError, StoreBusyError, StoreError, StoreVersionError
+from infra.packed import PackedStore
+from infra.settings import StoreSettings
+from infra.store import Database, open_database
+from infra.store.backups import MANIFEST, back_up, faults_of, read_backup
+from infra.store.checks import check_database
+from infra.store.file_checks import check_files
+from infra.store.lease import writer_lease
+from infra.store.restoring import restore
+from tests.fakes.small_disk import small_disk
+from tests.fakes.stores import rows_of, whole_store
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from infra.settings import StoreSettings
+from infra.store.backups import back_up
+from infra.store.restoring import restore
+def report(step):
+    if step.startswith(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+settings = StoreSettings(folder=Path(sys.argv[1]))
+if sys.argv[4] == "backup":
+    back_up(settings, Path(sys.argv[2]), report)
+else:
+    restore(settings, Path(sys.argv[2]), force=True, report=report)
+"""
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return whole_store(tmp_path / "store")
+
+
+def killed(database: Database, folder: Path, step: str, what: str) -> None:
+    store = str(database.settings.folder)
+    command = [sys.executable, "-c", KILLED, store, str(folder), step, what]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    """Return path → content of a store's files, without what locks and logs leave."""
+    files = [path for path in folder.rglob("*") if path.suffix in (".arrow", ".json", "")]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files if path.is_file()}
+
+
+def check_whole(settings: StoreSettings) -> None:
+    found = [*check_database(settings, thorough=True), *check_files(settings, thorough=True)]
+    assert [item for item in found if item.problem] == []
+
+
+def test_a_restored_backup_is_the_store_as_it_was(database: Database, tmp_path: Path) -> None:
+    settings, folder = database.settings, tmp_path / "backups" / "one"
+    rows, content = rows_of(settings.database), content_of(settings.folder)
+    made = back_up(settings, folder)
+    assert read_backup(folder) == made
+    assert list(faults_of(folder, made)) == []
+    [vectors] = {path.stat().st_nlink for path in (folder / "vectors").rglob("*.arrow")}
+    assert vectors == 2, "vectors have a second name on the same disk"
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM annotations")
+    other = StoreSettings(folder=tmp_path / "other")
+    assert restore(other, folder) is None
+    assert open_database(other).store_id == database.store_id
+    assert rows_of(other.database) == rows
+    assert content_of(other.folder) == content
+    assert PackedStore(other.replies / "replies.sqlite").find("ab")
+    check_whole(other)
+
+
+def test_a_store_gives_way_only_by_force_and_is_kept(database: Database, tmp_path: Path) -> None:
+    settings, folder = database.settings, tmp_path / "backup"
+    back_up(settings, folder)
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM audits; DELETE FROM scores")
+    changed = rows_of(settings.database)
+    with pytest.raises(StoreError, match="--force"):
+        restore(settings, folder)
+    assert rows_of(settings.database) == changed
+    kept = restore(settings, folder, force=True)
+    assert kept is not None
+    assert rows_of(kept / "cosqa.duckdb") == changed
+    assert rows_of(settings.database) != changed
+    check_whole(settings)
+
+
+def test_a_store_that_a_run_writes_to_does_not_give_way(database: Database, tmp_path: Path) -> None:
+    back_up(database.settings, tmp_path / "backup")
+    with writer_lease(database.settings, "a run"), pytest.raises(StoreBusyError, match="a run"):
+        restore(database.settings, tmp_path / "backup", force=True)
+    assert [path.name for path in tmp_path.iterdir() if "store" in path.name] == ["store"]
+
+
+@pytest.mark.parametrize(
+    "damage", ["cosqa.duckdb", "replies/replies.sqlite", "ledgers/0123456789abcdef0123"]
+)
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_damaged_backup_changes_nothing(
+    database: Database, tmp_path: Path, damage: str, lost: bool
+) -> None:
+    folder = tmp_path / "backup"
+    back_up(database.settings, folder)
+    file = folder / damage
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.unlink() if lost else file.write_bytes(content)
+    before = rows_of(database.settings.database)
+    with pytest.raises(StoreError, match=r"is damaged.*another backup"):
+        restore(database.settings, folder, force=True)
+    assert rows_of(database.settings.database) == before
+    assert not list(tmp_path.glob(".store*"))
+
+
+def test_a_backup_of_a_later_release_or_with_foreign_paths_or_none_is_refused(
+    database: Database, tmp_path: Path
+) -> None:
+    folder, other = tmp_path / "backup", StoreSettings(folder=tmp_path / "other")
+    back_up(database.settings, folder)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    (folder / MANIFEST).write_text(json.dumps(manifest | {"schema_version": 999}))
+    with pytest.raises(StoreVersionError, match="999"):
+        restore(other, folder)
+    for path in ("../x", "/etc/x", "a/../../x", "a//b", "."):
+        files = [{"path": path, "size": 1, "sha256": ""}]
+        (folder / MANIFEST).write_text(json.dumps(manifest | {"files": files}))
+        with pytest.raises(StoreError, match="no backup"):
+            restore(other, folder)
+    with pytest.raises(StoreError, match="no backup"):
+        restore(other, tmp_path)
+    assert not other.folder.exists()
+
+
+def test_a_backup_is_made_into_a_new_folder_outside_the_store(
+    database: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    for folder in (tmp_path / "full", database.settings.folder / "backup", tmp_path):
+        with pytest.raises(StoreError, match="another folder"):
+            back_up(database.settings, folder)
+
+
+def test_a_backup_that_is_killed_is_not_there_and_can_be_made_again(
+    database: Database, tmp_path: Path
+) -> None:
+    folder = tmp_path / "backup"
+    for step in ("copying replies", "reading"):
+        killed(database, folder, step, "backup")
+        assert not folder.exists()
+    made = back_up(database.settings, folder)
+    assert list(faults_of(folder, made)) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"store", "backup"}
+
+
+def test_a_restoration_that_is_killed_leaves_the_store_as_it_was(
+    database: Database, tmp_path: Path
+) -> None:
+    back_up(database.settings, tmp_path / "backup")
+    with database.transaction() as tx:
+        tx.execute("DELETE FROM scores")
+    before = rows_of(database.settings.database)
+    for step in ("comparing", "putting"):
+        killed(database, tmp_path / "backup", step, "restore")
+        assert rows_of(database.settings.database) == before
+    restore(database.settings, tmp_path / "backup", force=True)
+    check_whole(database.settings)
+
+
+def test_others_read_and_write_while_a_backup_is_made(database: Database, tmp_path: Path) -> None:
+    """The backup has a state of the database as it was between two transactions."""
+    settings = database.settings
+    command = (
+        "import sys; from pathlib import Path; from infra.packed import PackedStore; "
+        "from infra.settings import StoreSettings; from infra.store import open_database; "
+        "s = StoreSettings(folder=Path(sys.argv[1])); d = open_database(s); "
+        "r = PackedStore(s.replies / 'replies.sqlite')\n"
+        "for n in range(10**6):\n"
+        "    r.keep(f'{n:08x}', b'reply')\n"
+        "    with d.transaction() as tx:\n"
+        "        tx.execute('INSERT INTO queries VALUES (?, ?)', [f'{n:08x}', 'text'])\n"
+        "        tx.execute('INSERT INTO codes VALUES (?, ?)', [f'{n:08x}', 'text'])\n"
+        "    print(n, flush=True)\n"
+    )
+    arguments = [sys.executable, "-c", command, str(settings.folder)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "0\n"
+        back_up(settings, tmp_path / "backup")
+        writer.terminate()
+    restored = StoreSettings(folder=tmp_path / "restored")
+    restore(restored, tmp_path / "backup")
+    with open_database(restored).transaction() as tx:
+        keys, codes = (
+            [str(key) for (key,) in tx.rows(f"{listed} WHERE length(id) = 8 ORDER BY id")]
+            for listed in ("SELECT query_id AS id FROM queries", "SELECT code_id AS id FROM codes")
+        )
+    assert keys == codes
+    assert keys
+    replies = PackedStore(restored.replies / "replies.sqlite")
+    assert all(replies.find(key) == b"reply" for key in keys)
+    check_whole(restored)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root only")
+def test_on_a_full_disk_no_backup_is_left(database: Database, tmp_path: Path) -> None:
+    for disk in small_disk(tmp_path / "disk", 4):
+        with pytest.raises(DiskFullError):
+            back_up(database.settings, disk / "backup")
+        assert list(disk.iterdir()) == []
+        assert shutil.disk_usage(disk).used == 0
+
+
+def test_two_folders_exchange_their_names(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    exchange(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "a" / "b").exists()
+    assert (tmp_path / "b" / "a").exists()

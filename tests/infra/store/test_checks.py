@@ -1,0 +1,123 @@
+"""Laws of checks: a whole store has no fault, and each damage is found and said.
+
+Covers `infra.store.check_rules`, `infra.store.file_checks`.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from os import utime
+from pathlib import Path
+
+import pytest
+
+from infra.store import Database
+from infra.store.checks import Finding, check_database
+from infra.store.file_checks import check_files, leftovers
+from tests.fakes.stores import store_of, whole_store
+
+
+def found_in(database: Database, *, thorough: bool = True) -> list[Finding]:
+    settings = database.settings
+    found = list(check_database(settings, thorough=thorough))
+    if not any(item.problem for item in found):
+        found += check_files(settings, thorough=thorough)
+    return [item for item in found if item.problem]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return whole_store(tmp_path / "store")
+
+
+def test_a_whole_store_has_no_fault(database: Database) -> None:
+    assert found_in(database) == []
+    assert found_in(database, thorough=False) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("DELETE FROM llm_calls WHERE role = 'arbiter'", "evidence"),
+        ("DELETE FROM executions", "evidence"),
+        ("DELETE FROM llm_calls WHERE role = 'writer'", "llm_calls of each annotation"),
+        ("INSERT INTO annotations SELECT * FROM annotations LIMIT 1", "annotations has each row"),
+        ("INSERT INTO llm_calls SELECT * FROM llm_calls LIMIT 1", "llm_calls has each row"),
+        ("INSERT INTO executions SELECT * FROM executions LIMIT 1", "executions has each row"),
+        ("DELETE FROM annotations WHERE path = 'unclear_passed'", "executions belong"),
+        ("DELETE FROM queries", "queries of candidates"),
+        ("DELETE FROM codes", "codes of annotations"),
+        ("DELETE FROM recipes", "recipes of annotations"),
+        ("DELETE FROM searches", "searches of candidates"),
+        ("ALTER TABLE plans ADD COLUMN more INTEGER", "plans has more INTEGER"),
+        ("DROP TABLE audits", "audits lacks"),
+    ],
+)
+def test_damage_in_the_database_is_found(database: Database, damage: str, said: str) -> None:
+    with database.transaction() as tx:
+        tx.execute(damage)
+    found = [item for item in check_database(database.settings, thorough=True) if item.problem]
+    assert any(said in f"{item.check}: {item.problem}" for item in found), found
+    assert all(item.is_fault and item.advice for item in found)
+
+
+def test_a_damaged_block_is_found_by_reading_it(database: Database) -> None:
+    file = database.settings.database
+    content = bytearray(file.read_bytes())
+    place = content.index(b"multiply_matrices")
+    content[place] ^= 0xFF
+    file.write_bytes(content)
+    found = [item for item in check_database(database.settings, thorough=True) if item.problem]
+    assert found
+    assert "restore" in found[0].advice
+
+
+def lose_vectors(database: Database) -> str:
+    next(database.settings.vectors.rglob("*.arrow*")).unlink()
+    return "is missing"
+
+
+def cut_vectors(database: Database) -> str:
+    file = next(path for path in database.settings.vectors.rglob("*") if path.is_file())
+    file.write_bytes(file.read_bytes()[:100])
+    return "cannot be read"
+
+
+def damage_reply(database: Database) -> str:
+    with sqlite3.connect(database.settings.replies / "replies.sqlite") as connection:
+        connection.execute("UPDATE packed SET content = x'00' WHERE number = 1")
+    return "1 of"
+
+
+def damage_replies(database: Database) -> str:
+    (database.settings.replies / "replies.sqlite").write_bytes(b"no database" * 1_000)
+    for log in database.settings.replies.glob("*-wal"):
+        log.unlink()
+    return "file is not a database"
+
+
+@pytest.mark.parametrize("damage", [lose_vectors, cut_vectors, damage_reply, damage_replies])
+def test_damage_in_files_is_found(database: Database, damage: Callable[[Database], str]) -> None:
+    said = damage(database)
+    [finding] = found_in(database)
+    assert said in finding.problem
+    assert finding.is_fault
+    assert finding.advice
+
+
+def test_what_killed_runs_left_is_a_note_once_it_is_old(database: Database) -> None:
+    left = database.settings.vectors / ".file.arrow.123.partial"
+    left.write_text("half")
+    assert leftovers(database.settings) == []
+    utime(left, (time.time() - 90_000,) * 2)
+    assert leftovers(database.settings) == [left]
+    [finding] = found_in(database)
+    assert not finding.is_fault
+    assert str(left) in finding.problem
+
+
+def test_a_store_of_an_earlier_version_is_named_and_not_changed(tmp_path: Path) -> None:
+    settings = store_of(7, tmp_path)
+    found = [item for item in check_database(settings, thorough=True) if item.problem]
+    assert [(item.is_fault, "version is 7" in item.problem) for item in found] == [(False, True)]
+    assert not list(tmp_path.glob("cosqa-v*"))

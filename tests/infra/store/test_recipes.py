@@ -1,0 +1,98 @@
+"""Laws of the stored recipes and of their uses."""
+
+from pathlib import Path
+
+import pytest
+
+from infra.ids import RecipeId, SearchId
+from infra.records import Annotation
+from infra.settings import StoreSettings
+from infra.store import Database, annotations, candidates, open_database, recipes
+from tests.infra.store.test_store import CODES, annotation, collected, keep
+
+SEARCH, OTHER = SearchId("s"), SearchId("t")
+BODY: dict[str, object] = {"model": {"model": "m"}, "gates": None, "limits": {"a": 1.5}}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(StoreSettings(folder=tmp_path / "store"))
+
+
+def use(database: Database, *names: str, on: str | None = "c") -> None:
+    bodies = {
+        RecipeId(name): {**BODY, **({"round": number} if number > 1 else {})}
+        for number, name in enumerate(names, 1)
+    }
+    recipes.record_recipes(database, bodies, demo=False, used_on=on)
+
+
+def used(database: Database, search: SearchId = SEARCH) -> list[tuple[str, ...]]:
+    return [item.rounds for item in recipes.used_recipes(database, [search])]
+
+
+def test_recipes_are_used_on_a_collection_the_last_first_each_once(database: Database) -> None:
+    candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
+    candidates.record_search(database, OTHER, "d", ["minilm"], 5)
+    for name in ("first", "second", "first"):
+        use(database, name)
+    use(database, "elsewhere", on="d")
+    use(database, "compared", on=None)
+    assert used(database) == [("first",), ("second",)]
+    assert used(database, OTHER) == [("elsewhere",)]
+
+
+def test_rounds_that_were_in_use_together_stay_together(database: Database) -> None:
+    candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
+    use(database, "one", "two", "three")
+    use(database, "one")
+    assert used(database) == [("one",), ("one", "two", "three")]
+    assert recipes.recipes_in_rounds(database) == [], "none of them has judged"
+    judged = annotation("labelled", 1).model_copy(update={"recipe_id": "two"})
+    annotations.add_annotations(database, [judged])
+    [several] = recipes.recipes_in_rounds(database)
+    assert (several.recipe_id, several.rounds) == ("one", ("one", "two", "three"))
+
+
+def test_the_last_use_is_the_last_though_the_clock_was_set_back(database: Database) -> None:
+    candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
+    use(database, "before")
+    with database.transaction() as tx:
+        tx.execute("UPDATE recipe_uses SET used_at = used_at + INTERVAL 1 year")
+    for name in ("after", "before", "after"):
+        use(database, name)
+        assert used(database)[0] == (name,)
+    assert len(used(database)) == 2
+
+
+def test_a_pair_costs_the_mean_of_those_that_the_last_recipe_judged_with_known_costs(
+    database: Database,
+) -> None:
+    keep(database, "print", collected())
+    item = annotation("labelled", 1, calls=2)
+
+    def judged(recipe: str, code: int, *costs: float | None) -> Annotation:
+        calls = [item.calls[0].model_copy(update={"cost_usd": cost}) for cost in costs]
+        own = {"recipe_id": recipe, "code_id": CODES[code].code_id, "calls": calls}
+        return item.model_copy(update=own)
+
+    def recorded(recipe: str, *, demo: bool = False) -> None:
+        body = {"model": {"model": recipe}}
+        recipes.record_recipes(database, {RecipeId(recipe): body}, demo=demo, used_on="c")
+
+    assert recipes.mean_cost(database) is None
+    recorded("other")
+    recorded("paid")
+    annotations.add_annotations(
+        database,
+        [
+            judged("other", 0, 9.0),
+            judged("paid", 0, 0.25, 0.25),
+            judged("paid", 1, 1.0),
+            judged("paid", 2, 8.0, None),
+        ],
+    )
+    assert recipes.mean_cost(database) == 0.75
+    recorded("demo", demo=True)
+    annotations.add_annotations(database, [judged("demo", 0, 0.0)])
+    assert recipes.mean_cost(database) is None

@@ -1,0 +1,205 @@
+"""Laws of the current labels of pairs, and of the figures about them.
+
+Covers `infra.store.standing`, `infra.store.decided`, `infra.store.label_figures`.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from infra.ids import PairKey, RecipeId, SearchId
+from infra.records import Annotation, LanguageModelCall
+from infra.store import Database, annotations, candidates
+from infra.store.coverage import Coverage, Covered
+from infra.store.decided import decide_labels
+from infra.store.evidence import EvidenceSelection
+from infra.store.label_figures import label_figures
+from infra.store.standing import CurrentLabels
+from tasks.stages.stored_evidence import StoredAnnotations
+from tests.fakes.labels import labels_by
+from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
+
+RECIPES = ("r1", "r2", "r3", "r4")
+CALL = LanguageModelCall(
+    role="screener", attempt=1, model="m", prompt_digest="d", status="ok", cost_usd=0.5
+)
+ONE, TWO = (
+    PairKey(QUERIES[0].query_id, CODES[0].code_id),
+    PairKey(QUERIES[1].query_id, CODES[0].code_id),
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return judged_store(tmp_path, rounds=0)[0]
+
+
+def judge(
+    database: Database, pair: PairKey, recipe: str, label: int | None, **fields: object
+) -> Annotation:
+    """Store an annotation with one call; None leaves the pair undecided."""
+    by_label = {"label": label, "support": "screened", "status": "labelled"}
+    without = {"label": None, "support": "undecided", "status": "undecided", "reason": recipe}
+    row: dict[str, Any] = {"recipe_id": recipe, "calls": (CALL,)}
+    row |= (without if label is None else by_label) | fields
+    item = judgement(*pair, **row)
+    annotations.add_annotations(database, [item])
+    return item
+
+
+def said(database: Database, labels: CurrentLabels) -> dict[PairKey, tuple[float, str, bool]]:
+    """Return pair → label, origin, and whether it is fresh."""
+    return {
+        PairKey(row["query_id"], row["code_id"]): (row["relevance"], row["origin"], row["fresh"])
+        for row in decide_labels(database, labels).labels.to_pylist()
+    }
+
+
+def test_the_newest_label_stands_and_where_there_is_none_the_one_before(database: Database) -> None:
+    judge(database, ONE, "old", 0)
+    judge(database, TWO, "old", 1)
+    judge(database, ONE, "new", 1)
+    assert said(database, labels_by(SEARCH, ["new"], ["old"])) == {
+        ONE: (1.0, "agents:new", True),
+        TWO: (1.0, "agents:old", False),
+    }
+    assert said(database, labels_by(SEARCH, ["old"], ["new"]))[ONE] == (0.0, "agents:old", True)
+    assert set(said(database, labels_by(SEARCH, ["new"]))) == {ONE}
+
+
+@pytest.mark.parametrize("status", ["undecided", "failed"])
+def test_a_label_stands_although_it_was_not_repeated(database: Database, status: str) -> None:
+    judge(database, ONE, "old", 1)
+    judge(database, ONE, "new", None, status=status)
+    judge(database, TWO, "new", None, status=status)
+    both = labels_by(SEARCH, ["new"], ["old"])
+    assert said(database, both) == {ONE: (1.0, "agents:old", False)}
+    found = decide_labels(database, both)
+    assert (found.undecided.num_rows, found.unfinished) == (
+        (1, 0) if status == "undecided" else (0, 1)
+    )
+    assert set(found.queries.to_pylist()) == {ONE.query_id, TWO.query_id}
+
+
+def test_a_pair_is_undecided_as_the_newest_complete_set_says(database: Database) -> None:
+    judge(database, ONE, "old", None)
+    labels = labels_by(SEARCH, ["new", "new2"], ["old"])
+    assert decide_labels(database, labels).undecided["reason"].to_pylist() == ["old"]
+    judge(database, ONE, "new", 1)
+    assert decide_labels(database, labels).undecided["reason"].to_pylist() == ["old"]
+    judge(database, ONE, "new2", 0)
+    [reason] = decide_labels(database, labels).undecided["reason"].to_pylist()
+    assert reason == "no label has more than half of 2 rounds: 1 say 1, 1 say 0, 0 say neither"
+
+
+def test_evidence_is_that_of_the_labels_that_stand(database: Database) -> None:
+    kept = [
+        judge(database, TWO, "old", 1),
+        judge(database, ONE, "new", 1),
+    ]
+    judge(database, ONE, "old", 0)
+    judge(database, TWO, "new", None)
+    selection = EvidenceSelection(labels=labels_by(SEARCH, ["new"], ["old"]))
+    stored = {(item.key, item.recipe_id) for item in StoredAnnotations(database, selection)}
+    assert stored == {(item.key, item.recipe_id) for item in kept}
+
+
+def test_figures_are_of_what_the_labels_rest_on(database: Database) -> None:
+    judge(database, ONE, "old", 0)
+    judge(database, TWO, "old", 1)
+    judge(database, ONE, "new", 1)
+    judge(database, PairKey(QUERIES[2].query_id, CODES[0].code_id), "new", None, status="failed")
+    figures = label_figures(database, labels_by(SEARCH, ["new"], ["old"]))
+    assert (figures.queries, figures.pairs) == (3, 3)
+    assert figures.statuses == {"failed": 1, "labelled": 2}
+    assert (figures.labels, figures.support) == ({"1": 2}, {"screened": 2})
+    assert figures.recipes == {"new": 1, "old": 1}
+    assert (figures.effort.calls, figures.effort.cost_usd) == (2, 1.0)
+
+
+class Drawn(NamedTuple):
+    """An annotation that was drawn by lot."""
+
+    recipe: str
+    met: str
+    label: int | None
+    support: str
+
+
+def test_the_database_decides_as_a_plain_reading_of_the_rule(database: Database) -> None:
+    """By lot: four recipes, what annotations met, sets of one to three rounds, and labels."""
+    draw = random.Random(7)
+    pairs = candidates.pairs_of(database, [SEARCH], "c")
+    for _ in range(40):
+        with database.transaction() as tx:
+            for table in ("annotations", "llm_calls", "executions"):
+                tx.execute(f"DELETE FROM {table}")
+        sets = [
+            tuple(draw.sample(RECIPES, draw.choice([1, 1, 2, 3])))
+            for _ in range(draw.randint(1, 3))
+        ]
+        covered = {
+            Covered(RecipeId(recipe), met, number, place)
+            for number, rounds in enumerate(sets)
+            for place, own in enumerate(rounds)
+            for recipe in RECIPES
+            for met in ("", "screener")
+            if recipe == own or draw.random() < 0.2
+        }
+        drawn = {pair: by_lot(draw) for pair in pairs}
+        for pair, items in drawn.items():
+            for item in items:
+                calls = (CALL,) if item.met else ()
+                fields = {"support": item.support} if item.label is not None else {}
+                judge(database, pair, item.recipe, item.label, calls=calls, **fields)
+        labels = CurrentLabels(
+            collection="c",
+            search_ids=(SearchId(SEARCH),),
+            coverage=Coverage(
+                covered=tuple(covered),
+                sets=tuple(tuple(RecipeId(name) for name in rounds) for rounds in sets),
+            ),
+            support=("screened", "valid_oracle"),
+        )
+        expected = {pair: decided(items, sets, covered) for pair, items in drawn.items()}
+        found = {pair: (value, fresh) for pair, (value, _, fresh) in said(database, labels).items()}
+        assert found == {pair: value for pair, value in expected.items() if value is not None}
+
+
+def by_lot(draw: random.Random) -> list[Drawn]:
+    return [
+        Drawn(
+            recipe,
+            draw.choice(["", "screener"]),
+            draw.choice([0, 1, 1, None]),
+            draw.choice(["screened", "valid_oracle", "void_oracle"]),
+        )
+        for recipe in draw.sample(RECIPES, draw.randint(0, 4))
+    ]
+
+
+def decided(
+    items: Sequence[Drawn], sets: Sequence[tuple[str, ...]], covered: set[Covered]
+) -> tuple[float, bool] | None:
+    """Return label and freshness; where several annotations vote for a round, the round's own."""
+    for number, rounds in enumerate(sets):
+        votes: Counter[int] = Counter()
+        for place, own in enumerate(rounds):
+            counting = [
+                item
+                for item in items
+                if Covered(RecipeId(item.recipe), item.met, number, place) in covered
+                and item.label is not None
+                and item.support in ("screened", "valid_oracle")
+            ]
+            # Annotations are stored one after the other: the last one is the newest.
+            counting.sort(key=lambda item: (item.recipe == own, items.index(item)))
+            votes.update([counting[-1].label] if counting else [])  # type: ignore[list-item]
+        for value in (0, 1):
+            if votes[value] * 2 > len(rounds):
+                return float(value), number == 0
+    return None

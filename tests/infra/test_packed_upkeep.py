@@ -1,0 +1,103 @@
+"""Laws of packed stores' upkeep: old entries go, others stay, and a snapshot is whole."""
+
+import os
+import sqlite3
+import zlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from infra.errors import StoreError
+from infra.packed import PackedStore
+from infra.packed_upkeep import (
+    condition_of,
+    find_old,
+    pack,
+    packed_stores,
+    remove_old,
+    replaced_files,
+    snapshot,
+)
+
+KEYS = [f"{number:04x}" for number in range(50)]
+CONTENT = {key: os.urandom(2_000) for key in KEYS}
+LATER, EARLIER = datetime.now(UTC) + timedelta(days=1), datetime.now(UTC) - timedelta(days=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PackedStore:
+    made = PackedStore(tmp_path / "replies.sqlite")
+    for written in [made.keep_soon(key, CONTENT[key]) for key in KEYS]:
+        written.result()
+    return made
+
+
+def test_what_is_old_and_not_needed_goes(store: PackedStore) -> None:
+    assert find_old(store, EARLIER, []).entries == 0
+    found = find_old(store, LATER, [*KEYS[:10], "ffff"])
+    assert found.entries == 40
+    assert found.size > 0
+    remove_old(store, LATER, KEYS[:10])
+    assert [key for key in KEYS if store.find(key)] == KEYS[:10]
+    assert all(store.find(key) == CONTENT[key] for key in KEYS[:10])
+    assert condition_of(store, thorough=True) == (10, 0, "")
+
+
+def test_a_packed_file_has_no_room_of_removed_entries(store: PackedStore) -> None:
+    pack(store)
+    before = store.file.stat().st_size
+    remove_old(store, LATER, KEYS[:10])
+    pack(store)
+    assert store.file.stat().st_size < before / 2
+    store.keep("ab", b"later")
+    assert store.find(KEYS[3]) == CONTENT[KEYS[3]]
+
+
+def test_entries_of_an_earlier_release_count_from_when_they_are_first_looked_at(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "replies.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.execute(
+            "CREATE TABLE packed "
+            "(number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, content BLOB NOT NULL)"
+        )
+        connection.execute("INSERT INTO packed VALUES (1, x'ab', ?)", [zlib.compress(b"text")])
+    store = PackedStore(file)
+    assert store.find("ab") == b"text"
+    assert find_old(store, EARLIER, []).entries == 0
+    store.keep("cd", b"new")
+    assert find_old(store, LATER, []).entries == 2
+
+
+def test_a_snapshot_is_whole_while_others_write(store: PackedStore, tmp_path: Path) -> None:
+    snapshot(store.file, tmp_path / "copy" / "replies.sqlite")
+    store.keep("ab", b"later")
+    copy = PackedStore(tmp_path / "copy" / "replies.sqlite")
+    assert [key for key in KEYS if copy.find(key) is None] == []
+    assert copy.find("ab") is None
+
+
+def test_damaged_files_are_told_and_those_that_were_replaced_are_known(
+    store: PackedStore, tmp_path: Path
+) -> None:
+    pack(store)
+    with store.file.open("r+b") as stream:
+        stream.write(b"no database")
+    damaged = PackedStore(store.file)
+    assert condition_of(damaged, thorough=False).problem
+    with pytest.raises(StoreError, match=r"replies\.sqlite"):
+        snapshot(damaged.file, tmp_path / "copy.sqlite")
+    assert replaced_files(damaged) == []
+    first = damaged.file
+    damaged.keep("ab", b"again")
+    [found] = packed_stores(tmp_path)
+    assert found.file.name == "replies-1.sqlite"
+    assert replaced_files(found) == [first]
+
+
+def test_files_of_other_kinds_are_no_packed_stores(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "batches.sqlite") as connection:
+        connection.execute("CREATE TABLE requests (key BLOB)")
+    assert packed_stores(tmp_path) == []

@@ -1,0 +1,140 @@
+"""Laws of the coverage of pairs by recipes.
+
+Covers `tasks.stages.coverage`, `infra.store.coverage`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from agents import recipe_of
+from infra.identity import digest_of
+from infra.ids import RecipeId
+from infra.records import LanguageModelCall
+from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
+from infra.store import Database, annotations, recipes
+from infra.store.coverage import Coverage, JudgedBy
+from infra.store.recipes import Body
+from tasks.stages.coverage import coverage_of, coverage_of_rounds, last_recipe
+from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
+
+PROMPTS = ("screener", "writer", "arbiter")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return judged_store(tmp_path, rounds=0)[0]
+
+
+def body(model: str = "m", configuration: str = "writer", number: int = 1, **prompts: str) -> Body:
+    """Return a recipe with other prompts than the program's."""
+    settings = Settings(
+        llm=LanguageModelSettings(model=f"openai/{model}"),
+        annotation=AnnotationSettings.model_validate({"configuration": configuration}),
+    )
+    recipe = recipe_of(settings, "", number)
+    own = recipe["prompts"]
+    assert isinstance(own, dict)
+    return recipe | {"prompts": own | prompts}
+
+
+def identity(recipe: Body) -> RecipeId:
+    return RecipeId(digest_of(recipe))
+
+
+def use(database: Database, *bodies: Body, on: str | None = "c") -> None:
+    known = {identity(item): item for item in bodies}
+    recipes.record_recipes(database, known, demo=bodies[0]["model_file"] is not None, used_on=on)
+
+
+def judge(
+    database: Database, recipe: Body, query: int, *met: str, status: str = "labelled"
+) -> JudgedBy:
+    """Store the annotation of a pair that met these agents; return what to find in the coverage."""
+    calls = tuple(
+        LanguageModelCall(role=role, attempt=1, model="m", prompt_digest="d", status="ok", reply="")
+        for role in met
+    )
+    item = judgement(
+        QUERIES[query].query_id, CODES[0].code_id, recipe_id=identity(recipe), calls=calls,
+        status=status, label=0 if status == "labelled" else None,
+    )  # fmt: skip
+    annotations.add_annotations(database, [item])
+    return JudgedBy(identity(recipe), item.met)
+
+
+def sides(coverage: Coverage) -> tuple[set[JudgedBy], set[JudgedBy]]:
+    return set(coverage.fresh), set(coverage.stale)
+
+
+def test_labels_are_fresh_where_what_they_met_is_as_it_was(database: Database) -> None:
+    before, after = body(), body(arbiter="changed")
+    use(database, before)
+    screened = judge(database, before, 0, "screener")
+    tested = judge(database, before, 1, *PROMPTS)
+    coverage = coverage_of(database, [SEARCH], after)
+    assert sides(coverage) == ({screened}, {tested})
+    again = coverage_of(database, [SEARCH], before)
+    assert sides(again) == ({screened, tested}, set())
+    assert coverage_of(database, [SEARCH], body("other")).stale == {screened, tested}
+    assert coverage.freshness.to_pylist() == [
+        {"recipe_id": item.recipe_id, "met": item.met, "fresh": item == screened}
+        for item in sorted((screened, tested))
+    ]
+
+
+def test_what_failed_or_belongs_to_another_search_counts_for_nothing(database: Database) -> None:
+    use(database, body())
+    judge(database, body(), 0, "screener", status="failed")
+    assert not coverage_of(database, [SEARCH], body()).covered
+    assert last_recipe(database, [SEARCH]) is None
+
+
+def test_another_question_the_demo_model_and_unused_recipes_are_not_comparable(
+    database: Database,
+) -> None:
+    half, exact = body(configuration="v1-half"), body(configuration="v1-exact")
+    use(database, half)
+    use(database, exact)
+    other = judge(database, half, 0, "half_judge")
+    own = judge(database, exact, 1, "exact_judge")
+    compared = body("compared")
+    use(database, compared, on=None)
+    judge(database, compared, 2, "screener")
+    coverage = coverage_of(database, [SEARCH], body())
+    assert sides(coverage) == (set(), {own})
+    assert coverage_of(database, [SEARCH], half).fresh == {other}
+    demo = recipe_of(Settings(), "")
+    assert not coverage_of(database, [SEARCH], demo).covered
+    use(database, demo)
+    judge(database, demo, 2, "screener")
+    assert coverage_of(database, [SEARCH], body()).stale == {own}
+
+
+def test_a_recipe_is_the_last_although_nothing_was_left_for_it_to_judge(database: Database) -> None:
+    former, other, returned = body(), body("other"), body(arbiter="changed")
+    for recipe in (former, other):
+        use(database, recipe)
+        judge(database, recipe, 0, "screener")
+    use(database, returned)
+    use(database, body("idle"))
+    found = last_recipe(database, [SEARCH])
+    assert found is not None
+    assert found.recipe_id == identity(returned)
+    coverage = coverage_of_rounds(database, [SEARCH], found.rounds)
+    assert coverage.fresh == {JudgedBy(identity(former), "screener")}
+    assert coverage.sets[0] == found.rounds
+    assert len(coverage.sets) == 4
+
+
+def test_each_round_is_covered_by_its_own_labels(database: Database) -> None:
+    rounds = [body(number=number) for number in (1, 2)]
+    use(database, *rounds)
+    judged = [judge(database, recipe, 0, "screener") for recipe in rounds]
+    found = last_recipe(database, [SEARCH])
+    assert found is not None
+    covered = coverage_of_rounds(database, [SEARCH], found.rounds).covered
+    assert {(JudgedBy(*item[:2]), item.number, item.round) for item in covered} == {
+        (judged[0], 0, 0),
+        (judged[1], 0, 1),
+    }

@@ -1,0 +1,61 @@
+"""Laws of a store's upkeep: exports are checked, and what is removed is what was shown."""
+
+import os
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from infra.settings import RetentionSettings, Settings
+from infra.store import Database
+from infra.store.checks import check_database
+from infra.store.file_checks import check_files
+from tasks.stages.upkeep import Pruning, check_exports, coverages
+from tests.fakes.stores import whole_store
+
+EVERYTHING = RetentionSettings(superseded_days=0, outputs_days=0, replies_days=0, searches_days=0)
+IN_A_DAY = datetime.now(UTC) + timedelta(days=1)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return whole_store(tmp_path / "store")
+
+
+def pruning(database: Database) -> Pruning:
+    return Pruning(Settings(store=database.settings, retention=EVERYTHING), IN_A_DAY)
+
+
+def test_labels_of_an_earlier_release_count_for_their_collection(database: Database) -> None:
+    [(collection, coverage)] = coverages(database)
+    assert collection == "jsonl"
+    assert {item.number for item in coverage.covered} == {0}
+
+
+def test_what_is_shown_is_removed_and_the_store_is_whole_afterwards(database: Database) -> None:
+    left = database.settings.vectors / ".file.arrow.123.partial"
+    left.write_text("half")
+    os.utime(left, (time.time() - 90_000,) * 2)
+    shown = {item.what: item.rows for item in pruning(database).find() if item.rows}
+    assert shown == {"entries of replies.sqlite": 1, "files of killed runs": 1}
+    pruning(database).remove()
+    assert [item for item in pruning(database).find() if item.rows] == []
+    assert not left.exists()
+    settings = database.settings
+    found = [*check_database(settings, thorough=True), *check_files(settings, thorough=True)]
+    assert [item for item in found if item.problem] == []
+
+
+def test_replies_stay_for_ever_where_the_settings_say_no_days(database: Database) -> None:
+    kept = EVERYTHING.model_copy(update={"replies_days": None})
+    found = Pruning(Settings(store=database.settings, retention=kept), IN_A_DAY).find()
+    assert all("replies" not in item.what for item in found)
+
+
+def test_an_export_that_is_gone_is_a_note(database: Database) -> None:
+    found = list(check_exports(database, thorough=True))
+    assert [(item.is_fault, "no exported benchmark" in item.problem) for item in found] == [
+        (False, True),
+        (False, True),
+    ]
