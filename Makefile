@@ -7,13 +7,16 @@ READY  := $(VENV)/.ready
 PARALLEL := --numprocesses 3 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all chaos lint format setup engine clean
+.PHONY: help run server test test-all chaos soak lint format setup engine clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: setup engine  ## Set up, then build and score the default benchmark (standard library, 40 queries)
 	$(BIN)/cosqa benchmark --top-k 5
+
+server: setup engine  ## Set up, then run a Prefect server with all deployments and a worker, until Ctrl-C
+	$(BIN)/cosqa server
 
 test: setup engine  ## Set up, then run the tests without the exhaustive ones (under 10 minutes on 2 cores)
 	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) -m "not exhaustive"
@@ -24,6 +27,10 @@ test-all: setup engine  ## Set up, then run all tests
 SEEDS ?= 50
 chaos: setup engine  ## Set up, then break annotation runs of 2,000 pairs by SEEDS=50 seeds (an hour)
 	$(BIN)/python -m tests.chaos --seeds $(SEEDS)
+
+RUNS ?= 200
+soak: setup engine  ## Set up, then run RUNS=200 deployments in a row, and say what is more at the end
+	$(BIN)/python -m tests.chaos.many_runs --runs $(RUNS)
 
 lint: $(READY)  ## ruff, mypy strict and the import rules
 	$(BIN)/ruff check .

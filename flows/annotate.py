@@ -10,6 +10,7 @@ from prefect_ray.context import remote_options
 from flows.runtime.approval import approved
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
+from flows.runtime.writing import writing
 from infra.ray import box_resources, check_reach, ensure_ray
 from infra.settings import Settings
 from tasks.reports.plan import RunPlan, plan_markdown, plan_sentence
@@ -37,7 +38,8 @@ def annotate(settings: FlowSettings = None) -> AnnotationReference:
     ready = check_ready(settings)
     recipe = check_agents(ready.settings)
     source = collected_source(ready)
-    find_candidates(ready.database, source.main, source.search, ready.settings.search)
+    with writing(ready.settings.store):
+        find_candidates(ready.database, source.main, source.search, ready.settings.search)
     return judge_candidates(ready, source.search, recipe)
 
 
@@ -60,6 +62,14 @@ def judge_candidates(
         StabilityError: The audit found that labels are not stable.
     """
     settings = with_run_budget(agreed(plan_run(search, recipe, ready.settings), ready))
+    with writing(settings.store):
+        return _judge_rounds(search, recipe, settings)
+
+
+def _judge_rounds(
+    search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> AnnotationReference:
+    """Judge what is pending now in each round; return the first one's reference."""
     plans = []
     for of_round in rounds_of(recipe, settings):
         plan = plan_annotation(search, of_round, settings)

@@ -5,6 +5,7 @@ from prefect import flow
 from flows.annotate import audit_labels
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
+from flows.runtime.writing import writing
 from tasks.stages.annotate.audit import Audit
 from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.preflight import check_agents, check_ready, collected_source
@@ -23,4 +24,5 @@ def audit(settings: FlowSettings = None) -> Audit:
     ready = check_ready(settings)
     recipe = check_agents(ready.settings)
     search = collected_source(ready).search
-    return audit_labels(search, recipe, with_run_budget(ready.settings))
+    with writing(ready.settings.store):
+        return audit_labels(search, recipe, with_run_budget(ready.settings))

@@ -4,6 +4,7 @@ from prefect import flow
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
+from flows.runtime.writing import writing
 from tasks.encoders import split_dtype
 from tasks.runtime.references import CollectedSource
 from tasks.stages.agreement import report_agreement
@@ -25,6 +26,11 @@ def collect(settings: FlowSettings = None) -> CollectedSource:
 
 def collect_candidates(ready: Ready) -> CollectedSource:
     """Collect the source's queries and codes, their vectors and candidates; return references."""
+    with writing(ready.settings.store):
+        return _collected(ready)
+
+
+def _collected(ready: Ready) -> CollectedSource:
     settings, database = ready.settings, ready.database
     collections = collect_source(database, settings.source, ready.fingerprint)
     searched = [collection for collection in collections if collection.queries]

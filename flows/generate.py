@@ -4,6 +4,7 @@ from prefect import flow
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
+from flows.runtime.writing import writing
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.generate.write import Generated, generate_codes
 from tasks.stages.preflight import check_generation, check_ready, collected_source
@@ -19,6 +20,7 @@ def generate(settings: FlowSettings = None) -> Generated:
     ready = check_ready(settings)
     check_generation(ready.settings)
     source = collected_source(ready)
-    found = generate_codes(ready.database, source, ready.settings)
-    sheet = write_waiting(ready.database, source.main.name, ready.settings.publish.folder)
+    with writing(ready.settings.store):
+        found = generate_codes(ready.database, source, ready.settings)
+        sheet = write_waiting(ready.database, source.main.name, ready.settings.publish.folder)
     return found.model_copy(update={"sheet": sheet})

@@ -7,6 +7,7 @@ from prefect import flow
 
 from flows.annotate import judge_candidates
 from flows.runtime.parameters import FlowSettings
+from flows.runtime.writing import writing
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import RecipeReference
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
@@ -36,7 +37,8 @@ def leaderboard(
     opened = open_benchmark(ready.database, benchmark)
     recipe = None
     if unjudged_to_annotate:
-        check_pooling(ready.database, opened)
+        with writing(ready.settings.store):  # else it would be refused when all is ranked
+            check_pooling(ready.database, opened)
         recipe = check_agents(ready.settings)
     ranked = [
         score_method(ready.database, opened, method, ready.settings)

@@ -9,6 +9,7 @@ import typer
 
 from flows.cli.errors import hide_tracebacks, print_error
 from flows.cli.lazy import Command, Group, LazyGroup
+from flows.cli.operating import OPERATING
 from flows.cli.watching import WATCHING
 
 if TYPE_CHECKING:
@@ -207,6 +208,7 @@ class _Cosqa(LazyGroup):
                 "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
             ),
         ),
+        **OPERATING,
         **WATCHING,
         "annotators": Group(
             "Measure how far labels can be trusted.", "annotators_group:annotators"

@@ -26,6 +26,7 @@ from prefect.settings import (
 
 from infra.errors import SettingsError
 
+USUAL_PORT = 4200
 _START_TIMEOUT_S = 120.0
 _END_TIMEOUT_S = 10.0
 _POLL_S = 0.1
@@ -55,11 +56,11 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
             yield configured
         return
     port = _free_port()
-    url = f"http://127.0.0.1:{port}/api"
+    url = api_address(port)
     server = _start(port)
     try:
         meanwhile()
-        _await_health(server, port)
+        await_health(server, port)
         os.environ["PREFECT_API_URL"] = url  # Ray's workers inherit it
         # Each client would load all of the system's certificates, which plain HTTP does not use.
         settings = {PREFECT_API_URL: url, PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True}
@@ -69,6 +70,34 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         os.environ.pop("PREFECT_API_URL", None)
         server.terminate()
         server.wait()
+
+
+@contextmanager
+def running_server() -> Iterator[str]:
+    """Yield the address of a Prefect server that runs already, for the length of a ``with``.
+
+    It is the one of ``PREFECT_API_URL``, else the one at Prefect's usual address on this machine.
+
+    Raises:
+        SettingsError: None answers.
+    """
+    configured = PREFECT_API_URL.value()
+    if configured:
+        _require_answer(configured)
+        yield configured
+        return
+    if not _is_healthy(USUAL_PORT):
+        raise SettingsError(
+            f"no Prefect server answers at {api_address(USUAL_PORT)}: start one with `make "
+            "server`, or set PREFECT_API_URL to the address of yours"
+        )
+    with temporary_settings({PREFECT_API_URL: api_address(USUAL_PORT)}):
+        yield api_address(USUAL_PORT)
+
+
+def api_address(port: int) -> str:
+    """Return the address of the API of a server on this machine."""
+    return f"http://127.0.0.1:{port}/api"
 
 
 def _require_answer(url: str) -> None:
@@ -127,24 +156,29 @@ def _start(port: int) -> subprocess.Popen[bytes]:
             "PREFECT__SERVER_FINAL": "1",
         }
     )
-    return subprocess.Popen(command, env=environment, preexec_fn=_die_with_parent)  # noqa: S603, PLW1509
+    return subprocess.Popen(command, env=environment, preexec_fn=die_with_parent)  # noqa: S603, PLW1509
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Make Linux end the server when this process ends, even by ``kill -9``."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def _await_health(server: subprocess.Popen[bytes], port: int) -> None:
+def await_health(server: subprocess.Popen[bytes], port: int) -> None:
+    """Wait until a server that was started on this machine answers.
+
+    Raises:
+        SettingsError: It ends, or does not answer in time.
+    """
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and server.poll() is None:
         if _is_healthy(port):
             return
         time.sleep(_POLL_S)
     raise SettingsError(
-        "the private Prefect server did not start (see its messages above); start one with "
-        "`prefect server start` and set PREFECT_API_URL to its address"
+        "the Prefect server did not start (see its messages above); start one with `prefect "
+        "server start` and set PREFECT_API_URL to its address"
     )
 
 

@@ -22,7 +22,7 @@ from infra.settings import StoreSettings
 
 _FILE = "writer.lock"
 # `lease_holder` has the lock for an instant, which must not be taken for a writer.
-_TRIES = 5
+_GLANCE_S = 0.25
 _PAUSE_S = 0.05
 
 
@@ -49,19 +49,20 @@ class Holder:
 
 
 @contextmanager
-def writer_lease(settings: StoreSettings, holder: str) -> Iterator[None]:
+def writer_lease(settings: StoreSettings, holder: str, patience_s: float = 0.0) -> Iterator[None]:
     """Hold the store's lease inside the ``with``.
 
     Args:
         settings: The store.
         holder: Name of the run, for the message to others.
+        patience_s: Seconds to wait while another run holds it.
 
     Raises:
         StoreBusyError: Another run holds it; the message names the run.
         DiskFullError: The disk has no room for the name.
     """
     with ExitStack() as lock:
-        handle = _take(settings.folder / _FILE, lock)
+        handle = _take(settings.folder / _FILE, lock, max(patience_s, _GLANCE_S))
         since = datetime.now(UTC).isoformat(timespec="seconds")
         told = Holder(holder, socket.gethostname(), os.getpid(), since)
         with space_on(settings.folder, OTHER_STORE):
@@ -85,8 +86,9 @@ def lease_holder(settings: StoreSettings) -> Holder | None:
         return _named_in(file)
 
 
-def _take(file: Path, lock: ExitStack) -> int:
-    for _ in range(_TRIES):
+def _take(file: Path, lock: ExitStack, patience_s: float) -> int:
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
         try:
             return lock.enter_context(locked(file, wait=False))
         except BlockingIOError:

@@ -105,3 +105,16 @@ def test_a_holder_that_has_not_signed_yet_is_a_holder(tmp_path: Path) -> None:
         (tmp_path / "writer.lock").write_bytes(b'{"name": "fi')
         with pytest.raises(StoreBusyError, match="by a run that has just begun"):
             writer_lease(store, "second").__enter__()
+
+
+def test_a_patient_writer_takes_over_when_the_holder_ends(tmp_path: Path) -> None:
+    store = StoreSettings(folder=tmp_path)
+    with holding(store.folder) as (process, _), ThreadPoolExecutor(1) as pool:
+        pool.submit(_killed_soon, process)
+        with writer_lease(store, "patient", patience_s=60):
+            assert process.wait() != 0
+
+
+def _killed_soon(process: subprocess.Popen[str]) -> None:
+    time.sleep(0.5)
+    process.kill()

@@ -1,0 +1,178 @@
+"""The deployments as data: what runs on a Prefect server, when, after what, and what it asks for.
+
+``cosqa deploy`` registers them; ``prefect.yaml`` is made of them by ``cosqa deploy --yaml``. A new
+deployment is one more entry here and its flow in ``flows.forms.entries``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flows.forms import fields as ask
+from flows.forms.form import Form, FormField
+
+TAG = "cosqa"
+POOL = "cosqa"
+_ENTRIES = "flows.forms.entries"
+_INPUT = (ask.PRESET, ask.SOURCE, ask.PATH, ask.DISTRIBUTION, ask.QUERIES, ask.CODES)
+_CANDIDATES = (ask.ENCODERS, ask.TOP_K)
+_AGENTS = (ask.MODEL, ask.CONFIGURATION)
+_EXTENT = (
+    ask.LIMIT, ask.REASONS, ask.PAIRS, ask.BUDGET, ask.APPROVAL, ask.APPROVAL_ABOVE, ask.BATCH,
+)  # fmt: skip
+# What a form begins with where a run may cost money: a person sees the plan first.
+_ASK_FIRST = {"approval": "always"}
+_EXPORT = (ask.OUTPUT, ask.ALLOW_DEMO, ask.UNLICENSED)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When a deployment runs by itself.
+
+    Attributes:
+        slug: Its name within the deployment.
+        cron: The times, in UTC.
+    """
+
+    slug: str
+    cron: str
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A flow as a Prefect server runs it.
+
+    Attributes:
+        name: Its name, and that of its flow.
+        description: What it does, as the UI shows it.
+        form: What its form asks for.
+        tags: Its tags beside that of all.
+        schedules: When it runs by itself.
+        after: Name of the deployment whose completed runs start it, with the same input.
+        parameters: Answers that its form begins with; people may change them in the UI.
+    """
+
+    name: str
+    description: str
+    form: Form
+    tags: tuple[str, ...] = ()
+    schedules: tuple[Schedule, ...] = ()
+    after: str = ""
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def entrypoint(self) -> str:
+        """Where its flow is, as a module path: it does not depend on where a run works."""
+        return f"{_ENTRIES}.{self.name.replace('-', '_')}"
+
+    @property
+    def all_tags(self) -> list[str]:
+        """Its tags, in alphabetical order."""
+        return sorted({TAG, *self.tags})
+
+
+def _deployment(
+    name: str,
+    description: str,
+    *questions: FormField,
+    tags: tuple[str, ...] = (),
+    schedules: tuple[Schedule, ...] = (),
+    after: str = "",
+) -> Deployment:
+    form = Form(questions)
+    answers = _ASK_FIRST if ask.APPROVAL in questions else {}
+    return Deployment(name, description, form, tags, schedules, after, answers)
+
+
+DEPLOYMENTS: tuple[Deployment, ...] = (
+    _deployment(
+        "benchmark",
+        "Run the whole pipeline: collect, annotate, publish, evaluate. What was done before is "
+        "not done again.",
+        *_INPUT, *_CANDIDATES, *_AGENTS, *_EXTENT, ask.METHODS, *_EXPORT,
+        tags=("writes-labels",),
+    ),
+    _deployment(
+        "collect",
+        "Read queries and code, embed them, and find the candidates of each query. A completed "
+        "run starts `annotate` with the same input.",
+        *_INPUT, ask.REREAD, *_CANDIDATES,
+        tags=("writes-labels",),
+    ),
+    _deployment(
+        "annotate",
+        "Let the agents judge what is pending: new queries and code, stale labels, failures. Runs "
+        "every night.",
+        *_INPUT, *_CANDIDATES, *_AGENTS, *_EXTENT,
+        tags=("writes-labels",),
+        schedules=(Schedule("nightly", "0 2 * * *"),),
+        after="collect",
+    ),
+    _deployment(
+        "audit",
+        "Judge a sample of labelled pairs again, and say how stable labels are. Runs every "
+        "Sunday.",
+        *_INPUT, *_CANDIDATES, *_AGENTS, ask.AUDIT_PAIRS, ask.BUDGET,
+        tags=("writes-labels",),
+        schedules=(Schedule("weekly", "0 4 * * 0"),),
+    ),
+    _deployment(
+        "generate",
+        "Let a model write answers to queries without a match, for people to confirm.",
+        *_INPUT, *_CANDIDATES, ask.MODEL, ask.ANSWERS_LIMIT, ask.OUTPUT,
+        tags=("writes-labels",),
+    ),
+    _deployment(
+        "publish",
+        "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards. A "
+        "completed run starts `evaluate` with the same input.",
+        *_INPUT, *_CANDIDATES, *_EXPORT,
+    ),
+    _deployment(
+        "evaluate",
+        "Score retrieval methods on the exported benchmarks and write the report. Runs every "
+        "Sunday.",
+        *_INPUT, *_CANDIDATES, ask.MODEL, ask.METHODS, ask.OUTPUT, ask.ALLOW_DEMO,
+        schedules=(Schedule("weekly", "0 6 * * 0"),),
+        after="publish",
+    ),
+    _deployment(
+        "leaderboard",
+        "Compare retrieval methods on a benchmark, with intervals and significance tests.",
+        ask.BENCHMARK, ask.METHODS, ask.RUNS, ask.METRICS, ask.UNJUDGED, ask.MODEL, ask.OUTPUT,
+        tags=("writes-labels",),
+    ),
+    _deployment(
+        "diff",
+        "Compare two versions of a benchmark: queries, code, labels, and methods' scores.",
+        ask.BEFORE, ask.AFTER, ask.METHODS, ask.METRICS, ask.OUTPUT,
+    ),
+    _deployment(
+        "estimate",
+        "Estimate how good encoders are on queries that nobody labelled, and what to label.",
+        ask.TRAIN, ask.ASKED, ask.JUDGED, ask.METHODS, ask.HALF_WIDTH, ask.ANYWAY, ask.OUTPUT,
+    ),
+    _deployment(
+        "compare-annotators",
+        "Score annotators against known labels: models in several configurations of the agents.",
+        ask.TRUTH, ask.MODELS, ask.CONFIGURATIONS, ask.TRUTH_LIMIT,
+    ),
+    _deployment(
+        "study",
+        "Compute the papers' tables and figures for a benchmark, beside the published ones.",
+        *_INPUT, *_CANDIDATES, ask.METHODS, ask.OUTPUT, ask.ALLOW_DEMO,
+    ),
+    _deployment(
+        "study-kape",
+        "Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.",
+        ask.DATA, ask.ENCODERS, ask.OUTPUT,
+    ),
+)  # fmt: skip
+
+
+def deployment_named(name: str) -> Deployment:
+    """Return the deployment of a name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return {deployment.name: deployment for deployment in DEPLOYMENTS}[name]

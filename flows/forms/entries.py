@@ -1,0 +1,139 @@
+"""The flows that deployments run: each reads its form and calls the flow of its name.
+
+Each function takes the settings that the form gives, and the answers that are no settings. A run
+that finds another one writing into the store ends as cancelled, with that run's name: for a
+schedule this is no failure. Flows are imported when they run, each run in a process of its own.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from prefect import Flow
+from prefect.logging import get_run_logger
+from prefect.states import Cancelled
+
+from flows.cli.pairs import named_folders
+from flows.deployments import deployment_named
+from flows.runtime.run_names import run_name
+from infra.errors import StoreBusyError
+from infra.settings import COMPARED_CONFIGURATIONS, Settings
+
+
+def _entry(function: Callable[..., object]) -> Flow[..., Any]:
+    """Return the flow of the deployment that has the function's name."""
+    name = function.__name__.replace("_", "-")
+    form = deployment_named(name).form
+
+    def run(**answers: object) -> object:
+        try:
+            return function(form.settings(answers), **form.arguments(answers))
+        except StoreBusyError as busy:
+            get_run_logger().warning("this run ends without having done anything: %s", busy)
+            return Cancelled(message=f"Skipped: {busy}")
+
+    run.__name__ = run.__qualname__ = function.__name__
+    run.__doc__ = function.__doc__
+    run.__signature__ = form.signature  # type: ignore[attr-defined]
+    return Flow(run, name=name, flow_run_name=run_name)
+
+
+def _called(flow: str, *arguments: object, **options: object) -> object:
+    """Return what a flow of this folder returns, called within this run."""
+    found: Flow[..., Any] = getattr(import_module(f"flows.{flow}"), flow)
+    return found.fn(*arguments, **options)
+
+
+@_entry
+def benchmark(settings: Settings) -> object:
+    """Run the whole pipeline: collect, annotate, publish, evaluate."""
+    return _called("benchmark", settings)
+
+
+@_entry
+def collect(settings: Settings) -> object:
+    """Read the source, embed its texts, and find the candidates of every query."""
+    return _called("collect", settings)
+
+
+@_entry
+def annotate(settings: Settings) -> object:
+    """Judge every candidate that is pending."""
+    return _called("annotate", settings)
+
+
+@_entry
+def audit(settings: Settings) -> object:
+    """Judge a sample of labelled pairs again, and say how far labels are stable."""
+    return _called("audit", settings)
+
+
+@_entry
+def generate(settings: Settings) -> object:
+    """Have answers written to the queries of which the agents label no candidate 1."""
+    return _called("generate", settings)
+
+
+@_entry
+def publish(settings: Settings) -> object:
+    """Export a benchmark for each collection and each origin of its labels."""
+    return _called("publish", settings)
+
+
+@_entry
+def evaluate(settings: Settings) -> object:
+    """Score every method on every export of the source's collections; write the report."""
+    return _called("evaluate", settings)
+
+
+@_entry
+def leaderboard(
+    settings: Settings, benchmark: str, runs: list[str] | None = None, unjudged_to_annotate: int = 0
+) -> object:
+    """Rank a benchmark's codes by every method and compare their scores."""
+    return _called(
+        "leaderboard", Path(benchmark), [Path(run) for run in runs or ()], settings,
+        unjudged_to_annotate=unjudged_to_annotate,
+    )  # fmt: skip
+
+
+@_entry
+def diff(settings: Settings, before: str, after: str) -> object:
+    """Compare two versions of a benchmark: queries, codes, labels, and the methods' scores."""
+    return _called("diff", Path(before), Path(after), settings)
+
+
+@_entry
+def estimate(settings: Settings, train: str, queries: str, judged: str | None = None) -> object:
+    """Estimate each method's scores on queries from labelled pairs, and say what to label."""
+    sample = Path(judged) if judged else None
+    return _called("estimate", Path(train), Path(queries), sample, settings)
+
+
+@_entry
+def compare_annotators(
+    settings: Settings,
+    truth: str,
+    models: list[str] | None = None,
+    configurations: list[str] | None = None,
+    limit: int | None = None,
+) -> object:
+    """Judge pairs with known labels by every model in every configuration of the agents."""
+    return _called(
+        "compare_annotators", Path(truth), models or [settings.llm.model],
+        configurations or COMPARED_CONFIGURATIONS, settings, limit=limit,
+    )  # fmt: skip
+
+
+@_entry
+def study(settings: Settings) -> object:
+    """Compute every table and figure of the papers that the store allows; write the report."""
+    return _called("study", settings)
+
+
+@_entry
+def study_kape(settings: Settings, data: list[str]) -> object:
+    """Compute the tables and figures of KAPE for each encoder on each data set."""
+    named = named_folders("data", data) or {}
+    return _called("study_kape", {name: Path(folder) for name, folder in named.items()}, settings)

@@ -1,0 +1,115 @@
+"""The automations that go with the deployments: what starts after what, and who buries the dead.
+
+A worker or a machine that dies tells nobody. Its runs stay "running" or "pending" on the server,
+which the automations here see by what does not come: the next sign of life, or the start. The
+store itself needs none of them, since its lease goes with the process that holds it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from prefect.events.actions import ActionTypes, CancelFlowRun, ChangeFlowRunState, RunDeployment
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.server.schemas.states import StateType
+
+from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
+
+NAME_PREFIX = "cosqa: "
+_RUNS = {"prefect.resource.id": "prefect.flow-run.*"}
+# By their names, since a flow within a run has neither the deployment nor its tags.
+_OURS = {
+    "prefect.resource.role": "flow",
+    "prefect.resource.name": [*(each.name for each in DEPLOYMENTS), "annotate-pairs"],
+}
+# A run without a process: ended, or put off until somebody or something lets it go on.
+_RESTING = (
+    "Completed", "Failed", "Crashed", "Cancelled", "Suspended", "Scheduled", "AwaitingRetry",
+    "Resuming", "Late",
+)  # fmt: skip
+_STARTED = ("Running", "Retrying", "Paused", "Cancelling")
+_SILENT_S = 90.0  # three signs of life are missing
+_PENDING_S = 600.0  # an image may have to be pulled
+_LATE_S = 12 * 3600.0  # a nightly run that finds no worker until noon
+
+
+def housekeeping() -> list[AutomationCore]:
+    """Return the automations that end runs which nothing else ends."""
+    return [
+        AutomationCore(
+            name=f"{NAME_PREFIX}a run that shows no sign of life has crashed",
+            description="Its process is gone, with its worker or its machine.",
+            trigger=_missing({"prefect.flow-run.heartbeat"}, _RESTING, _SILENT_S).model_copy(
+                update={"expect": {"prefect.flow-run.heartbeat", *_events(_RESTING)}}
+            ),
+            actions=[_crashed("it has shown no sign of life for a minute and a half")],
+        ),
+        AutomationCore(
+            name=f"{NAME_PREFIX}a run that stays pending has crashed",
+            description="A worker took it and never started it.",
+            trigger=_missing(_events(("Pending",)), (*_STARTED, *_RESTING), _PENDING_S),
+            actions=[_crashed("a worker took it ten minutes ago and has not started it")],
+        ),
+        AutomationCore(
+            name=f"{NAME_PREFIX}a run that no worker takes is cancelled",
+            description="So runs do not pile up while no worker is there.",
+            trigger=_missing(_events(("Late",)), ("Pending", *_STARTED, *_RESTING[:-1]), _LATE_S),
+            actions=[CancelFlowRun()],
+        ),
+    ]
+
+
+def chains(ids: Mapping[str, UUID], deployments: Sequence[Deployment]) -> list[AutomationCore]:
+    """Return the automations that start a deployment after another one's completed runs.
+
+    Args:
+        ids: Name of a deployment → its id on the server.
+        deployments: The deployments.
+    """
+    return [_chain(each, ids) for each in deployments if each.after]
+
+
+def _chain(deployment: Deployment, ids: Mapping[str, UUID]) -> AutomationCore:
+    before = ids[deployment.after]
+    related = {
+        "prefect.resource.id": f"prefect.deployment.{before}",
+        "prefect.resource.role": "deployment",
+    }
+    start: ActionTypes = RunDeployment(
+        deployment_id=ids[deployment.name], parameters=_same_input(deployment)
+    )
+    return AutomationCore(
+        name=f"{NAME_PREFIX}{deployment.name} after {deployment.after}",
+        description=f"Starts {deployment.name} with the input of a completed {deployment.after}.",
+        trigger=EventTrigger(
+            expect=_events(("Completed",)), match=_RUNS, match_related=related,
+            posture=Posture.Reactive, threshold=1,
+        ),
+        actions=[start],
+    )  # fmt: skip
+
+
+def _same_input(deployment: Deployment) -> dict[str, object]:
+    """Return a template of the answers that the run before was given and this form asks for too."""
+    before = {field.name for field in deployment_named(deployment.after).form.fields}
+    shared = [field.name for field in deployment.form.fields if field.name in before]
+    chosen = f"dict(flow_run.parameters | items | selectattr(0, 'in', {shared}))"
+    template = {"__prefect_kind": "jinja", "template": f"{{{{ {chosen} | tojson }}}}"}
+    return {"__prefect_kind": "json", "value": template}
+
+
+def _missing(after: Iterable[str], expected: Iterable[str], seconds: float) -> EventTrigger:
+    """Return a trigger for runs of ours to which, after one event, none of others happens."""
+    return EventTrigger(
+        after=set(after), expect=_events(expected), match=_RUNS, match_related=_OURS,
+        for_each={"prefect.resource.id"}, posture=Posture.Proactive, threshold=1,
+        within=timedelta(seconds=seconds),
+    )  # fmt: skip
+
+
+def _events(states: Iterable[str]) -> set[str]:
+    return {f"prefect.flow-run.{state}" for state in states}
+
+
+def _crashed(reason: str) -> ChangeFlowRunState:
+    return ChangeFlowRunState(state=StateType.CRASHED, message=f"Crashed: {reason}.")

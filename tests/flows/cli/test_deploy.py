@@ -1,0 +1,47 @@
+"""Laws of ``cosqa deploy``: what it prints, and what it needs.
+
+Covers `flows.cli.deploy_options`, `flows.cli.operating`.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli.deploy import deploy
+from flows.cli.deploy_options import DeployOptions
+from flows.cli.deploy_options import deploy as options
+from flows.cli.main import app
+from flows.deployments import DEPLOYMENTS
+from infra.errors import SettingsError
+
+RUNNER = CliRunner()
+
+
+def test_prefect_yaml_is_printed_without_a_server() -> None:
+    done = RUNNER.invoke(app, ["deploy", "--yaml"])
+    assert done.exit_code == 0
+    assert done.stdout.count("entrypoint:") == len(DEPLOYMENTS)
+
+
+def test_a_folder_that_is_not_there_is_refused_unless_it_is_in_a_container(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="is not a folder"):
+        options(folder=tmp_path / "absent")
+    chosen = options(folder=Path("/cosqa"), pool="remote", pool_type="docker")
+    assert chosen.folder == Path("/cosqa")
+
+
+def test_it_says_what_it_did_and_the_second_time_that_nothing_was_to_do(
+    prefect_server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = DeployOptions("cosqa", "process", tmp_path, None, prune=True, as_yaml=False)
+    deploy(chosen)
+    first = capsys.readouterr().out
+    assert re.search(r"(made|changed) +deployment annotate \(.*nightly at 0 2 \* \* \*", first)
+    assert f"Runs work in {tmp_path}." in first
+    assert f"The UI: {prefect_server.removesuffix('/api')}/deployments" in first
+    deploy(chosen)
+    second = capsys.readouterr().out
+    assert not re.search("^(made|changed|removed)", second, re.MULTILINE)
+    assert "left     deployment annotate (nightly at 0 2 * * *)" in second

@@ -1,0 +1,104 @@
+"""Laws of forms: flat, described, without secrets, and what answers mean.
+
+Covers `flows.forms.fields`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.utilities.schema_tools.validation import validate
+
+from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
+from flows.forms import fields as ask
+from flows.forms.form import Form
+from infra.errors import SettingsError
+
+PROPERTIES = [
+    pytest.param(deployment.name, name, question, id=f"{deployment.name}-{name}")
+    for deployment in DEPLOYMENTS
+    for name, question in deployment.form.schema["properties"].items()
+]
+PLAIN = {"string", "integer", "number", "boolean"}
+
+
+@pytest.mark.parametrize(("deployment", "name", "question"), PROPERTIES)
+def test_each_question_is_plain_has_a_title_and_says_what_it_asks(
+    deployment: str, name: str, question: dict[str, Any]
+) -> None:
+    kind = question["items"]["type"] if question["type"] == "array" else question["type"]
+    assert kind in PLAIN, "nothing nested: a person fills it in"
+    assert question["title"] not in ("", name)
+    assert len(question["description"]) > 10
+    assert "default" not in question, "the UI would send null, which the server refuses"
+    assert name != "settings"
+    assert not any(word in name for word in ("key", "secret", "token", "password"))
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda each: each.name)
+def test_questions_stand_in_their_order_and_no_other_parameter_is_taken(
+    deployment: Deployment,
+) -> None:
+    schema = deployment.form.schema
+    places = [question["position"] for question in schema["properties"].values()]
+    assert places == list(range(len(deployment.form.fields)))
+    assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ({"top_k": 0}, "minimum"),
+        ({"top_k": "many"}, "not valid"),
+        ({"source": "nowhere"}, "is not one of"),
+        ({"encoders": ["minilm", "nothing"]}, "is not one of"),
+        ({"settings": {"llm": {"api_key": "sk"}}}, "settings"),
+        ({"api_key": "sk"}, "api_key"),
+    ],
+)
+def test_the_schema_refuses_a_wrong_answer(answers: dict[str, Any], reason: str) -> None:
+    schema = deployment_named("annotate").form.schema
+    errors = validate(answers, schema, allow_none_with_default=True)
+    assert [error for error in errors if reason in error.message]
+
+
+def test_the_schema_takes_a_right_one_and_an_empty_one() -> None:
+    schema = deployment_named("annotate").form.schema
+    right = {"top_k": 5, "source": "jsonl", "path": "src", "encoders": ["minilm"], "codes": []}
+    assert validate(right, schema, allow_none_with_default=True) == []
+    assert validate({}, schema) == []
+
+
+def test_answers_set_settings_and_what_is_empty_is_left_to_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "cosqa.toml"
+    file.write_text('[search]\ntop_k = 7\nencoders = ["unixcoder"]\n[llm]\nmodel = "openai/m"\n')
+    monkeypatch.setenv("COSQA_CONFIG", str(file))
+    form = deployment_named("benchmark").form
+    settings = form.settings(
+        {"source": "jsonl", "path": "src", "encoders": [], "model": "", "limit": 3, "top_k": None}
+    )
+    assert settings.search.top_k == 7
+    assert settings.search.encoders == ("unixcoder",)
+    assert settings.llm.model == "openai/m"
+    assert settings.annotation.limit == 3
+    assert settings.source.options == {"path": "src"}
+
+
+def test_a_preset_is_one_of_the_answers() -> None:
+    settings = deployment_named("study").form.settings({"preset": "cosqa-plus-v2"})
+    assert settings.preset == "cosqa-plus-v2"
+
+
+def test_answers_that_are_no_settings_are_the_flow_s_own_arguments() -> None:
+    form = deployment_named("leaderboard").form
+    answers = {"benchmark": "b", "methods": ["bm25"], "runs": None, "unjudged_to_annotate": 3}
+    assert form.arguments(answers) == {"benchmark": "b", "unjudged_to_annotate": 3}
+    assert form.settings(answers).evaluation.methods == ("bm25",)
+    assert deployment_named("annotate").form.arguments({"preset": "cosqa-plus-v2"}) == {}
+
+
+def test_an_answer_out_of_bounds_that_passed_the_server_is_refused_by_its_name() -> None:
+    with pytest.raises(SettingsError, match=r"search\.top_k"):
+        Form((ask.TOP_K,)).settings({"top_k": 0})

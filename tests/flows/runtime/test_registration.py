@@ -1,0 +1,169 @@
+"""Laws of registration: what is there is left, what differs is changed, what people set stays."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.actions import DeploymentScheduleCreate
+from prefect.client.schemas.objects import DeploymentSchedule
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.exceptions import PrefectHTTPStatusError
+
+from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
+from flows.runtime.registration import (
+    Target,
+    prune,
+    register_automation,
+    register_deployment,
+    register_pool,
+)
+from flows.runtime.triggers import chains, housekeeping
+from infra.errors import SettingsError
+
+ANNOTATE, COLLECT = deployment_named("annotate"), deployment_named("collect")
+
+
+@pytest.fixture
+def client(prefect_server: str) -> Iterator[SyncPrefectClient]:
+    with get_client(sync_client=True) as client:
+        _clear(client)
+        yield client
+        _clear(client)
+
+
+def _clear(client: SyncPrefectClient) -> None:
+    for deployment in client.read_deployments():
+        client.delete_deployment(deployment.id)
+    for automation in client.read_automations():
+        client.delete_automation(automation.id)
+
+
+@pytest.fixture
+def target(client: SyncPrefectClient, tmp_path: Path) -> Target:
+    target = Target("cosqa", "process", tmp_path)
+    register_pool(client, target)
+    return target
+
+
+def outcome(client: SyncPrefectClient, deployment: Deployment, target: Target) -> str:
+    return register_deployment(client, deployment, target)[1].outcome
+
+
+def test_what_is_registered_again_is_left_and_what_differs_is_changed(
+    client: SyncPrefectClient, target: Target, tmp_path: Path
+) -> None:
+    assert outcome(client, ANNOTATE, target) == "made"
+    assert outcome(client, ANNOTATE, target) == "left"
+    told = replace(ANNOTATE, description="Other words.")
+    assert outcome(client, told, target) == "changed"
+    assert outcome(client, told, target) == "left"
+    elsewhere = replace(target, folder=tmp_path.parent)
+    _, change = register_deployment(client, told, elsewhere)
+    assert (change.outcome, "pull_steps" in change.details) == ("changed", True)
+
+
+def test_runs_work_in_the_folder_without_copying_it_and_show_that_they_live(
+    client: SyncPrefectClient, target: Target
+) -> None:
+    register_deployment(client, ANNOTATE, target)
+    found = client.read_deployment_by_name("annotate/annotate")
+    assert str(found.pull_steps).count(str(target.folder)) == 1
+    assert "set_working_directory" in str(found.pull_steps)
+    assert int(found.job_variables["env"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"]) >= 30
+
+
+def test_what_people_set_stays(client: SyncPrefectClient, target: Target) -> None:
+    identity, _ = register_deployment(client, ANNOTATE, target)
+    (nightly,) = client.read_deployment_schedules(identity)
+    client.update_deployment_schedule(
+        identity, nightly.id, active=False, schedule=CronSchedule(cron="30 4 * * *")
+    )
+    own = CronSchedule(cron="0 12 * * *", timezone="Europe/Berlin")
+    client.create_deployment_schedules(identity, [DeploymentScheduleCreate(schedule=own)])
+    client.pause_deployment(identity)
+    assert outcome(client, ANNOTATE, target) == "left"
+    assert outcome(client, replace(ANNOTATE, description="Other words."), target) == "changed"
+    found = client.read_deployment_by_name("annotate/annotate")
+    assert found.paused
+    assert _crons(found.schedules) == {("0 12 * * *", True), ("30 4 * * *", False)}
+
+
+def _crons(schedules: list[DeploymentSchedule]) -> set[tuple[str, bool]]:
+    return {(getattr(each.schedule, "cron", ""), each.active) for each in schedules}
+
+
+def test_schedules_are_switched_when_that_is_asked_and_only_ours(
+    client: SyncPrefectClient, target: Target
+) -> None:
+    identity, _ = register_deployment(client, ANNOTATE, target)
+    noon = DeploymentScheduleCreate(schedule=CronSchedule(cron="0 12 * * *"))
+    client.create_deployment_schedules(identity, [noon])
+    register_deployment(client, ANNOTATE, replace(target, schedules=False))
+    found = client.read_deployment_by_name("annotate/annotate")
+    assert _crons(found.schedules) == {("0 12 * * *", True), ("0 2 * * *", False)}
+    register_deployment(client, ANNOTATE, replace(target, schedules=True))
+    found = client.read_deployment_by_name("annotate/annotate")
+    assert _crons(found.schedules) == {("0 12 * * *", True), ("0 2 * * *", True)}
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ({"top_k": 0}, "less than the minimum of 1"),
+        ({"source": "nowhere"}, "is not one of"),
+        ({"nothing_of_this_name": 1}, "nothing_of_this_name"),
+        ({"settings": {}}, "settings"),
+    ],
+)
+def test_the_server_refuses_a_wrong_answer_with_a_reason(
+    client: SyncPrefectClient, target: Target, answers: dict[str, object], reason: str
+) -> None:
+    identity, _ = register_deployment(client, ANNOTATE, target)
+    with pytest.raises(PrefectHTTPStatusError) as refused:
+        client.create_flow_run_from_deployment(identity, parameters=answers)
+    assert reason in refused.value.response.text
+
+
+def test_automations_are_made_once_and_stay_off_when_people_switch_them_off(
+    client: SyncPrefectClient, target: Target
+) -> None:
+    ids = _registered(client, target)
+    for wanted in [*chains(ids, [COLLECT, ANNOTATE]), *housekeeping()]:
+        assert register_automation(client, wanted).outcome == "made"
+        assert register_automation(client, wanted).outcome == "left"
+        (found,) = client.read_automations_by_name(wanted.name)
+        client.pause_automation(found.id)
+        other = wanted.model_copy(update={"description": "Other words."})
+        assert register_automation(client, other).outcome == "changed"
+        assert not client.read_automations_by_name(wanted.name)[0].enabled
+
+
+def _registered(client: SyncPrefectClient, target: Target) -> dict[str, UUID]:
+    return {each.name: register_deployment(client, each, target)[0] for each in (COLLECT, ANNOTATE)}
+
+
+def test_pruning_removes_what_was_ours_and_nothing_of_others(
+    client: SyncPrefectClient, target: Target
+) -> None:
+    ids = _registered(client, target)
+    former = replace(ANNOTATE, name="former")
+    register_deployment(client, former, target)
+    theirs = client.create_deployment(client.create_flow_from_name("theirs"), "theirs")
+    (chain,) = chains(ids, [COLLECT, ANNOTATE])
+    for name in (chain.name, "cosqa: former", "theirs"):
+        register_automation(client, chain.model_copy(update={"name": name}))
+    removed = prune(client, DEPLOYMENTS, [chain])
+    assert [(each.kind, each.name) for each in removed] == [
+        ("deployment", "former"), ("automation", "cosqa: former"),
+    ]  # fmt: skip
+    assert client.read_deployment(theirs).name == "theirs"
+    assert {each.name for each in client.read_automations()} == {chain.name, "theirs"}
+
+
+def test_a_pool_of_another_type_is_refused(client: SyncPrefectClient, target: Target) -> None:
+    assert register_pool(client, target).outcome == "left"
+    with pytest.raises(SettingsError, match="has type process, not docker"):
+        register_pool(client, replace(target, pool_type="docker"))

@@ -1,0 +1,153 @@
+"""The law of months: what dies is started again, and no death stops a schedule.
+
+Covers `flows.cli.server`, `flows.runtime.local_server`, `flows.runtime.writing`.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from infra.settings import StoreSettings
+from infra.store import open_database
+from infra.store.lease import lease_holder
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.world import COSQA, Case, World, environment, read, rule
+
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+
+ROOT = Path(__file__).parents[2]
+CASES = [
+    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
+    for number in range(4)
+]
+(REPLY,) = read("answers")["steps"]
+NEVER = rule("exact_judge", REPLY | {"delay_s": 600})
+TOML = '[source]\nname = "jsonl"\npath = "source"\n[search]\ntop_k = 1\n'
+SECRET = "sk-of-a-provider"
+
+
+def waited(find: Callable[[], Any], timeout_s: float = 150.0) -> Any:
+    """Return what ``find`` gives as soon as it gives something."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if found := find():
+            return found
+        time.sleep(0.5)
+    raise AssertionError(f"not within {timeout_s:g} s: {find}")
+
+
+class Served:
+    """A ``cosqa server`` in a process of its own, and its API."""
+
+    def __init__(self, folder: Path, env: dict[str, str]) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.api = f"http://127.0.0.1:{port}/api"
+        self.log = folder / "server.log"
+        command = [COSQA, "server", "--port", str(port), "--folder", str(folder)]
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                command, env=env, cwd=folder.parent, stdout=log, stderr=subprocess.STDOUT
+            )
+        waited(lambda: "The UI is at" in self.log.read_text())
+
+    def get(self, path: str) -> Any:
+        return httpx.get(f"{self.api}/{path}").raise_for_status().json()
+
+    def post(self, path: str, content: Any) -> Any:
+        return httpx.post(f"{self.api}/{path}", json=content).raise_for_status().json()
+
+    def deployment(self, name: str) -> str:
+        return str(self.get(f"deployments/name/{name}/{name}")["id"])
+
+    def runs(self, name: str) -> list[dict[str, Any]]:
+        """Return a deployment's runs that have begun or ended, the first one first."""
+        chosen = {"deployments": {"id": {"any_": [self.deployment(name)]}}}
+        order = {"sort": "EXPECTED_START_TIME_ASC"}
+        found = self.post("flow_runs/filter", chosen | order)
+        return [run for run in found if run["start_time"] or run["state_type"] == "CANCELLED"]
+
+    def child(self, words: str) -> psutil.Process:
+        for process in psutil.Process(self.process.pid).children(recursive=True):
+            if words in " ".join(process.cmdline()):
+                return process
+        raise AssertionError(f"no child {words}")
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedServer]:
+    with ScriptedServer([NEVER]) as server:
+        yield server
+
+
+@pytest.fixture
+def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
+    world = World(tmp_path / "work", {})
+    world.write(CASES, labels=False)
+    (world.folder / "cosqa.toml").write_text(TOML)
+    env = environment(
+        model.base_url,
+        PREFECT_HOME=str(tmp_path / "prefect"),
+        PYTHONPATH=os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(ROOT)]),
+        COSQA_ANNOTATION__CONFIGURATION="single",
+        OTHER_PROVIDER_API_KEY=SECRET,
+    )
+    env.pop("PREFECT_API_URL", None)
+    server = Served(world.folder, env)
+    yield server
+    left = psutil.Process(server.process.pid).children(recursive=True)
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(90) == 0, server.log.read_text()[-3000:]
+    assert psutil.wait_procs(left, timeout=60)[1] == [], "nothing outlives it"
+
+
+def test_a_dead_worker_with_the_lease_stops_no_schedule(
+    served: Served, model: ScriptedServer, tmp_path: Path
+) -> None:
+    store = StoreSettings(folder=tmp_path / "work" / "cosqa-data")
+    annotate = f"{served.api}/deployments/{served.deployment('annotate')}"
+    httpx.patch(annotate, json={"parameters": {"approval": "never"}}).raise_for_status()
+    served.post(f"deployments/{served.deployment('collect')}/create_flow_run", {})
+    # Started by the automation: annotate after collect.
+    waited(lambda: lease_holder(store) and model.count("exact_judge") == len(CASES))
+    holder = lease_holder(store)
+    assert holder is not None
+    assert holder.name.startswith("annotate")
+    assert SECRET not in str(served.child("prefect server start").environ())
+    every_minute = {"cron": "* * * * *", "timezone": "UTC"}
+    served.post(
+        f"deployments/{served.deployment('annotate')}/schedules",
+        [{"schedule": every_minute, "active": True}],
+    )
+    model.follow([rule("exact_judge", REPLY)])
+    served.child("prefect worker start").kill()
+    os.kill(holder.pid, signal.SIGKILL)
+    dead = time.time()
+
+    def next_run() -> dict[str, Any] | None:
+        scheduled = [run for run in served.runs("annotate") if run["auto_scheduled"]]
+        return next((run for run in scheduled if run["start_time"]), None)
+
+    started = datetime.fromisoformat(waited(next_run)["start_time"]).timestamp()
+    print(f"the next scheduled run began {started - dead:.0f} s after the death")
+    assert started - dead < 120
+    waited(lambda: any(run["state_type"] == "COMPLETED" for run in served.runs("annotate")))
+    with open_database(store).transaction() as tx:
+        assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == len(CASES)
+    waited(lambda: served.runs("annotate")[0]["state_type"] == "CRASHED")
+    print(f"the dead run was ended {time.time() - dead:.0f} s after the death")
+    server = served.child("prefect server start")
+    server.kill()
+    waited(lambda: served.child("prefect server start").pid != server.pid)
+    waited(lambda: served.log.read_text().count("starting it again") == 2)
