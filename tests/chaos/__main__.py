@@ -21,11 +21,11 @@ def main() -> None:
     seeds = [options.seed] if options.seed is not None else list(range(1, options.seeds + 1))
     with (
         own_engine_if_possible(wanted=options.engine) as engine,
-        theatre_of(options.pairs, engine) as theatre,
+        theatre_of(options.pairs, engine, deployed=options.deployed) as theatre,
     ):
         say("a run in which nothing breaks")
         theatre.run_undisturbed()
-        missing = missing_here(has_engine=engine is not None)
+        missing = missing_here(has_engine=engine is not None, deployed=options.deployed)
         outcomes = [_played(theatre, seed, options.kinds or (), missing) for seed in seeds]
     print_outcomes(outcomes)
     sys.exit(any(outcome.faults for outcome in outcomes))

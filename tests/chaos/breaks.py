@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import psutil
 
+from tests.chaos.deployed import CosqaServer
 from tests.chaos.scene import Scene
 
 _MOST_BREAKS = 4
@@ -138,9 +139,17 @@ def _model(scene: Scene, order: Break) -> bool:
 
 @_kind("Prefect server", loses=False)
 def _prefect(scene: Scene, order: Break) -> bool:
+    if isinstance(scene.prefect, CosqaServer):  # it starts another by itself
+        return scene.prefect.kill_child("server start")
     scene.prefect.kill()
     scene.later(order.lasts_s, scene.prefect.start)
     return True
+
+
+@_kind("worker", loses=True, needs="worker")
+def _worker(scene: Scene, _: Break) -> bool:
+    """The worker of the deployment ends; `cosqa server` starts another."""
+    return isinstance(scene.prefect, CosqaServer) and scene.prefect.kill_child("worker")
 
 
 @_kind("disk", loses=True, needs="root")
@@ -165,8 +174,8 @@ def _second(scene: Scene, _: Break) -> bool:
 @_kind("power", loses=True)
 def _power(scene: Scene, order: Break) -> bool:
     """All processes but the model's and the engine's end at the same moment."""
-    scene.prefect.kill()
     scene.run.kill_all()
+    scene.prefect.kill()
     scene.later(order.lasts_s, scene.prefect.start)
     return True
 
@@ -213,15 +222,19 @@ def _seconds_of(process: psutil.Process) -> float:
         return 0.0
 
 
-def missing_here(*, has_engine: bool) -> dict[str, str]:
-    """Return kind of break → why it cannot be had on this machine.
+def missing_here(*, has_engine: bool, deployed: bool = False) -> dict[str, str]:
+    """Return kind of break → why it cannot be had here.
 
     Args:
         has_engine: Whether there is a Docker engine to be killed.
+        deployed: Whether runs are those of a deployment.
     """
     lacks = {
         "root": "" if os.geteuid() == 0 else "only root can mount a disk",
         "engine": "" if has_engine else "there is no Docker engine to be killed",
         "compiler": "" if shutil.which("cc") else "a C compiler (cc) is not installed",
+        "worker": "" if deployed else "only runs of a deployment have one",
     }
+    if deployed:
+        lacks["compiler"] = "clocks of a worker's runs are left alone"
     return {name: lacks[kind.needs] for name, kind in KINDS.items() if lacks.get(kind.needs)}

@@ -1,18 +1,21 @@
-"""Many runs in a row on one store: what is more at the end than after the first few?
+"""Many runs in a row on one store: what is more at the end than at the beginning?
 
-    python -m tests.chaos.many_runs [--runs 200]
+    python -m tests.chaos.many_runs [--runs 200] [--commands]
 
-Each run judges the candidates of one query more, as a nightly run does. Printed are, after some of
-the runs, what grows with what was done (memory of Prefect's server, sizes of its database and of
-the store), and what must not grow: processes of the runs, threads and open files of Prefect's
-server, files in the temporary folder, in the store and among Prefect's results, containers. It ends
-with status 1 where one of these is more at the end than after the first runs.
+Runs are those of the deployment `annotate`, by the worker of `cosqa server`, or commands. Each
+judges the candidates of one query more, as a nightly run does. Printed are, after some of the runs,
+what grows with what was done (memory of server and worker, sizes of their database and of the
+store), and what must not grow: processes of the runs, threads and open files of server and worker,
+files in the temporary folder, in the store and among Prefect's results, containers. It ends with
+status 1 where each of the last runs left more of one of these than any of the first.
 """
 
 import argparse
 import sys
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,7 +30,7 @@ from tests.chaos.theatre import Theatre, own_engine_if_possible, say, theatre_of
 from tests.flows.world import World
 
 GROWS = ("server_mb", "server_database_mb", "store_mb", "seconds")
-FIRST = 5  # runs after which all is there that stays
+SOME = 5  # of the first and of the last runs, which are compared
 _SETTLES_S = 90.0  # Ray's agents look for their head once a minute
 _SHOWN = (1, 2, 5, 10, 25, 50, 100, 150, 200)
 
@@ -69,17 +72,19 @@ def sample(theatre: Theatre, world: World, scene: Scene, temporary: Path, second
     )
 
 
-def many_runs(theatre: Theatre, runs: int) -> list[Sample]:
+def many_runs(theatre: Theatre, runs: int, temporary: Path) -> list[Sample]:
     """Return a sample after each of so many runs.
+
+    Args:
+        theatre: Where they run.
+        runs: How many.
+        temporary: Their folder for temporary files.
 
     Raises:
         SystemExit: A run failed.
     """
     samples: list[Sample] = []
-    with (
-        tempfile.TemporaryDirectory(dir="/tmp", prefix="runs-") as name,  # short: for sockets
-        theatre.scene("many", {"TMPDIR": name}) as (world, scene),
-    ):
+    with theatre.scene() as (world, scene):
         for number in range(1, runs + 1):
             queries = 1 + (number - 1) % theatre.pairs.queries
             started = time.monotonic()
@@ -87,7 +92,7 @@ def many_runs(theatre: Theatre, runs: int) -> list[Sample]:
             if run.wait() != 0:
                 raise SystemExit(f"run {number} failed: {run.printed()}")
             taken = time.monotonic() - started
-            samples.append(sample(theatre, world, scene, Path(name), taken))
+            samples.append(sample(theatre, world, scene, temporary, taken))
             scene.runs.clear()
             if number in _SHOWN:
                 say(f"run {number}: {asdict(samples[-1])}")
@@ -95,14 +100,24 @@ def many_runs(theatre: Theatre, runs: int) -> list[Sample]:
 
 
 def growth(samples: list[Sample]) -> list[str]:
-    """Return in words what must not grow and is more at the end than after the first runs."""
-    first, last = samples[: max(1, min(FIRST, len(samples) - 1))], asdict(samples[-1])
-    most = {name: max(asdict(one)[name] for one in first) for name in last}
+    """Return in words what must not grow and is more after each last run than after each first."""
+    some = min(SOME, len(samples) // 2)
+    first, last = map(asdict, samples[:some]), map(asdict, samples[-some:])
+    most = {name: max(values) for name, values in _by_name(first).items()}
+    least = {name: min(values) for name, values in _by_name(last).items()}
     return [
-        f"{name} {most[name]} → {now}"
-        for name, now in last.items()
-        if name not in GROWS and now > most[name]
+        f"{name} {most[name]} → {least[name]}"
+        for name in most
+        if name not in GROWS and least[name] > most[name]
     ]
+
+
+def _by_name(samples: Iterable[Mapping[str, float]]) -> dict[str, list[float]]:
+    values = defaultdict(list)
+    for one in samples:
+        for name, value in one.items():
+            values[name].append(value)
+    return values
 
 
 def print_curve(samples: list[Sample]) -> None:
@@ -131,12 +146,19 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--pairs", type=int, default=10_000, help="of which each run takes 50")
+    parser.add_argument("--commands", action="store_true", help="commands, not a deployment")
     options = parser.parse_args()
-    with own_engine_if_possible() as engine, theatre_of(options.pairs, engine) as theatre:
-        samples = many_runs(theatre, options.runs)
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp", prefix="runs-") as name,  # short: for sockets
+        own_engine_if_possible() as engine,
+        theatre_of(
+            options.pairs, engine, deployed=not options.commands, more={"TMPDIR": name}
+        ) as theatre,
+    ):
+        samples = many_runs(theatre, options.runs, Path(name))
     print_curve(samples)
     more = growth(samples)
-    print(f"more at the end than after the first {FIRST} runs: {'; '.join(more) or 'nothing'}")
+    print(f"more at the end than at the beginning: {'; '.join(more) or 'nothing'}")
     sys.exit(bool(more))
 
 

@@ -64,7 +64,7 @@ def play(theatre: Theatre, seed: int, plan: Sequence[Break]) -> Outcome:
     """
     outcome = Outcome(seed, list(plan))
     clocked = any(one.kind == "clock" for one in outcome.plan)
-    with theatre.scene(f"seed-{seed}", clocked=clocked) as (world, scene):
+    with theatre.scene(clocked=clocked) as (world, scene):
         try:
             _annotate(world, scene, theatre.pairs.requests(), outcome)
             scene.do_due(all_of_it=True)
@@ -116,7 +116,7 @@ def _judge(theatre: Theatre, world: World, scene: Scene, outcome: Outcome) -> No
     requests = theatre.pairs.requests()
     outcome.asked_again, paid_twice = replies_paid_once(scene.calls, requests, losing * IN_FLIGHT)
     faults += paid_twice
-    faults += _next_run_has_nothing_to_do(scene)
+    faults += _next_run_has_nothing_to_do(scene, says_so=not theatre.is_deployed)
     for rival in scene.rivals:
         faults += _has_ended_with_a_word(rival.wait(_CHILDREN_S), rival.printed())
     left = [title_of(one) for one in scene.processes_left(_CHILDREN_S)]
@@ -128,14 +128,14 @@ def _judge(theatre: Theatre, world: World, scene: Scene, outcome: Outcome) -> No
     faults += _containers_left(theatre)
 
 
-def _next_run_has_nothing_to_do(scene: Scene) -> list[str]:
+def _next_run_has_nothing_to_do(scene: Scene, *, says_so: bool) -> list[str]:
     """A further run starts, finds nothing to do and asks the model nothing."""
     before = scene.model_calls()
     run = scene.start()
     status = run.wait(_CHILDREN_S)
     if status is None:
         return [f"the next run did not end in {_CHILDREN_S:.0f} s: something is stuck"]
-    if status or "Nothing was left to do" not in run.printed():
+    if status or (says_so and "Nothing was left to do" not in run.printed()):
         return ["the next run found something to do"]
     more = scene.model_calls() - before
     return [f"the next run asked the model {more} times"] if more else []

@@ -1,11 +1,13 @@
 """The scene of a chaos run: the run itself, the services around it, and what is to happen later."""
 
+import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
@@ -71,8 +73,7 @@ class Run:
 
     def kill_all(self) -> None:
         """End it and all that it has started by SIGKILL."""
-        for one in self.processes():
-            _kill(one)
+        end_all(self.processes())
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
@@ -82,6 +83,20 @@ class Run:
         with self.log.open("rb") as file:
             file.seek(self._printed_before)
             return file.read().decode(errors="replace")
+
+
+class AnyRun(Protocol):
+    """A run that goes on or has ended, by a command or of a deployment."""
+
+    log: Path
+    started: float
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout_s: float = 600.0) -> int | None: ...
+    def processes(self) -> list[psutil.Process]: ...
+    def send(self, number: signal.Signals) -> bool: ...
+    def kill_all(self) -> None: ...
+    def printed(self) -> str: ...
 
 
 @dataclass
@@ -98,25 +113,25 @@ class Scene:
         engine: A Docker engine of its own; None where only the machine's can be had.
     """
 
-    start_run: Callable[..., Run]
+    start_run: Callable[..., AnyRun]
     model: Service
     calls: Path
     prefect: Service
     disk: Disk
     clock: Clock
     engine: OwnEngine | None
-    runs: list[Run] = field(default_factory=list)
-    rivals: list[Run] = field(default_factory=list)
+    runs: list[AnyRun] = field(default_factory=list)
+    rivals: list[AnyRun] = field(default_factory=list)
     _read: int = 0
     _calls: int = 0
     _due: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
 
     @property
-    def run(self) -> Run:
+    def run(self) -> AnyRun:
         """The run that goes on, or the last one."""
         return self.runs[-1]
 
-    def start(self, *options: str) -> Run:
+    def start(self, *options: str) -> AnyRun:
         """Start the run anew."""
         self.runs.append(self.start_run("run", *options))
         return self.run
@@ -167,8 +182,8 @@ def is_running(process: psutil.Process) -> bool:
         return False
 
 
-def _kill(process: psutil.Process) -> None:
-    try:
-        process.kill()
-    except psutil.NoSuchProcess:
-        return
+def end_all(processes: Iterable[psutil.Process]) -> None:
+    """End processes by SIGKILL; some may have ended."""
+    for one in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            one.kill()

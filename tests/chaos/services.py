@@ -49,9 +49,13 @@ class Service:
         assert self._process is not None
         return self._process.pid
 
+    def is_running(self) -> bool:
+        """Return whether its process is there."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
         """Start it, in a group of its own, and wait until it answers; nothing where it runs."""
-        if self._process is not None and self._process.poll() is None:
+        if self.is_running():
             return
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -65,7 +69,8 @@ class Service:
 
     def kill(self) -> None:
         """End it and all of its group by SIGKILL."""
-        if self._process is not None and self._process.poll() is None:
+        if self.is_running():
+            assert self._process is not None
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 

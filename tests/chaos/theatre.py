@@ -9,9 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from infra.settings import SandboxSettings
+from tests.chaos.deployed import CosqaServer, DeployedRun
 from tests.chaos.laws import Reference, labels_as_scripted, reference_of
 from tests.chaos.pairs import CODES, Pairs, write_source
-from tests.chaos.scene import Run, Scene
+from tests.chaos.scene import AnyRun, Run, Scene
 from tests.chaos.services import Clock, Disk, free_port, model_server, prefect_server
 from tests.flows.world import World, commands, environment
 from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
@@ -19,6 +20,7 @@ from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
 IN_FLIGHT = 32
 _DELAY_S = 0.05
 _DISK_MB = 400
+_SCENE = "scene"
 _ENGINE_MB = 2_500
 
 
@@ -30,11 +32,21 @@ class Theatre:
         pairs: How many pairs, rounded down to a multiple of `CODES`.
         engine: A Docker engine of its own, if there is one.
         prefect_url: Another's Prefect server, which cannot be broken, in place of one of its own.
+        deployed: Whether runs are those of a deployment, by a worker, in place of commands.
+        more: Further variables of all processes.
     """
 
     def __init__(
-        self, folder: Path, pairs: int, engine: OwnEngine | None = None, prefect_url: str = ""
+        self,
+        folder: Path,
+        pairs: int,
+        engine: OwnEngine | None = None,
+        prefect_url: str = "",
+        *,
+        deployed: bool = False,
+        more: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        self.is_deployed = deployed
         self.pairs = Pairs(pairs)
         self.engine = engine
         self._folder = folder
@@ -47,9 +59,14 @@ class Theatre:
             COSQA_LLM__REQUESTS_PER_MINUTE="60000",
             COSQA_LLM__MAX_BACKOFF_S="2",
             **own_engine,
+            **more,
         )
         self.prefect_home = folder / "prefect"
-        self.prefect = prefect_server(self.prefect_home, prefect_port, self._env)
+        self.prefect = (
+            self._cosqa_server(prefect_port)
+            if deployed
+            else prefect_server(self.prefect_home, prefect_port, self._env)
+        )
         self._has_prefect = not prefect_url
         self._script = folder / "script.json"
         self._base = World(folder / "base", self._env)
@@ -66,34 +83,44 @@ class Theatre:
 
     def run_undisturbed(self) -> None:
         """Annotate without any break, for its rows."""
-        with self.scene("undisturbed") as (world, scene):
+        with self.scene() as (world, scene):
             run = scene.start()
             assert run.wait() == 0, run.printed()
             faults = labels_as_scripted(world, self.pairs.expected())
             assert not faults, faults
             self.reference = reference_of(world)
 
+    def _cosqa_server(self, port: int) -> CosqaServer:
+        """Return server and worker for runs over the store of the scenes."""
+        folder = self._folder / "work"
+        folder.mkdir()
+        env = {
+            **{name: value for name, value in self._env.items() if name != "PREFECT_API_URL"},
+            "PREFECT_HOME": str(self.prefect_home),
+            "COSQA_SOURCE__NAME": "jsonl",
+            "COSQA_SOURCE__PATH": str(self._folder / "base" / "source"),
+            "COSQA_SEARCH__TOP_K": str(CODES),
+            "COSQA_STORE__FOLDER": str(self._folder / _SCENE / "store"),
+        }
+        return CosqaServer(folder, port, env)
+
     def close(self) -> None:
         """End Prefect's server."""
         self.prefect.kill()
 
     @contextmanager
-    def scene(
-        self, name: str, more: Mapping[str, str] = MappingProxyType({}), *, clocked: bool = False
-    ) -> Iterator[tuple[World, Scene]]:
+    def scene(self, *, clocked: bool = False) -> Iterator[tuple[World, Scene]]:
         """Yield a copy of the collected store with a model of its own; nothing is left of it.
 
         Args:
-            name: Of its folder.
-            more: Further variables of its runs.
             clocked: Whether the run has a clock that can jump.
         """
-        folder = self._folder / name
+        folder = self._folder / _SCENE
         folder.mkdir()
         clock = Clock(folder)
         if clocked:
             clock.build()
-        env = {**self._env, **more, **(clock.environment() if clocked else {})}
+        env = {**self._env, **(clock.environment() if clocked else {})}
         world = World(folder, env)
         disk = Disk(world.store, _DISK_MB)
         disk.mount()
@@ -101,7 +128,10 @@ class Theatre:
         calls = folder / "calls.jsonl"
         model = model_server(self._script, calls, self._model_port, self._env)
 
-        def start_run(log: str, *options: str) -> Run:
+        def start_run(log: str, *options: str) -> AnyRun:
+            if isinstance(self.prefect, CosqaServer):
+                limit = {"limit": int(options[1])} if options else {}
+                return DeployedRun(self.prefect, {"approval": "never", **limit})
             command = [*self._command("annotate", world), *options]
             return Run(command, env, folder, folder / f"{log}.log")
 
@@ -133,10 +163,16 @@ class Theatre:
 
 
 @contextmanager
-def theatre_of(pairs: int, engine: OwnEngine | None) -> Iterator[Theatre]:
-    """Yield a theatre with a Prefect server of its own, in which the source is collected."""
+def theatre_of(
+    pairs: int,
+    engine: OwnEngine | None,
+    *,
+    deployed: bool,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Theatre]:
+    """Yield a theatre in which the source is collected; for its arguments see `Theatre`."""
     with tempfile.TemporaryDirectory() as folder:
-        theatre = Theatre(Path(folder), pairs, engine)
+        theatre = Theatre(Path(folder), pairs, engine, deployed=deployed, more=more)
         try:
             say(f"collecting {theatre.pairs.number:,} pairs")
             theatre.prepare()
