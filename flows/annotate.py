@@ -62,21 +62,14 @@ def judge_candidates(
         StabilityError: The audit found that labels are not stable.
     """
     settings = with_run_budget(agreed(plan_run(search, recipe, ready.settings), ready))
-    with writing(settings.store):
-        return _judge_rounds(search, recipe, settings)
-
-
-def _judge_rounds(
-    search: SearchReference, recipe: RecipeReference, settings: Settings
-) -> AnnotationReference:
-    """Judge what is pending now in each round; return the first one's reference."""
     plans = []
-    for of_round in rounds_of(recipe, settings):
-        plan = plan_annotation(search, of_round, settings)
-        judge_plan(plan, settings)
-        plans.append(plan)
-    if "audit" in settings.reannotation.take:
-        audit_labels(search, recipe, settings)
+    with writing(settings.store):
+        for of_round in rounds_of(recipe, settings):
+            plan = plan_annotation(search, of_round, settings)
+            judge_plan(plan, settings)
+            plans.append(plan)
+        if "audit" in settings.reannotation.take:
+            audit_labels(search, recipe, settings)
     return plans[0].reference
 
 

@@ -53,6 +53,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=50, help="play the seeds from 1 to this")
     parser.add_argument("--seed", type=int, help="play this one alone")
     parser.add_argument("--pairs", type=int, default=2_000)
+    parser.add_argument("--deployed", action="store_true", help="run a deployment, by a worker")
     parser.add_argument(
         "--no-engine", dest="engine", action="store_false", help="use the machine's"
     )

@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("--commands", action="store_true", help="commands, not a deployment")
     options = parser.parse_args()
     with (
-        tempfile.TemporaryDirectory(dir="/tmp", prefix="runs-") as name,  # short: for sockets
+        tempfile.TemporaryDirectory(dir="/tmp", prefix="r-") as name,  # short: for sockets
         own_engine_if_possible() as engine,
         theatre_of(
             options.pairs, engine, deployed=not options.commands, more={"TMPDIR": name}
