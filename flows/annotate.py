@@ -101,9 +101,8 @@ def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Set
     found = compare_audit(search, recipe, plan, settings)
     sentence = audit_sentence(found)
     key = artifact_key("audit", found.collection)
-    create_markdown_artifact(
-        markdown_text(f"{sentence}\n\n{found.alarm}"), key=key, description=sentence
-    )
+    told = "\n\n".join(map(markdown_text, (sentence, found.alarm)))
+    create_markdown_artifact(told, key=key, description=sentence)
     if found.alarm:
         figures = found.found.model_dump(include={"pairs", "alpha", "low", "high"})
         audit_alarm(found.collection, found.alarm, figures)
