@@ -43,6 +43,10 @@ class Pages:
         self.page.get_by_role("link", name=name).first.click()
         self.page.wait_for_url(lambda url: url != before)
 
+    def turn_to(self, tab: str) -> None:
+        """Turn to a tab of a run's page."""
+        self.page.get_by_role("tablist").get_by_text(tab, exact=True).click()
+
     def shows(self, *texts: str) -> bool:
         """Load the page again and return whether it soon shows one of these texts."""
         self.page.reload()
