@@ -43,6 +43,11 @@ class Pages:
         self.page.get_by_role("link", name=name).first.click()
         self.page.wait_for_url(lambda url: url != before)
 
+    def fill(self, field: str, value: str) -> None:
+        """Fill in a field of a form."""
+        labelled = self.page.locator(".schema-form-property").filter(has_text=field)
+        labelled.locator("input").last.fill(value)
+
     def turn_to(self, tab: str) -> None:
         """Turn to a tab of a run's page."""
         self.page.get_by_role("tablist").get_by_text(tab, exact=True).click()

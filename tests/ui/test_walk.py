@@ -131,13 +131,13 @@ def a_scheduled_run_waits(system: LocalSystem, pages: Pages) -> str:
 def the_plan_is_approved(pages: Pages) -> None:
     pages.press("Resume")
     plan = pages.page.locator(".p-modal__body article").first
-    row = plan.get_by_text("new queries", exact=True)
+    row = plan.get_by_text("stale", exact=True)
     row.wait_for()
     shown, inside = row.bounding_box(), plan.bounding_box()
     assert shown
     assert inside
     assert shown["y"] + shown["height"] <= inside["y"] + inside["height"], "the plan can be read"
-    pages.page.get_by_label("Budget in US dollars").fill("2.5")
+    pages.fill("Budget in US dollars", "2.5")
     pages.screenshot("approval")
     pages.press("Submit")
 
@@ -151,8 +151,9 @@ def the_run_succeeds(system: LocalSystem, pages: Pages, run: str) -> None:
 
 def its_artifacts_are_shown(pages: Pages) -> None:
     pages.turn_to("Artifacts")
-    pages.see("plan-jsonl")
-    pages.screenshot("artifacts", height=1000)
+    pages.follow("plan-jsonl")
+    pages.see("in all")
+    pages.screenshot("artifact")
 
 
 def what_was_approved_is_stored(world: World) -> None:
