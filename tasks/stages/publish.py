@@ -16,6 +16,7 @@ from infra.store.exports import Export
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
+from tasks.runtime import run_events
 from tasks.stages.labels import LabelSet, current_labels, labelled_benchmark, with_split
 from tasks.stages.removed_labels import removed_labels
 
@@ -83,6 +84,9 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     _log(published, manifest, "unchanged" if unchanged else "written")
     if not unchanged:
         benchmarks.record_benchmark(database, published)
+        run_events.benchmark_published(
+            published.name, published.collection, {"folder": published.folder}
+        )
         run = benchmarks.StageRun(
             collection=labels.collection.name,
             stage=f"publish {benchmark.name}",
