@@ -12,7 +12,7 @@ from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
 from flows.runtime.writing import writing
 from infra.markdown import markdown_text
-from infra.ray import box_resources, check_reach, ensure_ray
+from infra.ray import box_resources, check_reach, ensure_ray, traced_environment
 from infra.settings import Settings
 from tasks.reports.plan import RunPlan, plan_markdown, plan_sentence
 from tasks.runtime import run_events
@@ -154,5 +154,6 @@ def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> int:
     """
     from tasks.stages.annotate.gather import annotate_pending  # noqa: PLC0415 - imports Ray
 
-    with served_model(settings.llm) as endpoint, remote_options(resources=box_resources()):
+    options = {"resources": box_resources(), **traced_environment()}
+    with served_model(settings.llm) as endpoint, remote_options(**options):
         return annotate_pending(plan, settings, endpoint)
