@@ -5,7 +5,7 @@ deployment is one more entry here and its flow in ``flows.forms.entries``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flows.forms import fields as ask
 from flows.forms.form import Form, FormField
@@ -15,7 +15,12 @@ POOL = "cosqa"
 _ENTRIES = "flows.forms.entries"
 _INPUT = (ask.PRESET, ask.SOURCE, ask.PATH, ask.DISTRIBUTION, ask.QUERIES, ask.CODES)
 _CANDIDATES = (ask.ENCODERS, ask.TOP_K)
-_AGENTS = (ask.MODEL, ask.CONFIGURATION, ask.LIMIT, ask.BATCH)
+_AGENTS = (ask.MODEL, ask.CONFIGURATION)
+_EXTENT = (
+    ask.LIMIT, ask.REASONS, ask.PAIRS, ask.BUDGET, ask.APPROVAL, ask.APPROVAL_ABOVE, ask.BATCH,
+)  # fmt: skip
+# What a form begins with where a run may cost money: a person sees the plan first.
+_ASK_FIRST = {"approval": "always"}
 _EXPORT = (ask.OUTPUT, ask.ALLOW_DEMO, ask.UNLICENSED)
 
 
@@ -52,7 +57,7 @@ class Deployment:
     tags: tuple[str, ...] = ()
     schedules: tuple[Schedule, ...] = ()
     after: str = ""
-    parameters: Mapping[str, object] | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def entrypoint(self) -> str:
@@ -73,7 +78,9 @@ def _deployment(
     schedules: tuple[Schedule, ...] = (),
     after: str = "",
 ) -> Deployment:
-    return Deployment(name, description, Form(questions), tags, schedules, after)
+    form = Form(questions)
+    answers = _ASK_FIRST if ask.APPROVAL in questions else {}
+    return Deployment(name, description, form, tags, schedules, after, answers)
 
 
 DEPLOYMENTS: tuple[Deployment, ...] = (
@@ -81,7 +88,7 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
         "benchmark",
         "Run the whole pipeline: collect, annotate, publish, evaluate. What was done before is "
         "not done again.",
-        *_INPUT, *_CANDIDATES, *_AGENTS, ask.METHODS, *_EXPORT,
+        *_INPUT, *_CANDIDATES, *_AGENTS, *_EXTENT, ask.METHODS, *_EXPORT,
         tags=("writes-labels",),
     ),
     _deployment(
@@ -93,11 +100,20 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
     ),
     _deployment(
         "annotate",
-        "Let the agents judge every candidate that they have not judged yet. Runs every night.",
-        *_INPUT, *_CANDIDATES, *_AGENTS,
+        "Let the agents judge what is pending: new queries and code, stale labels, failures. Runs "
+        "every night.",
+        *_INPUT, *_CANDIDATES, *_AGENTS, *_EXTENT,
         tags=("writes-labels",),
         schedules=(Schedule("nightly", "0 2 * * *"),),
         after="collect",
+    ),
+    _deployment(
+        "audit",
+        "Judge a sample of labelled pairs again, and say how stable labels are. Runs every "
+        "Sunday.",
+        *_INPUT, *_CANDIDATES, *_AGENTS, ask.AUDIT_PAIRS, ask.BUDGET,
+        tags=("writes-labels",),
+        schedules=(Schedule("weekly", "0 4 * * 0"),),
     ),
     _deployment(
         "generate",

@@ -9,6 +9,7 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from flows.cli.console import say
 from flows.cli.deploy_options import DeployOptions
 from flows.deployments import DEPLOYMENTS
+from flows.runtime.automations import automations
 from flows.runtime.prefect_server import running_server
 from flows.runtime.prefect_yaml import prefect_yaml
 from flows.runtime.registration import (
@@ -20,6 +21,7 @@ from flows.runtime.registration import (
     register_pool,
 )
 from flows.runtime.triggers import chains, housekeeping
+from infra.settings import load_settings
 
 
 def deploy(options: DeployOptions) -> None:
@@ -59,8 +61,9 @@ def _registered(client: SyncPrefectClient, options: DeployOptions) -> Iterator[C
     for deployment in DEPLOYMENTS:
         ids[deployment.name], change = register_deployment(client, deployment, target)
         yield change
-    automations = [*chains(ids, DEPLOYMENTS), *housekeeping()]
-    for automation in automations:
+    alarms = automations(load_settings().operation)
+    wanted = [*chains(ids, DEPLOYMENTS), *housekeeping(), *alarms]
+    for automation in wanted:
         yield register_automation(client, automation)
     if options.prune:
-        yield from prune(client, DEPLOYMENTS, automations)
+        yield from prune(client, DEPLOYMENTS, wanted)

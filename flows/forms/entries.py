@@ -1,8 +1,9 @@
 """The flows that deployments run: each reads its form and calls the flow of its name.
 
 Each function takes the settings that the form gives, and the answers that are no settings. A run
-that finds another one writing into the store ends as cancelled, with that run's name: for a
-schedule this is no failure. Flows are imported when they run, each run in a process of its own.
+that finds another one writing into the store, or waiting for approval of the same, ends as
+cancelled with that run's name: for a schedule this is no failure. Flows are imported when they run,
+each run in a process of its own.
 """
 
 from collections.abc import Callable
@@ -11,12 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from prefect import Flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
 from prefect.states import Cancelled
 
 from flows.cli.pairs import named_folders
 from flows.deployments import deployment_named
 from flows.runtime.run_names import run_name
+from flows.runtime.waiting_runs import waiting_runs
 from infra.errors import StoreBusyError
 from infra.settings import COMPARED_CONFIGURATIONS, Settings
 
@@ -28,15 +33,40 @@ def _entry(function: Callable[..., object]) -> Flow[..., Any]:
 
     def run(**answers: object) -> object:
         try:
+            if waiting := _waiting_twin():
+                return _skipped(f"the run {waiting!r} waits for approval of the same")
             return function(form.settings(answers), **form.arguments(answers))
         except StoreBusyError as busy:
-            get_run_logger().warning("this run ends without having done anything: %s", busy)
-            return Cancelled(message=f"Skipped: {busy}")
+            return _skipped(str(busy))
 
     run.__name__ = run.__qualname__ = function.__name__
     run.__doc__ = function.__doc__
     run.__signature__ = form.signature  # type: ignore[attr-defined]
     return Flow(run, name=name, flow_run_name=run_name)
+
+
+def _skipped(reason: str) -> State[object]:
+    get_run_logger().warning("this run ends without having done anything: %s", reason)
+    return Cancelled(message=f"Skipped: {reason}")
+
+
+def _waiting_twin() -> str:
+    """Return the name of another run of this deployment that waits with the same answers, or "".
+
+    Without this a run a night would come to wait while nobody looks.
+    """
+    context = FlowRunContext.get()
+    own = context.flow_run if context else None
+    if own is None or own.deployment_id is None:
+        return ""
+    with get_client(sync_client=True) as client:
+        waiting = waiting_runs(client)
+    twins = [
+        run.name
+        for run in waiting
+        if run.deployment_id == own.deployment_id and run.parameters == own.parameters
+    ]
+    return next(iter(twins), "")
 
 
 def _called(flow: str, *arguments: object, **options: object) -> object:
@@ -61,6 +91,12 @@ def collect(settings: Settings) -> object:
 def annotate(settings: Settings) -> object:
     """Judge every candidate that is pending."""
     return _called("annotate", settings)
+
+
+@_entry
+def audit(settings: Settings) -> object:
+    """Judge a sample of labelled pairs again, and say how far labels are stable."""
+    return _called("audit", settings)
 
 
 @_entry

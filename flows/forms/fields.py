@@ -19,7 +19,7 @@ PRESET = FormField(
 SOURCE = setting_field("source", "source.name", "Source", choices=tuple(sources))
 PATH = FormField(
     "path", "Folder or file of the source",
-    "Seen from the folder in which runs work, or absolute.",
+    "Seen from the folder in which runs work, or absolute; spelled as when it was collected.",
     setting="source.path", examples=("src/", "/data/CoSQA"),
 )  # fmt: skip
 QUERIES = FormField(
@@ -58,6 +58,23 @@ CONFIGURATION = setting_field(
 )  # fmt: skip
 LIMIT = setting_field("limit", "annotation.limit", "Queries to annotate at most")
 BATCH = setting_field("batch", "annotation.batch", "Batches at half the price")
+REASONS = setting_field(
+    "reasons", "reannotation.take", "Reasons",
+    description="Reasons for which pairs are judged, the most urgent first; none given takes all "
+    "but the audit.",
+)  # fmt: skip
+PAIRS = setting_field("pairs", "reannotation.pairs", "Pairs to judge at most")
+BUDGET = setting_field("budget_usd", "reannotation.budget_usd", "Budget of the run in US dollars")
+APPROVAL = setting_field(
+    "approval", "operation.approval", "Approval",
+    description="Whether the run waits in this UI for a person who approves its plan: never, "
+    "always, or above the cost below. A cost that is not known is above.",
+)  # fmt: skip
+APPROVAL_ABOVE = setting_field(
+    "approval_above_usd", "operation.approval_above_usd", "Approved up to so many US dollars",
+    description="Expected cost that `above` approves beforehand.",
+)  # fmt: skip
+AUDIT_PAIRS = setting_field("audit_pairs", "reannotation.audit_pairs", "Pairs to judge again")
 OUTPUT = setting_field("output", "publish.folder", "Folder of benchmarks and reports")
 ALLOW_DEMO = setting_field("allow_demo", "publish.allow_demo", "Export the demo model's labels")
 UNLICENSED = setting_field("unlicensed", "publish.include_unlicensed", "Export unlicensed code")

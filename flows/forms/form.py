@@ -139,6 +139,9 @@ class Form:
     def schema(self) -> dict[str, Any]:
         """The schema by which Prefect shows the form and refuses what does not fit it."""
         schema = generate_parameter_schema(self.signature, {}).model_dump_for_openapi()
+        for question in schema["properties"].values():
+            # The UI would send it for each empty field, and the server would refuse it.
+            question.pop("default", None)
         return schema | {"additionalProperties": False}
 
     def settings(self, answers: Mapping[str, object]) -> Settings:

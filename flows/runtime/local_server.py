@@ -22,10 +22,12 @@ _PAUSE_S = 2.0
 _END_TIMEOUT_S = 30.0
 # So often in a row may a child die within a minute: then something is wrong that lasts.
 _DEATHS, _SHORT_LIFE_S = 5, 60.0
-# Leases of Prefect's own slots and locks survive the server; a busy SQLite is waited for.
+# Leases of Prefect's own slots survive the server; of the two UIs that Prefect serves, the first
+# one shows "Resume" beside a run's name.
 _SERVER = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_SERVER_DATABASE_TIMEOUT": "60",
+    "PREFECT_SERVER_UI_V2_ENABLED": "false",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
         "prefect.server.concurrency.lease_storage.filesystem"
     ),

@@ -71,7 +71,7 @@ def register_pool(client: SyncPrefectClient, target: Target) -> Change:
     try:
         found = client.read_work_pool(target.pool)
     except ObjectNotFound:
-        template = job_template(target.pool_type) or _plain_template(client, target.pool_type)
+        template = job_template(target.pool_type, _plain_template(client, target.pool_type))
         pool = WorkPoolCreate(
             name=target.pool, type=target.pool_type, base_job_template=template,
             description="Runs of CoSQA+'s flows.",
@@ -87,8 +87,9 @@ def register_pool(client: SyncPrefectClient, target: Target) -> Change:
 
 
 def _plain_template(client: SyncPrefectClient, pool_type: PoolType) -> dict[str, Any]:
-    types = client.read_worker_metadata()
-    template: dict[str, Any] = types["prefect"][pool_type]["default_base_job_configuration"]
+    by_package = client.read_worker_metadata().values()
+    known = {name: kind for kinds in by_package for name, kind in kinds.items()}
+    template: dict[str, Any] = known[pool_type]["default_base_job_configuration"]
     return template
 
 
@@ -105,7 +106,7 @@ def register_deployment(
         found = client.read_deployment_by_name(f"{deployment.name}/{deployment.name}")
     except ObjectNotFound:
         schedules = [_schedule(schedule, target) for schedule in deployment.schedules]
-        made = _upsert(client, deployment, wanted, schedules, dict(deployment.parameters or {}))
+        made = _upsert(client, deployment, wanted, schedules, dict(deployment.parameters))
         told = ", ".join(_told(schedule) for schedule in schedules)
         return made, Change("deployment", deployment.name, "made", told)
     different = [key for key, value in wanted.items() if getattr(found, key) != value]

@@ -1,8 +1,11 @@
-"""Files for running on servers: containers, compose, and templates of Prefect's work pools.
+"""Files for running on servers: containers, compose, and what Prefect's work pools need.
 
-``pools`` has a base job template for each type of pool whose runs need more than a folder.
+``pools`` has for a type of pool what its runs need beyond Prefect's own base job template:
+``defaults`` of the template's variables, and for Kubernetes parts of the job's ``pod`` and of its
+``container``.
 """
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,22 @@ from typing import Any
 _POOLS = Path(__file__).with_name("pools")
 
 
-def job_template(pool_type: str) -> dict[str, Any] | None:
-    """Return this program's base job template for a type of work pool, None for Prefect's own."""
+def job_template(pool_type: str, plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the base job template of a work pool for this program's runs.
+
+    Args:
+        pool_type: The type of the pool.
+        plain: Prefect's own template for the type.
+    """
     file = _POOLS / f"{pool_type}.json"
-    return json.loads(file.read_text("utf-8")) if file.is_file() else None
+    if not file.is_file():
+        return plain
+    ours = json.loads(file.read_text("utf-8"))
+    template = copy.deepcopy(plain)
+    for name, value in ours.get("defaults", {}).items():
+        template["variables"]["properties"][name]["default"] = value
+    if "pod" in ours:
+        pod = template["job_configuration"]["job_manifest"]["spec"]["template"]["spec"]
+        pod |= ours["pod"]
+        pod["containers"][0] |= ours["container"]
+    return template

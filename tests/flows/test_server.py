@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ TOML = '[source]\nname = "jsonl"\npath = "source"\n[search]\ntop_k = 1\n'
 SECRET = "sk-of-a-provider"
 
 
-def waited(find: Callable[[], Any], timeout_s: float = 150.0) -> Any:
+def waited(find: Callable[[], Any], timeout_s: float = 240.0) -> Any:
     """Return what ``find`` gives as soon as it gives something."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
@@ -71,6 +72,13 @@ class Served:
     def deployment(self, name: str) -> str:
         return str(self.get(f"deployments/name/{name}/{name}")["id"])
 
+    def run(self, name: str, *, ended: bool = True) -> str:
+        """Start a run of a deployment, wait for its end if that is asked, and return its id."""
+        started = self.post(f"deployments/{self.deployment(name)}/create_flow_run", {})["id"]
+        if ended:
+            waited(lambda: self.get(f"flow_runs/{started}")["state_type"] == "COMPLETED")
+        return str(started)
+
     def runs(self, name: str) -> list[dict[str, Any]]:
         """Return a deployment's runs that have begun or ended, the first one first."""
         chosen = {"deployments": {"id": {"any_": [self.deployment(name)]}}}
@@ -79,10 +87,17 @@ class Served:
         return [run for run in found if run["start_time"] or run["state_type"] == "CANCELLED"]
 
     def child(self, words: str) -> psutil.Process:
-        for process in psutil.Process(self.process.pid).children(recursive=True):
-            if words in " ".join(process.cmdline()):
-                return process
-        raise AssertionError(f"no child {words}")
+        """Return the child whose command line has these words, once there is one."""
+
+        def find() -> psutil.Process | None:
+            for process in psutil.Process(self.process.pid).children(recursive=True):
+                with suppress(psutil.Error):  # it has just ended
+                    if words in " ".join(process.cmdline()):
+                        return process
+            return None
+
+        found: psutil.Process = waited(find)
+        return found
 
 
 @pytest.fixture
@@ -116,9 +131,11 @@ def test_a_dead_worker_with_the_lease_stops_no_schedule(
     served: Served, model: ScriptedServer, tmp_path: Path
 ) -> None:
     store = StoreSettings(folder=tmp_path / "work" / "cosqa-data")
-    served.post(f"deployments/{served.deployment('collect')}/create_flow_run", {})
-    # Started by the automation: annotate after collect.
-    waited(lambda: lease_holder(store) and model.count("exact_judge") == len(CASES))
+    annotate = f"{served.api}/deployments/{served.deployment('annotate')}"
+    httpx.patch(annotate, json={"parameters": {"approval": "never"}}).raise_for_status()
+    served.run("collect")
+    first = served.run("annotate", ended=False)
+    waited(lambda: model.count("exact_judge") == len(CASES))
     holder = lease_holder(store)
     assert holder is not None
     assert holder.name.startswith("annotate")
@@ -143,7 +160,7 @@ def test_a_dead_worker_with_the_lease_stops_no_schedule(
     waited(lambda: any(run["state_type"] == "COMPLETED" for run in served.runs("annotate")))
     with open_database(store).transaction() as tx:
         assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == len(CASES)
-    waited(lambda: served.runs("annotate")[0]["state_type"] == "CRASHED")
+    waited(lambda: served.get(f"flow_runs/{first}")["state_type"] == "CRASHED")
     print(f"the dead run was ended {time.time() - dead:.0f} s after the death")
     server = served.child("prefect server start")
     server.kill()

@@ -1,15 +1,22 @@
 """Laws of the flows that deployments run: one for each, with its form as its parameters."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from prefect import Flow
+from prefect.client.orchestration import get_client
 from prefect.exceptions import ParameterTypeError, SignatureMismatchError
+from prefect.flow_engine import run_flow
 from prefect.flows import load_flow_from_entrypoint
+from prefect.input.actions import create_flow_run_input
+from prefect.states import Running, Suspended
 from prefect.utilities.callables import parameter_schema
 
-from flows.deployments import DEPLOYMENTS, Deployment
+from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
 from flows.forms import entries
+from flows.runtime.approval import FORM_KEY
+from flows.runtime.registration import Target, register_deployment, register_pool
 from infra.settings import StoreSettings
 from infra.store.lease import writer_lease
 
@@ -20,8 +27,11 @@ def test_the_entrypoint_of_a_deployment_is_a_flow_of_its_name_and_form(
 ) -> None:
     flow: Flow[..., Any] = load_flow_from_entrypoint(deployment.entrypoint)
     assert flow.name == deployment.name
-    shown = parameter_schema(flow).model_dump_for_openapi()
-    assert shown | {"additionalProperties": False} == deployment.form.schema
+    asked = parameter_schema(flow).model_dump_for_openapi()["properties"]
+    expected = deployment.form.schema["properties"]
+    assert [{**asked[name], "default": None} for name in asked] == [
+        {**question, "default": None} for question in expected.values()
+    ]
 
 
 def test_a_wrong_answer_is_refused_before_the_run_begins() -> None:
@@ -44,3 +54,27 @@ def test_a_run_that_finds_the_store_being_written_ends_as_cancelled_and_says_by_
         state: Any = entries.collect(source="jsonl", path="src", return_state=True)
     assert state.is_cancelled()
     assert "annotate-nightly (process " in str(state.message)
+
+
+def test_a_run_is_skipped_while_one_with_the_same_answers_waits_for_approval(
+    prefect_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = Target("cosqa", "process", tmp_path)
+    with get_client(sync_client=True) as client:
+        register_pool(client, target)
+        identity, _ = register_deployment(client, deployment_named("annotate"), target)
+        first = client.create_flow_run_from_deployment(identity, name="first")
+        client.set_flow_run_state(first.id, Running(), force=True)
+        client.set_flow_run_state(first.id, Suspended(pause_key="approval"), force=True)
+        create_flow_run_input(FORM_KEY, {"title": "of the plan"}, flow_run_id=first.id)
+        same = client.create_flow_run_from_deployment(identity)
+        other = client.create_flow_run_from_deployment(identity, parameters={"path": "absent"})
+        for run in (same, other):
+            state: Any = run_flow(entries.annotate, flow_run=run, return_type="state")
+            if run is same:
+                assert state.is_cancelled()
+                assert "'first' waits for approval" in state.message
+            else:
+                assert state.is_failed(), "it goes its own way"
+        client.delete_flow_run(first.id)

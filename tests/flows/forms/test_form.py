@@ -30,6 +30,7 @@ def test_each_question_is_plain_has_a_title_and_says_what_it_asks(
     assert kind in PLAIN, "nothing nested: a person fills it in"
     assert question["title"] not in ("", name)
     assert len(question["description"]) > 10
+    assert "default" not in question, "the UI would send null, which the server refuses"
     assert name != "settings"
     assert not any(word in name for word in ("key", "secret", "token", "password"))
 

@@ -1,5 +1,6 @@
 """Laws of registration: what is there is left, what differs is changed, what people set stays."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,11 @@ from prefect.client.schemas.actions import DeploymentScheduleCreate
 from prefect.client.schemas.objects import DeploymentSchedule
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import PrefectHTTPStatusError
+from prefect.utilities.schema_tools.validation import validate
 
 from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
 from flows.runtime.registration import (
+    PoolType,
     Target,
     prune,
     register_automation,
@@ -29,11 +32,18 @@ ANNOTATE, COLLECT = deployment_named("annotate"), deployment_named("collect")
 @pytest.fixture
 def client(prefect_server: str) -> Iterator[SyncPrefectClient]:
     with get_client(sync_client=True) as client:
+        _clear(client)
         yield client
-        for deployment in client.read_deployments():
-            client.delete_deployment(deployment.id)
-        for automation in client.read_automations():
-            client.delete_automation(automation.id)
+        _clear(client)
+
+
+def _clear(client: SyncPrefectClient) -> None:
+    for deployment in client.read_deployments():
+        client.delete_deployment(deployment.id)
+    for automation in client.read_automations():
+        client.delete_automation(automation.id)
+    for pool in client.read_work_pools():
+        client.delete_work_pool(pool.name)
 
 
 @pytest.fixture
@@ -162,3 +172,22 @@ def test_a_pool_of_another_type_is_refused(client: SyncPrefectClient, target: Ta
     assert register_pool(client, target).outcome == "left"
     with pytest.raises(SettingsError, match="has type process, not docker"):
         register_pool(client, replace(target, pool_type="docker"))
+
+
+@pytest.mark.parametrize("kind", ["process", "docker", "kubernetes"])
+def test_the_template_of_a_pool_fits_what_prefect_says_of_its_type(
+    client: SyncPrefectClient, tmp_path: Path, kind: PoolType
+) -> None:
+    target = Target(f"pool-{kind}", kind, tmp_path)
+    assert register_pool(client, target).outcome == "made"
+    template = client.read_work_pool(target.pool).base_job_template
+    variables = template["variables"]
+    defaults = {
+        name: variable["default"]
+        for name, variable in variables["properties"].items()
+        if variable.get("default") is not None
+    }
+    validate(defaults, variables, raise_on_error=True)
+    used = set(re.findall(r"{{ (\w+) }}", str(template["job_configuration"])))
+    assert used <= set(variables["properties"])
+    assert outcome(client, replace(ANNOTATE, name=f"annotate-{kind}"), target) == "made"
