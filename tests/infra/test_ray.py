@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -171,3 +172,44 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     nothing: Any = None
     with pytest.raises(SettingsError, match="demo model"):
         annotate.judge_candidates(ready, nothing, nothing)
+
+
+LOCAL = """
+import sys
+import tempfile
+from pathlib import Path
+from infra.ray import ensure_ray
+from infra.settings import RaySettings
+
+ensure_ray(RaySettings(cpus=1, object_store_mb=80))
+print("up", flush=True)
+sys.stdin.readline()
+"""
+
+
+def start_local(temporary: Path) -> subprocess.Popen[str]:
+    """Start a process with a cluster of its own, and wait until that is there."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", LOCAL],
+        env=without_ray_variables(TMPDIR=str(temporary)),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    return process
+
+
+@pytest.mark.slow
+def test_the_folder_of_a_cluster_goes_with_its_process_and_that_of_a_killed_one_with_the_next() -> (
+    None
+):
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # short enough for sockets
+        temporary = Path(name)
+        with start_local(temporary) as killed:
+            (left,) = temporary.glob("cosqa-ray-*")
+            killed.kill()
+        with start_local(temporary) as process:
+            (own,) = temporary.glob("cosqa-ray-*")
+            assert own != left
+            process.communicate("end\n")
+        assert [path.name for path in temporary.iterdir()] == []
