@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 PARALLEL := --numprocesses 3 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run server test test-all lint format setup engine clean
+.PHONY: help run server test test-all chaos soak screenshots lint format setup engine browser clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,17 @@ test: setup engine  ## Set up, then run the tests without the exhaustive ones (u
 test-all: setup engine  ## Set up, then run all tests
 	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL)
 
+SEEDS ?= 50
+chaos: setup engine  ## Set up, then break annotation runs of 2,000 pairs by SEEDS=50 seeds (an hour)
+	$(BIN)/python -m tests.chaos --seeds $(SEEDS)
+
+RUNS ?= 200
+soak: setup engine  ## Set up, then run RUNS=200 deployments in a row, and say what is more at the end
+	$(BIN)/python -m tests.chaos.many_runs --runs $(RUNS)
+
+screenshots: setup engine browser  ## Set up, then walk through the Prefect UI and write the README's screenshots
+	COSQA_SCREENSHOTS=infra/deploy/screenshots $(BIN)/pytest tests/ui/test_walk.py
+
 lint: $(READY)  ## ruff, mypy strict and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -39,6 +50,9 @@ setup: $(READY)  ## Make the virtual environment and fetch the embedded model
 
 engine:  ## Make sure of a Docker engine and of the sandbox image
 	PYTHON=$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) infra/docker/ensure_engine.sh
+
+browser:  ## Make sure of a headless Chromium for the tests of pages
+	infra/deploy/ensure_browser.sh
 
 clean:  ## Remove the virtual environment and caches; stores and benchmarks stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

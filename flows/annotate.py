@@ -11,12 +11,19 @@ from flows.runtime.approval import approved
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
 from flows.runtime.writing import writing
-from infra.ray import box_resources, check_reach, ensure_ray
+from infra.markdown import markdown_text
+from infra.ray import box_resources, check_reach, ensure_ray, traced_environment
 from infra.settings import Settings
 from tasks.reports.plan import RunPlan, plan_markdown, plan_sentence
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
-from tasks.runtime.run_events import artifact_key
-from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
+from tasks.runtime.run_events import artifact_key, audit_alarm
+from tasks.stages.annotate.audit import (
+    Audit,
+    audit_sentence,
+    compare_audit,
+    plan_audit,
+    raise_alarm,
+)
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.annotate.model_server import served_model
@@ -84,7 +91,7 @@ def agreed(plan: RunPlan, ready: Ready) -> Settings:
 
 
 def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Settings) -> Audit:
-    """Judge a sample of labelled pairs again and store how far the labels agree.
+    """Judge a sample of labelled pairs again; store, show and tell how far the labels agree.
 
     Raises:
         StabilityError: They differ too much, or more than before.
@@ -92,18 +99,24 @@ def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Set
     plan = plan_audit(search, recipe, settings)
     judge_plan(plan, settings)
     found = compare_audit(search, recipe, plan, settings)
+    sentence = audit_sentence(found)
+    key = artifact_key("audit", found.collection)
+    told = "\n\n".join(map(markdown_text, (sentence, found.alarm)))
+    create_markdown_artifact(told, key=key, description=sentence)
+    if found.alarm:
+        figures = found.found.model_dump(include={"pairs", "alpha", "low", "high"})
+        audit_alarm(found.collection, found.alarm, figures)
     raise_alarm(found)
     return found
 
 
 def judge_plan(plan: AnnotationPlan, settings: Settings) -> None:
     """Judge a plan's pairs, if there are any; the file of their keys is removed at the end."""
-    if not plan.pairs:
-        return
-    ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
-    check_reach(PREFECT_API_URL.value(), is_demo=settings.llm.is_demo)
     try:
-        _judge(plan, settings)
+        if plan.pairs:
+            ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
+            check_reach(PREFECT_API_URL.value(), is_demo=settings.llm.is_demo)
+            _judge(plan, settings)
     finally:
         plan.pairs_file.unlink(missing_ok=True)
 
@@ -140,5 +153,6 @@ def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> int:
     """
     from tasks.stages.annotate.gather import annotate_pending  # noqa: PLC0415 - imports Ray
 
-    with served_model(settings.llm) as endpoint, remote_options(resources=box_resources()):
+    options = {"resources": box_resources(), **traced_environment()}
+    with served_model(settings.llm) as endpoint, remote_options(**options):
         return annotate_pending(plan, settings, endpoint)

@@ -1,17 +1,30 @@
 """The Ray runtime: a cluster when an address is given, else one on this machine."""
 
+import atexit
 import logging
 import os
 import secrets
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from infra.errors import SettingsError
+from infra.locks import locked
 from infra.settings import RaySettings
+from infra.tracing import environment_of_workers
 
 # Ray's own switches: no usage report over the network, and no rewriting of CUDA_VISIBLE_DEVICES
 # for work that asks for no GPU.
 _SWITCHES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+_FOLDERS = "cosqa-ray-"  # what the names of local clusters' folders begin with
+_UNLOCKED = ".cosqa-ray-"
+_RANDOM = 8  # characters that `mkdtemp` adds
+_LONGEST_FOLDER = 36  # characters: Linux takes 107 for a socket, and Ray adds 70
 
 _THIS_MACHINE = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - as a client's address
 
@@ -20,7 +33,8 @@ def ensure_ray(settings: RaySettings) -> None:
     """Connect this process to Ray, unless it is connected; Ray disconnects when the process ends.
 
     Without an address a cluster is started here, closed to others: it listens on the
-    loopback interface and takes work only with its token.
+    loopback interface and takes work only with its token. Its folder of sockets and logs goes with
+    this process, and with it those of processes that were killed.
 
     Raises:
         SettingsError: The cluster does not answer.
@@ -42,6 +56,7 @@ def ensure_ray(settings: RaySettings) -> None:
             "num_gpus": settings.gpus,
             "object_store_memory": settings.object_store_mb * 1024 * 1024,
             "include_dashboard": False,
+            "_temp_dir": str(_own_folder(ray.shutdown)),
         }
     try:
         ray.init(**options)
@@ -50,6 +65,45 @@ def ensure_ray(settings: RaySettings) -> None:
             f"no Ray cluster answers at {settings.address}; start one there, or unset RAY_ADDRESS "
             "to use this machine"
         ) from error
+
+
+def _own_folder(shut_down: Callable[[], object]) -> Path:
+    """Return a new folder for a cluster, which is removed when this process has ended it.
+
+    A lock tells others that it is in use; the kernel drops it with the process.
+
+    Args:
+        shut_down: Ends the cluster.
+    """
+    root = Path(tempfile.gettempdir())
+    root = root if len(f"{root}/{_FOLDERS}") + _RANDOM <= _LONGEST_FOLDER else Path("/tmp")  # noqa: S108
+    for left in root.glob(f"{_FOLDERS}*"):
+        _remove_if_unused(left)
+    unlocked = Path(tempfile.mkdtemp(prefix=_UNLOCKED, dir=root))
+    in_use = ExitStack()
+    in_use.enter_context(locked(_lock_of(unlocked)))
+    folder = unlocked.rename(root / f"{_FOLDERS}{unlocked.name.removeprefix(_UNLOCKED)}")
+
+    def remove() -> None:
+        shut_down()
+        shutil.rmtree(folder, ignore_errors=True)
+        in_use.close()
+
+    atexit.register(remove)
+    return folder
+
+
+def _remove_if_unused(folder: Path) -> None:
+    """Remove the folder of a process that has ended; leave one that cannot be removed."""
+    try:
+        with locked(_lock_of(folder), wait=False):
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError:  # in use, or another user's
+        return
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder / "in-use"
 
 
 def check_reach(prefect_api: str | None, *, is_demo: bool) -> None:
@@ -113,3 +167,9 @@ def box_resources() -> dict[str, float]:
 
     declared = ray.cluster_resources()  # type: ignore[no-untyped-call]
     return {"docker": 1.0} if "docker" in declared else {}
+
+
+def traced_environment() -> dict[str, object]:
+    """Return Ray's options by which work on other processes is traced below the present span."""
+    variables = environment_of_workers()
+    return {"runtime_env": {"env_vars": variables}} if variables else {}

@@ -24,6 +24,7 @@ from infra.errors import (
     UnreadableReplyError,
 )
 from infra.records import Annotation, Pair, Record, Support
+from infra.tracing import span
 
 
 class _Decision(Record):
@@ -74,7 +75,9 @@ class Committee:
         """
         started = time.monotonic()
         trace = Trace(self._model)
-        decision = await self._decide(pair, trace)
+        with span("pair", query=pair.query.query_id, code=pair.code.code_id) as note:
+            decision = await self._decide(pair, trace)
+            note(path=decision.path.value, status=decision.status)
         evidence = Trace(self._model) if decision.status == "pending" else trace
         return Annotation(
             query_id=pair.query.query_id,

@@ -101,6 +101,8 @@ def changed_parts(
         met: The ``met`` of the pair's annotation.
     """
     before, after = _parts_met(former, met), _parts_met(current, met)
+    if "prompts" in before or "prompts" in after:  # agents who were met are not in both recipes
+        return ("agents",) if before != after else ()
     changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     if "agents" in changed:  # their prompts differ with them
         changed = [name for name in changed if name.partition(" ")[0] != "prompt"]

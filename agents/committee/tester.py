@@ -10,6 +10,7 @@ from agents.roles.fixer import Fixer
 from agents.roles.writer import BlindWriter, ScaffoldedWriter, Writer
 from infra.languages import Language
 from infra.records import Pair
+from infra.tracing import span
 from sandbox.base import Box, Sandbox
 
 _MOST_INSTALLATIONS = 20  # of missing modules, one after the other, for one program
@@ -147,7 +148,9 @@ class Tester:
 
     async def _run(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         """Run a program and, if it was executed, validate it; the run is kept in any case."""
-        result = await box.run(draft.program)
+        with span("program in a box") as note:
+            result = await box.run(draft.program)
+            note(outcome=result.outcome)
         report = None
         try:
             if self._validator and was_executed(result):

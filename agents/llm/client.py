@@ -22,6 +22,7 @@ from infra.errors import (
 from infra.identity import digest_of
 from infra.records import LanguageModelCall, Record
 from infra.settings import LanguageModelSettings
+from infra.tracing import span
 
 _ATTEMPTS = 2  # a reply that does not validate is requested once more
 _LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
@@ -236,9 +237,11 @@ class LanguageModel:
         limits = token_limits(question, self._settings.max_tokens)
         async with self._budget.reserved(limits) as settle:
             try:
-                raw = await self._transport.request(
-                    question.messages, question.reply_schema, response_format
-                )
+                with span("model request", model=self._settings.model, role=question.role) as note:
+                    raw = await self._transport.request(
+                        question.messages, question.reply_schema, response_format
+                    )
+                    note(tokens=raw.tokens)
             except RequestError:
                 settle(0, 0.0)
                 raise

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.input_options import default
-from flows.cli.options import SCORING, Checkpoints, Output, Store
+from flows.cli.input_options import SCORING, default
+from flows.cli.options import Checkpoints, Output, Store
 from flows.cli.pairs import named_folders
 from infra.settings import EstimationSettings, SearchSettings, Settings, load_settings
 from tasks.encoders import SYNTAX, encoders

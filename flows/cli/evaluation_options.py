@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.input_options import default
-from flows.cli.options import JUDGE, SCORING, Checkpoints, Methods, Model, Output, Store
+from flows.cli.input_options import JUDGE, SCORING, default
+from flows.cli.options import Checkpoints, Methods, Model, Output, Store
 from flows.cli.pairs import named_folders
 from infra.errors import SettingsError
 from infra.registry import unknown_name

@@ -5,10 +5,8 @@ from typing import Annotated
 
 import typer
 
-from flows.cli.input_options import Preset, default
+from flows.cli.input_options import JUDGE, SCORING, Preset, default
 from flows.cli.options import (
-    JUDGE,
-    SCORING,
     Batch,
     Checkpoints,
     Encoders,

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from flows.cli.input_options import (
+    INSTEAD,
+    JUDGE,
     Codes,
     Collection,
     Distribution,
@@ -16,7 +18,7 @@ from flows.cli.input_options import (
     SourceOption,
     SourcePath,
 )
-from flows.cli.options import INSTEAD, JUDGE, Checkpoints, Encoders, Output, Store, TopK, pipeline
+from flows.cli.options import Checkpoints, Encoders, Output, Store, TopK, pipeline
 from infra.errors import SettingsError
 from infra.settings import Settings
 

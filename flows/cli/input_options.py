@@ -11,6 +11,9 @@ from tasks.sources import sources
 
 _INPUT = "Input"
 
+# Panels that the help of several files of options shares.
+JUDGE, SCORING, INSTEAD = "Annotation", "Scoring", "Instead of running"
+
 
 def default(section: type[Section], field: str) -> str:
     """Return the default of a setting, for the help of the option that sets it."""

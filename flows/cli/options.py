@@ -4,7 +4,6 @@ The function `pipeline` has the options as its parameters and returns what they 
 is imported here: ``--help`` reads this file.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,9 @@ from typing import Annotated
 import typer
 
 from flows.cli.input_options import (
+    INSTEAD,
+    JUDGE,
+    SCORING,
     Codes,
     Collection,
     Distribution,
@@ -24,9 +26,15 @@ from flows.cli.input_options import (
     default,
 )
 from flows.cli.pairs import named_folders, source_options
-from infra.errors import SettingsError
+from flows.cli.reannotation_options import (
+    BudgetUsd,
+    Pairs,
+    Plan,
+    Reasons,
+    reannotation,
+    refuse_several,
+)
 from infra.settings import (
-    REASONS,
     LanguageModelSettings,
     PublishSettings,
     SearchSettings,
@@ -38,7 +46,6 @@ from tasks.encoders import SYNTAX, encoders
 from tasks.retrievers import retrievers
 
 _SEARCH, _OUTPUT = "Candidates", "Output"
-JUDGE, SCORING, INSTEAD = "Annotation", "Scoring", "Instead of running"
 
 
 Encoders = Annotated[
@@ -90,37 +97,6 @@ Limit = Annotated[
         metavar="N",
         help="Annotate the candidates of the first N queries only.",
         show_default="all queries",
-        rich_help_panel=JUDGE,
-    ),
-]
-Reasons = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--reason",
-        metavar="REASON",
-        help=f"Judge pairs that are pending for this reason: {', '.join(REASONS)}. Repeat it for "
-        "several, the most urgent first. `failed` takes those that are not due yet too.",
-        show_default="all but audit",
-        rich_help_panel=JUDGE,
-    ),
-]
-Pairs = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Judge at most N pairs in this run; with the reason audit, audit N labelled pairs.",
-        show_default="all pending ones",
-        rich_help_panel=JUDGE,
-    ),
-]
-BudgetUsd = Annotated[
-    float | None,
-    typer.Option(
-        "--budget-usd",
-        metavar="DOLLARS",
-        help="End this run when it has cost so much; needs a model with a known price.",
-        show_default="none",
         rich_help_panel=JUDGE,
     ),
 ]
@@ -182,14 +158,6 @@ DryRun = Annotated[
         rich_help_panel=INSTEAD,
     ),
 ]
-Plan = Annotated[
-    bool,
-    typer.Option(
-        "--plan",
-        help="Print the pending pairs by reason, and what judging them is expected to take.",
-        rich_help_panel=INSTEAD,
-    ),
-]
 Replay = Annotated[
     bool,
     typer.Option(
@@ -242,15 +210,8 @@ def pipeline(
     plan: Plan = False,
     replay: Replay = False,
 ) -> PipelineOptions:
-    """Return what one of benchmark, collect, annotate, publish, evaluate is to do.
-
-    Raises:
-        SettingsError: A value is out of bounds, or options contradict each other.
-    """
-    instead = {"--dry-run": dry_run, "--plan": plan, "--replay": replay}
-    if sum(instead.values()) > 1:
-        given = " and ".join(name for name, is_given in instead.items() if is_given)
-        raise SettingsError(f"{given} are both given: leave one out")
+    """Return what a command of the pipeline is to do; ``SettingsError`` if options contradict."""
+    refuse_several({"--dry-run": dry_run, "--plan": plan, "--replay": replay})
     own = {"path": path, "distribution": distribution, "queries": queries, "reread": reread}
     settings = load_settings(
         {
@@ -269,16 +230,3 @@ def pipeline(
         preset,
     )
     return PipelineOptions(str(ctx.info_name), settings, dry_run, replay, plan)
-
-
-def reannotation(
-    reasons: Sequence[str], pairs: int | None, budget_usd: float | None
-) -> dict[str, object]:
-    """Return what the options say of the section: who asks for failed pairs wants all of them."""
-    return {
-        "take": reasons or None,
-        "pairs": None if reasons == ["audit"] else pairs,
-        "audit_pairs": pairs if "audit" in reasons else None,
-        "retry_all": "failed" in reasons or None,
-        "budget_usd": budget_usd,
-    }

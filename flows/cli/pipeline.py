@@ -16,7 +16,7 @@ from tasks.stages.preflight import check_model_early
 from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, count_stage_runs
 
-_ANNOTATE = ("benchmark", "annotate")
+_ANNOTATE = ("benchmark", "annotate", "audit")
 _WRITE_REPORTS = ("benchmark", "evaluate")
 
 
@@ -34,6 +34,8 @@ def run(options: PipelineOptions) -> None:
 
 def run_flow(name: str, settings: Settings) -> None:
     """Run a flow; what it imports is imported while a private Prefect server starts."""
+    if name == "annotate" and settings.reannotation.take == ("audit",):
+        name = "audit"
     before = count_stage_runs(settings.store)
 
     def prepare() -> None:

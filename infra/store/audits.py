@@ -8,7 +8,8 @@ from typing import NamedTuple
 from infra.ids import RecipeId
 from infra.records import Record
 from infra.store.database import Database
-from infra.store.pending import CoverageRow, Selection, classified, write_keys
+from infra.store.pair_files import write_keys
+from infra.store.pending import CoverageRow, Selection, classified
 
 
 class Sample(NamedTuple):

@@ -22,6 +22,7 @@ from infra.store.connections import connected
 from infra.store.layout import SCHEMA
 from infra.store.migrations import SCHEMA_VERSION
 from infra.store.upgrades import Identity, has_tables, identity_in, upgrade
+from infra.tracing import span
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ class Database:
             DiskFullError: The disk is full; the transaction has changed nothing.
         """
         with (
+            span("store transaction"),
             self.space(),
             _shared_or_new(self.settings) as connection,
         ):

@@ -1,5 +1,6 @@
 """Figures of labels by the agents: how many, by which paths, at what cost."""
 
+from infra.ids import RecipeId
 from infra.records import Record
 from infra.store.database import Database, Transaction
 from infra.store.standing import IN_BASIS, CurrentLabels, standing
@@ -60,6 +61,13 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             recipes=_counts(tx, "annotations", "recipe_id"),
             effort=Effort.model_validate(tx.dicts(_EFFORT)[0]),
         )
+
+
+def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
+    """Return the recipes of the judgements that the current labels rest on, ascending."""
+    with database.transaction() as tx, standing(tx, labels):
+        rows = tx.rows("SELECT DISTINCT recipe_id FROM basis ORDER BY recipe_id")
+    return [RecipeId(str(recipe_id)) for (recipe_id,) in rows]
 
 
 def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:

@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from infra.atomic import atomic_write
 from infra.ids import RecipeId, SearchId
-from infra.records import Code, Pair, Query, Record
+from infra.records import Record
 from infra.settings import Reason
 from infra.store.database import Database, Transaction
+from infra.store.pair_files import write_keys
 
 _ALL = 2**31 - 1
-_PAIRS_AT_ONCE = 1_000
 
 # One row a candidate; `reason` is NULL of fresh ones, `due` false of failed ones that are to wait.
 _CLASSIFIED = """
@@ -244,78 +243,3 @@ def write_pending(
         )
     with database.space():
         return write_keys(keys, file)
-
-
-def write_unfinished(database: Database, recipe_id: RecipeId, file: Path) -> int:
-    """Leave in a file of keys those that the recipe has not finished; return their number."""
-    keys = read_keys(file)
-    with database.transaction() as tx, tx.stream("planned", _numbered(keys)):
-        left = tx.arrow(
-            "SELECT query_id, code_id FROM planned ANTI JOIN (SELECT query_id, code_id "
-            "FROM annotations WHERE recipe_id = ? AND status <> 'failed') "
-            "USING (query_id, code_id) ORDER BY place",
-            [recipe_id],
-        )
-    with database.space():
-        return write_keys(left, file)
-
-
-def read_keys(file: Path) -> pa.Table:
-    """Return the columns ``query_id`` and ``code_id`` of a file of keys, mapped into memory."""
-    with pa.memory_map(str(file)) as source:
-        return pa.ipc.open_file(source).read_all()
-
-
-def pairs_in(
-    database: Database, collection: str, file: Path, at_once: int = _PAIRS_AT_ONCE
-) -> Iterator[Pair]:
-    """Yield the pairs whose keys a file holds, in their order; texts are read for few at a time.
-
-    Pairs whose texts have left the collection meanwhile are left out.
-
-    Args:
-        database: The store.
-        collection: Whose queries and codes they are.
-        file: What `write_pending` wrote.
-        at_once: Pairs whose texts are read at once.
-    """
-    keys = read_keys(file)
-    for start in range(0, keys.num_rows, at_once):
-        yield from _load(database, collection, keys.slice(start, at_once))
-
-
-def write_keys(keys: pa.Table, file: Path) -> int:
-    """Write columns of keys to a file, whole or not at all; return the number of pairs."""
-    with (
-        atomic_write(file) as partial,
-        pa.OSFile(str(partial), "wb") as sink,
-        pa.ipc.new_file(sink, keys.schema) as writer,
-    ):
-        writer.write_table(keys)
-    return int(keys.num_rows)
-
-
-def _numbered(keys: pa.Table) -> pa.Table:
-    return keys.append_column("place", pa.array(range(keys.num_rows), pa.int32()))
-
-
-def _load(database: Database, collection: str, keys: pa.Table) -> list[Pair]:
-    """Return the pairs with these keys, with what the collection says of their codes."""
-    with database.transaction() as tx, tx.stream("wanted", _numbered(keys)):
-        rows = tx.dicts(
-            "SELECT query_id, queries.text AS query_text, code_id, codes.text, name, module, "
-            "first_line, last_line, documentation, parameters, k.origin "
-            "FROM wanted JOIN queries USING (query_id) JOIN codes USING (code_id) "
-            "JOIN (SELECT * FROM collection_codes WHERE collection = ?) AS k USING (code_id) "
-            "ORDER BY place",
-            [collection],
-        )
-    return [_pair(row) for row in rows]
-
-
-def _pair(row: dict[str, object]) -> Pair:
-    not_of_code = {"query_id", "query_text"}
-    return Pair(
-        query=Query.model_validate({"query_id": row["query_id"], "text": row["query_text"]}),
-        code=Code.model_validate({name: row[name] for name in row.keys() - not_of_code}),
-    )

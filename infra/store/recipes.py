@@ -73,6 +73,12 @@ def load_recipe(database: Database, recipe_id: RecipeId) -> dict[str, object]:
     return loaded
 
 
+def model_of(body: Body) -> str:
+    """Return the model of a recipe, "" where it has none."""
+    model = body.get("model")
+    return str(model.get("model", "")) if isinstance(model, dict) else ""
+
+
 def load_bodies(database: Database) -> dict[RecipeId, Body]:
     """Return recipe → body of all stored recipes."""
     with database.transaction() as tx:

@@ -1,8 +1,8 @@
 """Retention: what of a store is old and needed by no present label, and its removal.
 
-Labels that stand are those of the recipe last in use that has judged the pair in all its rounds, by
-the coverage of each collection. An annotation goes only where the pair keeps a label that stands
-before it.
+Labels that stand are those of the recipe last in use that has given the pair a label, by the
+coverage of each collection (`infra.store.standing`). An annotation goes only where the pair keeps a
+label that stands before it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,14 +31,15 @@ _COUNTED = f"""
         SELECT DISTINCT collection, query_id, code_id
         FROM candidates JOIN searches USING (search_id)
     ), judged AS (
-        SELECT collection, {_PAIR}, number, round, rounds, annotated_at FROM annotations
+        SELECT collection, {_PAIR}, number, round, rounds, label, annotated_at FROM annotations
         JOIN pairs USING (query_id, code_id) JOIN covered USING (collection, recipe_id, met)
         WHERE status <> 'failed'
     ), standing AS (
         SELECT collection, query_id, code_id, min(number) AS stands FROM (
             SELECT collection, query_id, code_id, number FROM judged
             GROUP BY collection, query_id, code_id, number, rounds
-            HAVING count(DISTINCT round) = rounds
+            HAVING 2 * count(DISTINCT round) FILTER (label = 1) > rounds
+                OR 2 * count(DISTINCT round) FILTER (label = 0) > rounds
         ) GROUP BY ALL
     )
     SELECT judged.*, coalesce(number > stands, false) AS behind
@@ -170,7 +171,7 @@ class Retention:
     def _marked(self) -> Iterator[Transaction]:
         """Yield a transaction with temporary tables of what is superseded and what is kept."""
         rows = [
-            {"collection": name, "rounds": coverage.rounds[item.number], **item._asdict()}
+            {"collection": name, "rounds": len(coverage.sets[item.number]), **item._asdict()}
             for name, coverage in self._coverages
             for item in coverage.covered
         ]

@@ -53,6 +53,7 @@ class Benchmark(Record):
         stale: Labelled pairs that the recipe in use might label differently.
         failed: Pairs that could not be judged; counted, never exported.
         dropped: Reason → items of the sources that were dropped.
+        removed: Reason → labelled pairs of the export before that are not labelled in this one.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         former_rounds: Further recipe → the round, from 1, for which its annotations count.
         evidence: The agents' annotations with every call and execution, as a stream, when they
@@ -75,6 +76,7 @@ class Benchmark(Record):
     undecided: Items[Undecided] = ()
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
+    removed: dict[str, int] = Field(default_factory=dict)
     rounds: tuple[str, ...] = ()
     former_rounds: dict[str, int] = Field(default_factory=dict)
     evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS

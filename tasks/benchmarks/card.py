@@ -41,6 +41,7 @@ def write_card(manifest: Manifest, folder: Path) -> None:
         dropped=_figures("rule", manifest.dropped),
         sources=_sources(manifest),
         recipe=_indented(manifest.recipe),
+        recipes=_recipes(manifest),
     )
     (folder / CARD).write_text(text, encoding="utf-8", newline="\n")
 
@@ -63,6 +64,18 @@ def _sources(manifest: Manifest) -> str:
         for source in manifest.sources
     ]
     return markdown_table(header, rows, text_columns=4)
+
+
+def _recipes(manifest: Manifest) -> str:
+    """Return the table of the recipes that gave labels, "" if that is the one in use alone."""
+    if len(manifest.recipes) < 2 and not any(item.stale for item in manifest.recipes):
+        return ""
+    header = ("recipe", "model", "configuration", "labels", "of these stale")
+    rows = [
+        (item.recipe_id, item.model, item.configuration, f"{item.labels:,}", f"{item.stale:,}")
+        for item in manifest.recipes
+    ]
+    return markdown_table(header, rows, text_columns=3)
 
 
 def _indented(recipe: Mapping[str, object] | None) -> str:

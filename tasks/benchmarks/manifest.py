@@ -68,6 +68,8 @@ class Manifest(Record):
             code, pairs left undecided, pairs that could not be judged, and, where there are any,
             labels of answers that a model wrote to queries without a match.
         dropped: Reason → items of the sources that were dropped.
+        removed: Reason → labelled pairs of the export that was in this place before which are not
+            labelled in this one.
         recipe: Everything that could change the agents' labels, of the recipe in use.
         recipes: How many labels the recipe in use gave, and how many each former one.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
@@ -84,6 +86,7 @@ class Manifest(Record):
     fingerprint: str
     counts: dict[str, int]
     dropped: dict[str, int]
+    removed: dict[str, int] = Field(default_factory=dict)
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None
     recipes: tuple[RecipeLabels, ...] = ()
@@ -119,6 +122,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
             **({"generated": generated} if generated else {}),
         },
         dropped=dict(sorted(benchmark.dropped.items())),
+        removed=benchmark.removed,
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
         recipe=benchmark.recipe,
         recipes=_labels_by_recipe(benchmark, columns),

@@ -57,11 +57,11 @@ def write_benchmark(
         write_beir(benchmark, partial / "beir")
         write_card(manifest, partial)
         manifest = write_manifest(manifest, partial)
-        if _is_there(manifest, folder):
+        if there := _equal_export(manifest, folder):
             shutil.rmtree(partial)
         else:
             _keep_runs(manifest, folder, partial)
-    return manifest
+    return there or manifest
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -94,8 +94,14 @@ def _link(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _is_there(manifest: Manifest, folder: Path) -> bool:
+def _equal_export(manifest: Manifest, folder: Path) -> Manifest | None:
+    """Return the manifest of an equal export in a folder, None where there is none.
+
+    It says what was removed when it was written; the same labels once more remove nothing.
+    """
     try:
-        return verify_export(folder) == manifest
+        there = verify_export(folder)
     except PublishError:
-        return False
+        return None
+    is_equal = there.model_copy(update={"removed": manifest.removed}) == manifest
+    return there if is_equal else None

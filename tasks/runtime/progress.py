@@ -68,6 +68,7 @@ class Progress:
         stage: Name of the stage.
         done: Number of finished items.
         judging: More on the state, where pairs are judged.
+        note: What is to be said with the progress; empty for nothing.
     """
 
     what: str
@@ -76,6 +77,7 @@ class Progress:
     stage: str = ""
     done: int = 0
     judging: JudgingState | None = None
+    note: str = ""
     _started: float = field(default_factory=time.monotonic)
     _started_at: datetime = field(default_factory=_utc_now)
     _reported: float = field(default_factory=time.monotonic)
@@ -101,9 +103,9 @@ class Progress:
         left = f", about {_duration((self.total - self.done) / pace)} left" if self.done else ""
         get_run_logger().info(
             "%s of %s %s, %s%s",
-            f"{self.done:,}", f"{self.total:,}", self.what, _rate(pace), left,
+            f"{self.done:,}", f"{self.total:,}", self._noted(), _rate(pace), left,
         )  # fmt: skip
-        self.bar.show(self.done, self.total, self._description(), at_end=at_end)
+        self.bar.show(self.done, self.total, self._noted(), at_end=at_end)
 
     def write_state(self, *, is_ended: bool = False, error: str = "") -> None:
         """Write how far the stage is beside the store that `show_progress_in` named."""
@@ -122,9 +124,8 @@ class Progress:
             )
             write_state(store, state)
 
-    def _description(self) -> str:
-        controls = self.judging.controls if self.judging else ""
-        return f"{self.what} ({controls})" if controls else self.what
+    def _noted(self) -> str:
+        return f"{self.what} ({self.note})" if self.note else self.what
 
 
 @contextmanager

@@ -16,7 +16,9 @@ from infra.store.exports import Export
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
+from tasks.runtime import run_events
 from tasks.stages.labels import LabelSet, current_labels, labelled_benchmark, with_split
+from tasks.stages.removed_labels import removed_labels
 
 # What decides, beside the store and the settings, which files the same labels give.
 _WRITERS = (
@@ -69,9 +71,11 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     if not benchmark.labels:
         get_run_logger().warning("%s has no labels: nothing to export", benchmark.name)
         return None
+    folder = _folder(labels, settings)
+    removed = removed_labels(database, labels, benchmark, folder, settings)
     manifest = write_benchmark(
-        benchmark,
-        _folder(labels, settings),
+        benchmark.model_copy(update={"removed": removed}),
+        folder,
         allow_demo=settings.allow_demo,
         include_undecided=settings.include_undecided,
     )
@@ -80,6 +84,9 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     _log(published, manifest, "unchanged" if unchanged else "written")
     if not unchanged:
         benchmarks.record_benchmark(database, published)
+        run_events.benchmark_published(
+            published.name, published.collection, {"folder": published.folder}
+        )
         run = benchmarks.StageRun(
             collection=labels.collection.name,
             stage=f"publish {benchmark.name}",

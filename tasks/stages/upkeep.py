@@ -14,7 +14,7 @@ from infra.store.file_checks import leftovers, remove
 from infra.store.retention import CollectionCoverage, Found, Retention
 from tasks.benchmarks import read_manifest
 from tasks.benchmarks.manifest import verify_export
-from tasks.stages.coverage import coverage_of_recipe, last_recipe
+from tasks.stages.coverage import coverage_of_rounds, last_recipe
 
 _PUBLISH = "publish it again, or into another folder with --output"
 
@@ -88,6 +88,6 @@ def coverages(database: Database) -> list[CollectionCoverage]:
     for collection, searches in candidates.searches_by_collection(database).items():
         recipe = last_recipe(database, searches)
         if recipe:
-            covered = coverage_of_recipe(database, searches, recipe)
+            covered = coverage_of_rounds(database, searches, recipe.rounds)
             found.append(CollectionCoverage(collection, covered))
     return found

@@ -93,7 +93,7 @@ class DigestServer(ScriptedServer):
         system, user = (message["content"] for message in request["messages"][:2])
         role = _found(r"\ARole: (\w+)", system)
         found = re.search(r"Prompt version (\d+)\.", system)
-        state = State(model=request["model"], **{role: int(found[1]) if found else 0})  # type: ignore[arg-type]
+        state = State(model=request["model"], **{role: int(found[1]) if found else 0})
         pair = Key(_fenced("query", user), _fenced("code", user))
         self.calls.append({"role": role, "pair": pair, "model": state.model})
         if role == "writer" and self.is_broken and is_refused(pair):
@@ -187,7 +187,7 @@ class Account:
             found = judged(state, key, is_broken=world.is_broken)
             self.judgements.setdefault(key, {})[state] = found
             for role in found.met:
-                reply = (state.model, role, getattr(state, role), key)
+                reply: tuple[object, ...] = (state.model, role, getattr(state, role), key)
                 if role == "arbiter":
                     reply = (*reply, program(state, key))
                 if reply not in self.replies:

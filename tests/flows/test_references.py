@@ -86,6 +86,7 @@ def _commands(world: World) -> list[list[str]]:
             for name in ("collect", "annotate", "generate", "publish", "evaluate", "study")
         ),
         [*leaderboard, "--annotate-unjudged"],
+        world.command("annotate", "--top-k", "3", "--reason", "audit", "--pairs", "3")[1:],
         ["diff", exported, exported, "--method", "bm25", *places],
         ["estimate", "--train", other, "--queries", truth, "--judged", exported, *places],
         ["study", "kape", "--data", f"own={world.source}", *places],

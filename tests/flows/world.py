@@ -135,17 +135,18 @@ class World:
 
     def run(self, name: str, *options: str) -> Finished:
         """Run a command over the source to its end, in the process that all commands share."""
-        return self._finish(self.command(name, *options))
+        return self.finish(self.command(name, *options))
 
     def run_on_folder(self, name: str, *options: str) -> Finished:
         """Run a command that takes benchmarks as folders to its end."""
-        return self._finish(self.command_on_folder(name, *options))
+        return self.finish(self.command_on_folder(name, *options))
 
     def command_on_folder(self, name: str, *options: str) -> list[str]:
         """Return a command that takes benchmarks as folders."""
         return [COSQA, name, "--store", str(self.store), "--output", str(self.output), *options]
 
-    def _finish(self, command: Sequence[str]) -> Finished:
+    def finish(self, command: Sequence[str]) -> Finished:
+        """Run a command line to its end, in the process that all commands share."""
         return Finished(*commands().run(command, self.env, self.folder))
 
     def run_alone(self, name: str, *options: str) -> Finished:

@@ -6,6 +6,8 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +17,7 @@ import ray
 from flows import annotate
 from infra.errors import SettingsError
 from infra.ray import box_resources, check_reach
-from infra.settings import Settings
+from infra.settings import Settings, StoreSettings
 
 CLUSTER = """
 import json, sys
@@ -156,15 +158,58 @@ def test_a_cluster_whose_judges_cannot_reach_what_they_need_is_refused(
 
 
 def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    plan = SimpleNamespace(pairs=1)
+    settings = Settings(store=StoreSettings(folder=tmp_path))
+    plan = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
     monkeypatch.setattr(annotate, "rounds_of", lambda recipe, settings: [recipe])
     monkeypatch.setattr(annotate, "plan_run", lambda *_: None)
+    monkeypatch.setattr(annotate, "agreed", lambda *_: settings)
     monkeypatch.setattr(annotate, "plan_annotation", lambda *_: plan)
     monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
-    ready: Any = SimpleNamespace(settings=Settings())
+    ready: Any = SimpleNamespace(settings=settings)
     nothing: Any = None
     with pytest.raises(SettingsError, match="demo model"):
         annotate.judge_candidates(ready, nothing, nothing)
+
+
+LOCAL = """
+import sys
+import tempfile
+from pathlib import Path
+from infra.ray import ensure_ray
+from infra.settings import RaySettings
+
+ensure_ray(RaySettings(cpus=1, object_store_mb=80))
+print("up", flush=True)
+sys.stdin.readline()
+"""
+
+
+def start_local(temporary: Path) -> subprocess.Popen[str]:
+    """Start a process with a cluster of its own, and wait until that is there."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", LOCAL],
+        env=without_ray_variables(TMPDIR=str(temporary)),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    return process
+
+
+@pytest.mark.slow
+def test_the_folder_of_a_cluster_goes_with_its_process_and_that_of_a_killed_one_with_the_next() -> (
+    None
+):
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # short enough for sockets
+        temporary = Path(name)
+        with start_local(temporary) as killed:
+            (left,) = temporary.glob("cosqa-ray-*")
+            killed.kill()
+        with start_local(temporary) as process:
+            (own,) = temporary.glob("cosqa-ray-*")
+            assert own != left
+            process.communicate("end\n")
+        assert [path.name for path in temporary.iterdir()] == []

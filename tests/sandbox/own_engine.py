@@ -36,7 +36,9 @@ class OwnEngine:
         self.data.mkdir()
 
     def start(self) -> None:
-        """Start it and wait until it answers; ``containerd`` outlives it, as with systemd."""
+        """Start it, unless it runs, and wait until it answers; ``containerd`` outlives it."""
+        if self._process is not None and self._process.poll() is None:
+            return
         if self._containerd is None:
             self._containerd = self._spawn(
                 "containerd", "--config", os.devnull,

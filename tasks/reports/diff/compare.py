@@ -37,7 +37,12 @@ class LabelEvidence(Record):
 
 
 class Flip(Record):
-    """A pair that the two versions label differently."""
+    """A pair that the two versions label differently.
+
+    Attributes:
+        changed: The settings in which the recipes differ that gave the two labels; none where one
+            recipe judged the pair anew, or where an export does not say.
+    """
 
     query_id: str
     code_id: str
@@ -47,6 +52,7 @@ class Flip(Record):
     after: float
     evidence_before: LabelEvidence
     evidence_after: LabelEvidence
+    changed: tuple[str, ...] = ()
 
 
 class Difference(Record):
@@ -136,6 +142,7 @@ def _flips(
         if code.code_id in answers
     }
     first, second = _evidence(before, turned), _evidence(after, turned)
+    old_recipes, new_recipes = _recipes(before, turned), _recipes(after, turned)
     return tuple(
         Flip(
             query_id=pair[0],
@@ -146,9 +153,24 @@ def _flips(
             after=new[pair],
             evidence_before=first.get(pair, LabelEvidence()),
             evidence_after=second.get(pair, LabelEvidence()),
+            changed=tuple(_changed(old_recipes[pair], new_recipes[pair])),
         )
         for pair in turned
     )
+
+
+def _recipes(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, Mapping[str, object]]:
+    """Return pair → the recipe that gave its label; an empty one where that is not known."""
+    by_origin: dict[str, Mapping[str, object]] = {
+        benchmark.label_origin: benchmark.recipe or {},
+        **{recipe.origin: recipe.body for recipe in benchmark.recipes},
+    }
+    wanted = set(pairs)
+    return {
+        (label.query_id, label.code_id): by_origin.get(label.origin, {})
+        for label in benchmark.labels
+        if (label.query_id, label.code_id) in wanted
+    }
 
 
 def _evidence(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, LabelEvidence]:

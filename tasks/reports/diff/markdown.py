@@ -57,6 +57,7 @@ def _flip(flip: Flip) -> str:
         markdown_code("\n".join(lines[:_LINES] + cut), "python"),
         f"- before: {markdown_text(describe_evidence(flip.evidence_before))}",
         f"- after: {markdown_text(describe_evidence(flip.evidence_after))}",
+        *([f"- another recipe: {markdown_text(', '.join(flip.changed))}"] if flip.changed else []),
         f"- query {flip.query_id}, code {flip.code_id}",
     ]
     return "\n\n".join((*parts[:2], "\n".join(parts[2:])))

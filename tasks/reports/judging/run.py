@@ -66,3 +66,9 @@ class JudgedRun(Record):
     def with_status(self, status: str) -> int:
         """Return the number of judged pairs of a status."""
         return sum(number for name, _, _, number in self.endings if name == status)
+
+    def most_often(self, status: str) -> str:
+        """Return the most frequent path of a status in words, with a reason where one is known."""
+        path = next((path for name, path, _, _ in self.endings if name == status), "")
+        reasons = [pair.reason for pair in self.failed if pair.path == path and pair.reason]
+        return f"{path.replace('_', ' ')} ({reasons[0]})" if reasons else path.replace("_", " ")

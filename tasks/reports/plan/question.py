@@ -12,9 +12,8 @@ _HEADER = ("reason", "pairs", "cost", "time")
 def plan_question(plan: RunPlan) -> str:
     """Return the plan in short: it stands in a narrow dialog, above a form."""
     expected = plan.expected
-    total = (
-        f"{plan.model} judges {plan.taken:,} pairs, {_usd(expected)}, {minutes(expected.minutes)}."
-    )
+    effort = f"cost {_usd(expected)}, time {minutes(expected.minutes)}"
+    total = f"{plan.model} judges {plan.taken:,} pairs: {effort}."
     rows = [
         (
             words(item.reason),

@@ -12,6 +12,7 @@ from infra.records import Record
 from infra.settings import Settings
 from infra.store import Database, audits, open_database, recipes
 from infra.store.audits import Sample, StoredAudit
+from infra.store.pair_files import new_keys_file
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.pending import coverage_rows, selection_of
 from tasks.stages.annotate.plan import AnnotationPlan
@@ -54,7 +55,7 @@ def plan_audit(
     sample = Sample(policy.audit_pairs, f"{policy.audit_seed} {audited.audit}", audited.recipe_id)
     selection = selection_of(database, search, recipe, settings)
     rows = coverage_rows(database, selection, recipe, settings)
-    keys = settings.store.folder / "pending" / f"{audited.recipe_id}.arrow"
+    keys = new_keys_file(settings.store.folder, audited.recipe_id)
     number = audits.write_sample(database, selection, rows, sample, keys)
     get_run_logger().info(
         "audit %s of the labels of %s by %s: %s pairs are judged again", audited.audit,

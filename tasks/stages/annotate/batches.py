@@ -15,7 +15,7 @@ from agents.llm.batch.requests import BatchRequests
 from agents.llm.batch.runner import BatchRunner
 from infra.settings import Settings
 from infra.store import annotations, open_database
-from infra.store.pending import write_unfinished
+from infra.store.pair_files import write_unfinished
 from tasks.runtime.progress import Progress, progress
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 

@@ -25,7 +25,7 @@ from infra.settings import Settings
 from sandbox.backends import make_sandbox
 from tasks.runtime.pair_queue import Work
 from tasks.runtime.references import RecipeReference
-from tasks.runtime.run_logger import run_logger
+from tasks.runtime.run_logger import libraries_logged, run_logger
 
 if TYPE_CHECKING:
     from tasks.runtime.ray_queue import RayPairQueue
@@ -97,7 +97,8 @@ def judge(
             "keep replies, budgets and batches: keep the store (--store) on storage that all "
             "machines of the Ray cluster mount under one path, or unset RAY_ADDRESS"
         )
-    failed = judge_on_worker(queue.as_judge(number), settings, recipe, endpoint)
+    with libraries_logged(__name__):
+        failed = judge_on_worker(queue.as_judge(number), settings, recipe, endpoint)
     run_logger(__name__).info("judge %s has ended; %s pairs failed", number, failed)
     return failed
 
@@ -115,7 +116,8 @@ def judge_on_worker(
 
 def _is_retryable(state: object) -> bool:
     """Return whether a failed judge is to be retried: after any error that may pass."""
-    error = getattr(getattr(state, "data", None), "exception", None)
+    data = getattr(state, "data", None)
+    error = data if isinstance(data, Exception) else getattr(data, "exception", None)
     return not isinstance(error, ENDS_ALL)
 
 

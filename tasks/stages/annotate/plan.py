@@ -15,6 +15,7 @@ from infra.ids import PairKey, RecipeId
 from infra.records import Record
 from infra.settings import Reason, SandboxSettings, Settings
 from infra.store import Database, annotations, open_database, recipes
+from infra.store.pair_files import new_keys_file
 from infra.store.pending import write_pending
 from sandbox.backends import make_sandbox
 from tasks.reports._text import words
@@ -135,7 +136,7 @@ def plan_annotation(
     )
     of_round = pending_of(database, search, recipe, settings)
     taken = taken_pairs(database, of_round, recipe, settings)
-    keys = settings.store.folder / "pending" / f"{recipe.recipe_id}.arrow"
+    keys = new_keys_file(settings.store.folder, recipe.recipe_id)
     to_judge = write_pending(database, of_round.selection, of_round.coverage, taken, keys)
     _log(of_round, taken, search, recipe, settings)
     canaries = canaries_for(database, recipe, to_judge, settings)

@@ -103,8 +103,14 @@ class RunWatch:
         self._steering.turn()
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_S
-            self._bar.judging = self._state(waiting, held)
+            self._look(waiting, held)
             self._bar.advance(0)
+
+    def _look(self, waiting: int, held: int) -> None:
+        state = self._bar.judging = self._state(waiting, held)
+        failed = state.statuses.get("failed", 0)
+        notes = [f"{failed:,} of them failed" if failed else "", state.controls]
+        self._bar.note = ", ".join(filter(None, notes))
 
     def _state(self, waiting: int, held: int) -> JudgingState:
         statuses: Counter[str] = Counter()
@@ -160,10 +166,15 @@ class RunWatch:
         Args:
             error: What ended the run early.
         """
-        self._bar.judging = self._state(0, 0)
+        self._look(0, 0)
         collection = self._plan.reference.collection
         self._tell(collection, error)
         run = self._judged_run()
+        if failed := run.with_status("failed"):
+            get_run_logger().warning(
+                "%s of %s pairs failed, most often: %s; the same command tries them again",
+                f"{failed:,}", f"{run.judged:,}", run.most_often("failed"),
+            )  # fmt: skip
         try:
             self._show_budget(self._spending.look(self._steering.controls.budget_usd), at_end=True)
             self._canaries.report(artifact_key("canaries", collection))

@@ -1,6 +1,6 @@
 """What a study's figures are computed from, gathered from the store, an export and files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -9,7 +9,9 @@ from infra.records import ExecutionResult, Outcome, Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, recipes, studies
 from infra.store.benchmarks import Published
-from infra.store.recipes import StoredRecipe
+from infra.store.label_figures import recipes_behind
+from infra.store.recipes import StoredRecipe, model_of
+from infra.store.standing import CurrentLabels
 from infra.store.studies import GroupMean, PairEffort, ProgramCounts
 from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders
@@ -89,11 +91,13 @@ def gather_evidence(
         SourceError: A file of compared annotators is malformed.
     """
     recipe = exported_recipe(database, source.search, settings.publish)
+    labels = labels_of_agents(database, source, recipe) if recipe else None
+    current = current_labels(database, labels) if labels else None
     _, dropped = corpus.load_source(database, source.main.name)
-    agents = _of_agents(database, source, recipe)
+    agents = _of_agents(database, source, current)
     methods = _of_methods(database, published, settings)
     return Evidence(
-        conditions=_conditions(database, source, published, recipe, settings),
+        conditions=_conditions(database, source, published, current, settings),
         collection=CollectionFacts(
             queries=source.main.queries, codes=source.main.codes, dropped=dropped
         ),
@@ -125,20 +129,24 @@ def _conditions(
     database: Database,
     source: CollectedSource,
     published: Published | None,
-    recipe: StoredRecipe | None,
+    labels: CurrentLabels | None,
     settings: Settings,
 ) -> dict[str, str]:
-    """Return the conditions of the figures, by the names that ``published.toml`` has."""
+    """Return the conditions of the figures, by the names that ``published.toml`` has.
+
+    Of several recipes whose labels stand side by side, all models and configurations are named.
+    """
     info, _ = corpus.load_source(database, source.main.name)
-    body = recipes.load_recipe(database, recipe.recipe_id) if recipe else {}
+    behind = recipes_behind(database, labels) if labels else []
+    bodies = [recipes.load_recipe(database, recipe_id) for recipe_id in behind]
     conditions = {
         "source": info.name,
         "queries": f"{source.main.queries:,}",
         "codes": f"{source.main.codes:,}",
         "encoders": ", ".join(encoders.get(name).spec.name for name in settings.search.encoders),
         "top k": str(settings.search.top_k),
-        "model": recipe.model if recipe else "none",
-        "configuration": str(body.get("configuration", "none")),
+        "model": _named(model_of(body) for body in bodies),
+        "configuration": _named(str(body.get("configuration", "")) for body in bodies),
     }
     if published is None:
         return conditions | {"benchmark": "none", "code base": "none"}
@@ -148,6 +156,10 @@ def _conditions(
         "code base": f"{manifest.code_base}, {manifest.counts['codes']:,}",
         "rankings": f"{settings.evaluation.depth:,}",
     }
+
+
+def _named(values: Iterable[str]) -> str:
+    return ", ".join(sorted(set(values))) or "none"
 
 
 def _overlaps(overlaps: Overlaps) -> dict[str, Mean] | Missing:
@@ -165,12 +177,13 @@ class _Agents(NamedTuple):
     efforts: dict[str, Effort] | Missing
 
 
-def _of_agents(database: Database, source: CollectedSource, recipe: StoredRecipe | None) -> _Agents:
-    if recipe is None:
+def _of_agents(
+    database: Database, source: CollectedSource, current: CurrentLabels | None
+) -> _Agents:
+    if current is None:
         is_demo = judging_recipe(database, source.search) is not None
         missing = _REFUSED if is_demo else _UNLABELLED
         return _Agents(missing, missing, missing)
-    current = current_labels(database, labels_of_agents(database, source, recipe))
     ranks = studies.count_by_rank(database, source.search.search_id, current)
     return _Agents(
         ranks=[RankFacts.model_validate(row.model_dump()) for row in ranks],

@@ -136,8 +136,8 @@ def test_an_unknown_configuration_is_told_with_those_that_exist() -> None:
     ("words", "told"),
     [
         (("leaderboard", "--benchmark", "b", "--at-most", "3"), "--annotate-unjudged"),
-        (("annotate", "--dry-run", "--replay"), "leave one out"),
-        (("benchmark", "--replay", "--dry-run"), "leave one out"),
+        (("annotate", "--dry-run", "--replay"), "leave all but one out"),
+        (("benchmark", "--replay", "--dry-run"), "leave all but one out"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], told: str) -> None:

@@ -14,7 +14,7 @@ from infra.store.audits import (
     record_audit,
     write_sample,
 )
-from infra.store.pending import read_keys
+from infra.store.pair_files import read_keys
 from tests.infra.store.test_pending import (
     COVERAGE,
     FORMER,

@@ -51,7 +51,7 @@ def covered(database: Database, *sets: Sequence[RecipeId]) -> list[CollectionCov
         for recipe, met in judged
         if recipe in rounds
     )
-    return [CollectionCoverage("jsonl", Coverage(covered=items, rounds=tuple(map(len, sets))))]
+    return [CollectionCoverage("jsonl", Coverage(covered=items, sets=tuple(map(tuple, sets))))]
 
 
 def retention(
@@ -96,6 +96,16 @@ def test_the_recipe_that_came_back_into_use_stands(database: Database) -> None:
 def test_a_label_stands_only_where_all_rounds_have_judged(database: Database) -> None:
     kept = retention(database, EVERYTHING, [NEW, RecipeId("second round")], [OLD])
     assert found(kept)[1] == 0
+
+
+def test_a_label_stands_although_the_next_recipe_left_the_pair_undecided(
+    database: Database,
+) -> None:
+    with database.transaction() as tx:
+        tx.execute(
+            "UPDATE annotations SET status = 'undecided', label = NULL WHERE recipe_id = 'new'"
+        )
+    assert found(retention(database, EVERYTHING, [NEW], [OLD]))[1] == 0
 
 
 def test_recipes_that_do_not_count_for_a_collection_keep_their_annotations(

@@ -43,3 +43,14 @@ def test_an_export_whose_name_is_no_folder_s_is_refused(tmp_path: Path, name: st
     file.write_text(json.dumps({**json.loads(file.read_text()), "name": name}))
     with pytest.raises(PublishError, match="is not a manifest"):
         read_manifest(tmp_path / "b")
+
+
+def test_an_export_of_before_there_were_recipes_of_labels_is_read(tmp_path: Path) -> None:
+    written = write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
+    file = tmp_path / "b" / "manifest.json"
+    manifest = json.loads(file.read_text("utf-8"))
+    for later in ("recipes", "removed"):
+        del manifest[later]
+    file.write_text(json.dumps(manifest), encoding="utf-8")
+    assert read_manifest(tmp_path / "b") == written
+    assert read_benchmark(tmp_path / "b").recipes == ()

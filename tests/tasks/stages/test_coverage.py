@@ -48,7 +48,12 @@ def use(database: Database, *bodies: Body, on: str | None = "c") -> None:
 
 
 def judge(
-    database: Database, recipe: Body, query: int, *met: str, status: str = "labelled"
+    database: Database,
+    recipe: Body,
+    query: int,
+    *met: str,
+    status: str = "labelled",
+    label: int = 0,
 ) -> JudgedBy:
     """Store the annotation of a pair that met these agents; return what to find in the coverage."""
     calls = tuple(
@@ -57,7 +62,7 @@ def judge(
     )
     item = judgement(
         QUERIES[query].query_id, CODES[0].code_id, recipe_id=identity(recipe), calls=calls,
-        status=status, label=0 if status == "labelled" else None,
+        status=status, label=label if status == "labelled" else None,
     )  # fmt: skip
     annotations.add_annotations(database, [item])
     return JudgedBy(identity(recipe), item.met)

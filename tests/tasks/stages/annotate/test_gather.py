@@ -21,7 +21,7 @@ from tasks.runtime.pair_queue import PairQueue
 from tasks.runtime.ray_queue import Returned
 from tasks.stages.annotate import gather
 from tasks.stages.annotate.gather import Gathering, _mark_in
-from tasks.stages.annotate.judge import _is_retryable, judge
+from tasks.stages.annotate.judge import judge
 from tasks.stages.annotate.sinks import AnnotationWriter
 from tasks.stages.preflight import check_comparison
 from tests.tasks.stages.annotate.test_judge import RECIPE
@@ -123,15 +123,6 @@ def test_a_judge_that_does_not_see_the_store_s_folder_says_where_it_is_and_what_
         with pytest.raises(AttributeError, match="as_judge"):
             judge.fn(0, Settings(), RECIPE, queue, None, mark)
     assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]
-
-
-def test_what_every_judge_would_meet_is_not_tried_again() -> None:
-    def failed(error: Exception) -> Any:
-        data = type("Data", (), {"exception": error})
-        return type("State", (), {"data": data})
-
-    assert not _is_retryable(failed(SettingsError("no store")))
-    assert _is_retryable(failed(OSError("gone")))
 
 
 def test_a_store_that_cannot_be_read_ends_the_run_after_the_pairs_in_flight(

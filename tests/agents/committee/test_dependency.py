@@ -1,0 +1,309 @@
+"""Laws of what labels depend on: a label that is called fresh would be given again.
+
+Covers `agents.committee.recipe`.
+"""
+
+import random
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from agents import recipe_of
+from agents.committee.factory import committee_on
+from agents.committee.recipe import changed_parts, criterion_of, dependency_of, is_demo
+from agents.llm.client import OnCall, ignore_call
+from agents.llm.prompt import Prompt, system_text
+from agents.llm.structured_output import ReplyType
+from agents.roles.arbiter import Arbiter
+from infra.errors import UnreadableReplyError
+from infra.identity import digest_of
+from infra.records import (
+    Annotation,
+    Code,
+    ExecutionResult,
+    LanguageModelCall,
+    Pair,
+    Query,
+)
+from infra.settings import (
+    AnnotationSettings,
+    GateSettings,
+    LanguageModelSettings,
+    SandboxSettings,
+    Settings,
+)
+from sandbox.base import CLOCK
+from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, lacks, raised
+
+PAIRS = [
+    Pair(query=Query.of(f"add {n}"), code=Code.of(f"def plus(x):\n    return x + {n}"))
+    for n in range(30)
+]
+PROGRAMS = [
+    *(f"from target import plus\ndef test_it():\n    assert plus({n}) == {n}" for n in range(6)),
+    "from target import plus\nassert plus(1) is not None",
+    "this is no program",
+]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Settings and prompts that agents judge by.
+
+    Attributes:
+        sections: Sections of the settings.
+        prompts: Role → what is added to its prompt.
+        sandbox: What the sandbox says of itself.
+    """
+
+    sections: Mapping[str, Any] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    sandbox: str = "image 1"
+    labelling_round: int = 1
+
+    @property
+    def settings(self) -> Settings:
+        model = {"llm": LanguageModelSettings(model="openai/scripted")}
+        return Settings.model_validate({**model, **self.sections})
+
+
+def by_lot(*parts: object) -> random.Random:
+    """Return what is drawn from: the same for the same parts."""
+    return random.Random(digest_of([str(part) for part in parts]))
+
+
+class Model:
+    """A model whose replies follow from all that it is asked, and from what it is."""
+
+    code_limit = 6_000
+
+    def __init__(self, variant: Variant) -> None:
+        self._identity = (variant.settings.llm.model, variant.settings.llm.temperature)
+        self._round = variant.labelling_round
+
+    async def ask(
+        self,
+        role: str,
+        prompt: Prompt,
+        reply_type: type[ReplyType],
+        on_call: OnCall = ignore_call,
+    ) -> ReplyType:
+        """Return a reply by lot, seldom none that can be read."""
+        draw = by_lot(self._identity, self._round, role, prompt.system, prompt.user)
+        fields: dict[str, Any] = {
+            "reason": f"for {draw.random()}",
+            "verdict": draw.choice(_verdicts(role)),
+            "reading": "r", "program": draw.choice(PROGRAMS),
+            "diagnosis": "d", "content": draw.choice(["numpy", "import os", PROGRAMS[0]]),
+            "action": draw.choice(["install", "add_import", "replace_program", "give_up"]),
+            "commands": draw.choice(["pip install numpy", "touch a"]),
+            "outcome": draw.choice(["passed", "assertion_failed", "raised"]), "message": "m",
+            "asked": "a", "deviations": f"{draw.random()}",
+        }  # fmt: skip
+        is_readable = draw.random() > 0.04
+        call = LanguageModelCall(
+            role=role, attempt=1, model="m", prompt_digest="d",
+            status="ok" if is_readable else "unreadable",
+        )  # fmt: skip
+        on_call(call)
+        if not is_readable:
+            raise UnreadableReplyError("no reply")
+        return reply_type.model_validate({name: fields[name] for name in reply_type.model_fields})
+
+    def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
+        """Do nothing."""
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def _verdicts(role: str) -> Sequence[str]:
+    if role == "screener":
+        return ("clear_match", "clear_non_match", "unclear", "unclear", "unclear", "unclear")
+    if role == "command_fixer":
+        return ("repairable", "irreparable")
+    return ("answers", "does_not_answer")
+
+
+class LotBox(FakeBox):
+    """A box whose runs follow from the program, what is installed, and what the box is."""
+
+    def __init__(self, identity: str) -> None:
+        super().__init__(lambda program, installed: PASSED, frozenset(["numpy"]))
+        self._identity = identity
+
+    async def run(
+        self,
+        program: str,
+        *,
+        hash_seed: int = 0,
+        clock: float = CLOCK,
+        code: str | None = None,
+        timeout_s: float | None = None,
+    ) -> ExecutionResult:
+        """Return a result by lot, for mutants depending on their time-out."""
+        draw = by_lot(self._identity, program, sorted(self.installed), code, timeout_s)
+        if code is not None:
+            return draw.choice([FAILED, FAILED, PASSED])
+        return draw.choice([PASSED, FAILED, FAILED, HOLLOW, raised(), raised("E"), lacks("numpy")])
+
+
+class LotSandbox:
+    """A sandbox of such boxes."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._identity = f"{variant.sandbox} {variant.settings.sandbox.memory_mb}"
+
+    async def check(self) -> str:
+        """Return what stands for engine and image."""
+        return self._identity
+
+    def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[FakeBox]:
+        """Return a fresh box."""
+        return self._box(f"{self._identity} {code} {bare}")
+
+    @asynccontextmanager
+    async def _box(self, identity: str) -> AsyncIterator[FakeBox]:
+        yield LotBox(identity)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def on(configuration: str, **annotation: Any) -> dict[str, Any]:
+    return {
+        "annotation": AnnotationSettings.model_validate(
+            {"configuration": configuration, **annotation}
+        )
+    }
+
+
+ROLES = ("screener", "writer", "blind_writer", "fixer", "arbiter")
+VARIANTS = {
+    **{name: Variant(on(name)) for name in ("gated", "tested", "paper", "executor", "writer")},
+    **{name: Variant(on(name)) for name in ("simulated", "arbiter", "single", "v1-half")},
+    **{f"gated, {role}": Variant(prompts={role: " Mind."}) for role in ROLES},
+    "paper, command_fixer": Variant(on("paper"), {"command_fixer": " Mind."}),
+    "paper, judge": Variant(on("paper"), {"judge": " Mind."}),
+    **{f"tries {n}": Variant(on("gated", max_try_time=n)) for n in (0, 1)},
+    "paper, tries": Variant(on("paper", max_try_time=0)),
+    "gates": Variant({"gates": GateSettings(mutants=3, min_mutation_score=0.9)}),
+    "time-out": Variant({"gates": GateSettings(mutant_timeout_s=1)}),
+    "memory": Variant({"sandbox": SandboxSettings(memory_mb=256)}),
+    "image": Variant(sandbox="image 2"),
+    "bare": Variant(on("gated", scaffolding="off")),
+    "executor, scaffolded": Variant(on("executor", scaffolding="on")),
+    "model": Variant({"llm": LanguageModelSettings(model="openai/other")}),
+    "temperature": Variant({"llm": LanguageModelSettings(model="openai/scripted", temperature=1)}),
+    "round": Variant(labelling_round=2),
+}  # fmt: skip
+
+
+@pytest.fixture
+def prompts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, str]], None]:
+    """Return a function that changes the system texts of roles."""
+
+    def change(added: Mapping[str, str]) -> None:
+        def text(name: str) -> str:
+            role = "writer" if name == "scaffolded_writer" else name
+            return system_text(name) + added.get(role, "")
+
+        for module in ("agents.committee.recipe", "agents.roles.base"):
+            monkeypatch.setattr(f"{module}.system_text", text)
+
+    return change
+
+
+async def judged(variant: Variant) -> list[Annotation]:
+    """Return the annotations of all pairs by a variant."""
+    committee = committee_on(Model(variant), variant.settings, "recipe", LotSandbox(variant))
+    return [await committee.judge(pair) for pair in PAIRS]
+
+
+async def test_a_label_that_is_fresh_under_another_recipe_is_the_one_that_it_gives(
+    prompts: Callable[[Mapping[str, str]], None],
+) -> None:
+    bodies, annotations = {}, {}
+    for name, variant in VARIANTS.items():
+        prompts(variant.prompts)
+        bodies[name] = recipe_of(variant.settings, variant.sandbox, variant.labelling_round)
+        annotations[name] = await judged(variant)
+    fresh = {
+        (one, other): [
+            (first, second)
+            for first, second in zip(annotations[one], annotations[other], strict=True)
+            if dependency_of(bodies[one], first.met) == dependency_of(bodies[other], first.met)
+        ]
+        for one in VARIANTS
+        for other in VARIANTS
+    }
+    for (one, other), pairs in fresh.items():
+        for first, second in pairs:
+            assert outcome(first) == outcome(second), (one, other, first.met)
+    some = {pair for pair, items in fresh.items() if 0 < len(items) < len(PAIRS)}
+    screened = {("gated", f"gated, {role}") for role in ROLES if role != "screener"}
+    assert screened | {("gated", "image"), ("gated", "gates"), ("gated", "paper")} <= some
+    for none in ("model", "round", "temperature", "tested", "gated, screener", "single"):
+        assert not fresh["gated", none], none
+    assert len(fresh["gated", "gated"]) == len(fresh["paper", "paper, judge"]) == len(PAIRS)
+
+
+def outcome(annotation: Annotation) -> tuple[object, ...]:
+    return (
+        annotation.status, annotation.label, annotation.path, annotation.reason,
+        annotation.support, annotation.met,
+    )  # fmt: skip
+
+
+def body(**sections: Any) -> dict[str, object]:
+    return recipe_of(Settings(**sections), "image 1")
+
+
+def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:
+    known = body()
+    older = {name: value for name, value in known.items() if name != "prompts"}
+    for met in ("", "screener", "box", "unheard_of"):
+        assert dependency_of(older, met) != dependency_of(known, met)
+    for met in ("", "box", "screener,unheard_of"):
+        assert dependency_of(known, met) == digest_of(known)
+    assert dependency_of(known | {"audit": "1"}, "screener") != dependency_of(known, "screener")
+
+
+@pytest.mark.parametrize(
+    ("sections", "met", "changed"),
+    [
+        ({}, "arbiter,box,screener,writer", ()),
+        ({"sandbox": SandboxSettings(memory_mb=99)}, "screener", ()),
+        ({"sandbox": SandboxSettings(memory_mb=99)}, "box,screener", ("limits of the sandbox",)),
+        ({"llm": LanguageModelSettings(model="openai/x")}, "screener", ("model", "model_file")),
+        (on("gated", max_try_time=9), "screener,writer", ("rounds of repair",)),
+        (on("tested"), "screener", ("agents",)),
+        (on("v1-half"), "screener", ("agents",)),
+    ],
+)
+def test_what_changed_for_a_pair_is_named(
+    sections: dict[str, Any], met: str, changed: tuple[str, ...]
+) -> None:
+    found = changed_parts(body(), body(**sections), met)
+    assert found == changed
+    assert bool(found) == (dependency_of(body(), met) != dependency_of(body(**sections), met))
+
+
+def test_a_changed_prompt_is_named_by_its_agent(
+    prompts: Callable[[Mapping[str, str]], None],
+) -> None:
+    before = body()
+    prompts({Arbiter.role: " Mind."})
+    assert changed_parts(before, body(), "arbiter,screener,writer") == ("prompt of arbiter",)
+    assert changed_parts(before, body(), "screener") == ()
+
+
+def test_the_criterion_and_the_demo_model_are_told_by_the_recipe() -> None:
+    assert criterion_of(body(**on("v1-half"))) == "half"
+    assert {criterion_of(body(**on(name))) for name in ("v1-exact", "gated")} == {"exact"}
+    assert criterion_of({"configuration": "of another release"}) == "exact"
+    assert is_demo(body())
+    assert not is_demo(body(llm=LanguageModelSettings(model="openai/x")))

@@ -1,0 +1,12 @@
+"""Chaos: annotation runs in which processes die, disks fill and clocks jump, from a seed.
+
+    python -m tests.chaos --seeds 50 [--pairs 2000]     # seeds 1 to 50, and a table
+    python -m tests.chaos --seed 17                     # one again
+
+A seed says what breaks and when. A run is the product's own command (or a deployment on a Prefect
+server) over a scripted model, as processes like a user's; after each break the harness does what a
+user would do: the same command again. At the end the laws of `tests.chaos.laws` must hold.
+
+``pairs`` has the world that is annotated, ``breaks`` what can break, ``services`` the processes
+around a run, ``launchers`` how a run is started, ``play`` one seed from start to end.
+"""

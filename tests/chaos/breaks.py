@@ -1,0 +1,240 @@
+"""What can break in a run, and the order of it that follows from a seed.
+
+To add a break, write a function of a `Scene` that does it and returns whether it could, and
+register it, saying whether it may cost requests: those whose reply nobody could keep.
+"""
+
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from tests.chaos.deployed import CosqaServer
+from tests.chaos.scene import Scene
+
+_MOST_BREAKS = 4
+_JUMPS_S = (-90_000, -7_200, -30, 45, 3_600, 90_000, 40_000_000)
+
+
+class Kind(NamedTuple):
+    """A kind of break.
+
+    Attributes:
+        act: Does it; returns whether there was anything to break yet.
+        loses: Whether replies on the wire can be lost with it.
+        needs: What must be had for it: "", "root", "engine" or "compiler".
+    """
+
+    act: Callable[[Scene, "Break"], bool]
+    loses: bool
+    needs: str = ""
+
+
+KINDS: dict[str, Kind] = {}
+
+
+@dataclass(frozen=True)
+class Break:
+    """One break.
+
+    Attributes:
+        kind: Its name in `KINDS`.
+        at_share: Share of all requests after which it happens; None for ``at_s``.
+        at_s: Seconds after the start of a command.
+        lasts_s: How long what is broken stays so, where it comes back by itself.
+        jump_s: How far the clock is put.
+    """
+
+    kind: str
+    at_share: float | None
+    at_s: float
+    lasts_s: float
+    jump_s: int
+
+    def __str__(self) -> str:
+        when = f"{self.at_s:.1f} s" if self.at_share is None else f"{self.at_share:.0%}"
+        how = {"clock": f" by {self.jump_s:+d} s"}.get(self.kind, "")
+        return f"{self.kind}{how} at {when}"
+
+
+def schedule(seed: int, kinds: Sequence[str] = ()) -> list[Break]:
+    """Return the breaks of a seed, in the order of their moments; the same on every machine.
+
+    Args:
+        seed: The first of the breaks walks through the kinds, so that consecutive seeds meet all.
+        kinds: The kinds to choose from; none given, from all.
+    """
+    kinds = kinds or list(KINDS)
+    draw = random.Random(seed)
+    names = [kinds[seed % len(kinds)]]
+    names += draw.choices(kinds, k=draw.randrange(_MOST_BREAKS))
+    breaks = [
+        Break(
+            kind=name,
+            at_share=draw.uniform(0.01, 0.95) if draw.random() < 0.8 else None,
+            at_s=draw.uniform(0.0, 10.0),
+            lasts_s=draw.uniform(0.2, 8.0),
+            jump_s=draw.choice(_JUMPS_S),
+        )
+        for name in names
+    ]
+    return sorted(breaks, key=lambda one: one.at_share or 0.0)
+
+
+def _kind(
+    name: str, *, loses: bool, needs: str = ""
+) -> Callable[[Callable[[Scene, Break], bool]], Callable[[Scene, Break], bool]]:
+    def register(act: Callable[[Scene, Break], bool]) -> Callable[[Scene, Break], bool]:
+        KINDS[name] = Kind(act, loses, needs)
+        return act
+
+    return register
+
+
+@_kind("flow", loses=True)
+def _flow(scene: Scene, _: Break) -> bool:
+    return scene.run.send(signal.SIGKILL)
+
+
+@_kind("judge", loses=True)
+def _judge(scene: Scene, _: Break) -> bool:
+    return _kill_busiest(scene, "ray::judge")
+
+
+@_kind("raylet", loses=True)
+def _raylet(scene: Scene, _: Break) -> bool:
+    return _kill_busiest(scene, "raylet")
+
+
+@_kind("Ray head", loses=True)
+def _head(scene: Scene, _: Break) -> bool:
+    return _kill_busiest(scene, "gcs_server")
+
+
+@_kind("queue", loses=True)
+def _queue(scene: Scene, _: Break) -> bool:
+    return _kill_busiest(scene, "ray::PairQueue")
+
+
+@_kind("dockerd", loses=False, needs="engine")
+def _dockerd(scene: Scene, order: Break) -> bool:
+    assert scene.engine is not None
+    scene.engine.kill()
+    scene.later(order.lasts_s, scene.engine.start)
+    return True
+
+
+@_kind("model server", loses=True)
+def _model(scene: Scene, order: Break) -> bool:
+    scene.model.kill()
+    scene.later(order.lasts_s, scene.model.start)
+    return True
+
+
+@_kind("Prefect server", loses=False)
+def _prefect(scene: Scene, order: Break) -> bool:
+    if isinstance(scene.prefect, CosqaServer):  # it starts another by itself
+        return scene.prefect.kill_child("server start")
+    scene.prefect.kill()
+    scene.later(order.lasts_s, scene.prefect.start)
+    return True
+
+
+@_kind("worker", loses=True, needs="worker")
+def _worker(scene: Scene, _: Break) -> bool:
+    """The worker of the deployment ends; `cosqa server` starts another."""
+    return isinstance(scene.prefect, CosqaServer) and scene.prefect.kill_child("worker")
+
+
+@_kind("disk", loses=True, needs="root")
+def _disk(scene: Scene, order: Break) -> bool:
+    scene.disk.fill()
+    scene.later(order.lasts_s, scene.disk.empty)
+    return True
+
+
+@_kind("clock", loses=False, needs="compiler")
+def _clock(scene: Scene, order: Break) -> bool:
+    scene.clock.jump(order.jump_s)
+    return True
+
+
+@_kind("second flow", loses=False)
+def _second(scene: Scene, _: Break) -> bool:
+    scene.start_rival()
+    return True
+
+
+@_kind("power", loses=True)
+def _power(scene: Scene, order: Break) -> bool:
+    """All processes but the model's and the engine's end at the same moment."""
+    scene.run.kill_all()
+    scene.prefect.kill()
+    scene.later(order.lasts_s, scene.prefect.start)
+    return True
+
+
+@_kind("Ctrl-C", loses=True)
+def _interrupt(scene: Scene, _: Break) -> bool:
+    return scene.run.send(signal.SIGINT)
+
+
+@_kind("SIGTERM", loses=True)
+def _terminate(scene: Scene, _: Break) -> bool:
+    return scene.run.send(signal.SIGTERM)
+
+
+@_kind("frozen flow", loses=False)
+def _freeze(scene: Scene, order: Break) -> bool:
+    """The flow's process stands still for a while, as on a machine that swaps or sleeps."""
+    scene.later(order.lasts_s, lambda: scene.run.send(signal.SIGCONT))
+    return scene.run.send(signal.SIGSTOP)
+
+
+def _kill_busiest(scene: Scene, title: str) -> bool:
+    """Kill the process of a run whose title begins so, of several the busiest."""
+    found = [one for one in scene.run.processes() if title_of(one).startswith(title)]
+    for victim in sorted(found, key=_seconds_of, reverse=True):
+        victim.kill()
+        return True
+    return False
+
+
+def title_of(process: psutil.Process) -> str:
+    """Return a process's title, or its program's name."""
+    try:
+        words = process.cmdline() or [""]
+    except psutil.Error:
+        return ""
+    return words[0] if words[0].startswith("ray::") else Path(words[0]).name
+
+
+def _seconds_of(process: psutil.Process) -> float:
+    try:
+        return float(process.cpu_times().user)
+    except psutil.Error:
+        return 0.0
+
+
+def missing_here(*, has_engine: bool, deployed: bool = False) -> dict[str, str]:
+    """Return kind of break → why it cannot be had here.
+
+    Args:
+        has_engine: Whether there is a Docker engine to be killed.
+        deployed: Whether runs are those of a deployment.
+    """
+    lacks = {
+        "root": "" if os.geteuid() == 0 else "only root can mount a disk",
+        "engine": "" if has_engine else "there is no Docker engine to be killed",
+        "compiler": "" if shutil.which("cc") else "a C compiler (cc) is not installed",
+        "worker": "" if deployed else "only runs of a deployment have one",
+    }
+    if deployed:
+        lacks["compiler"] = "clocks of a worker's runs are left alone"
+    return {name: lacks[kind.needs] for name, kind in KINDS.items() if lacks.get(kind.needs)}

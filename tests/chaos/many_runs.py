@@ -1,0 +1,166 @@
+"""Many runs in a row on one store: what is more at the end than at the beginning?
+
+    python -m tests.chaos.many_runs [--runs 200] [--commands]
+
+Runs are those of the deployment `annotate`, by the worker of `cosqa server`, or commands. Each
+judges the candidates of one query more, as a nightly run does. Printed are, after some of the runs,
+what grows with what was done (memory of server and worker, sizes of their database and of the
+store), and what must not grow: processes of the runs, threads and open files of server and worker,
+files in the temporary folder, in the store and among Prefect's results, containers. It ends with
+status 1 where each of the last runs left more of one of these than any of the first.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from tests.chaos.laws import files_of
+from tests.chaos.scene import Scene
+from tests.chaos.services import children_of
+from tests.chaos.theatre import Theatre, own_engine_if_possible, say, theatre_of
+from tests.flows.world import World
+
+GROWS = ("server_mb", "server_database_mb", "store_mb", "seconds")
+SOME = 5  # of the first and of the last runs, which are compared
+_SETTLES_S = 90.0  # Ray's agents look for their head once a minute
+_SHOWN = (1, 2, 5, 10, 25, 50, 100, 150, 200)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What there is after a run."""
+
+    seconds: float
+    server_mb: float
+    server_database_mb: float
+    store_mb: float
+    processes: int
+    server_threads: int
+    server_files: int
+    temporary_files: int
+    store_files: int
+    results: int
+    containers: int
+
+
+def sample(theatre: Theatre, world: World, scene: Scene, temporary: Path, seconds: float) -> Sample:
+    """Return what there is, once the run's processes have had time to end."""
+    left = scene.processes_left(_SETTLES_S)
+    server = [psutil.Process(theatre.prefect.pid), *children_of(theatre.prefect.pid)]
+    home = theatre.prefect_home
+    return Sample(
+        seconds=seconds,
+        server_mb=sum(one.memory_full_info().pss for one in server) / 1e6,
+        server_database_mb=_megabytes(home, "prefect.db*"),
+        store_mb=_megabytes(world.store, "**/*"),
+        processes=len(left),
+        server_threads=sum(one.num_threads() for one in server),
+        server_files=sum(one.num_fds() for one in server),
+        temporary_files=sum(1 for _ in temporary.rglob("*")),
+        store_files=len(files_of(world.store)),
+        results=sum(1 for _ in (home / "storage").rglob("*")),
+        containers=len(theatre.containers()),
+    )
+
+
+def many_runs(theatre: Theatre, runs: int, temporary: Path) -> list[Sample]:
+    """Return a sample after each of so many runs.
+
+    Args:
+        theatre: Where they run.
+        runs: How many.
+        temporary: Their folder for temporary files.
+
+    Raises:
+        SystemExit: A run failed.
+    """
+    samples: list[Sample] = []
+    with theatre.scene() as (world, scene):
+        for number in range(1, runs + 1):
+            queries = 1 + (number - 1) % theatre.pairs.queries
+            started = time.monotonic()
+            run = scene.start("--limit", str(queries))
+            if run.wait() != 0:
+                raise SystemExit(f"run {number} failed: {run.printed()}")
+            taken = time.monotonic() - started
+            samples.append(sample(theatre, world, scene, temporary, taken))
+            scene.runs.clear()
+            if number in _SHOWN:
+                say(f"run {number}: {asdict(samples[-1])}")
+    return samples
+
+
+def growth(samples: list[Sample]) -> list[str]:
+    """Return in words what must not grow and is more after each last run than after each first."""
+    some = min(SOME, len(samples) // 2)
+    first, last = map(asdict, samples[:some]), map(asdict, samples[-some:])
+    most = {name: max(values) for name, values in _by_name(first).items()}
+    least = {name: min(values) for name, values in _by_name(last).items()}
+    return [
+        f"{name} {most[name]} → {least[name]}"
+        for name in most
+        if name not in GROWS and least[name] > most[name]
+    ]
+
+
+def _by_name(samples: Iterable[Mapping[str, float]]) -> dict[str, list[float]]:
+    values = defaultdict(list)
+    for one in samples:
+        for name, value in one.items():
+            values[name].append(value)
+    return values
+
+
+def print_curve(samples: list[Sample]) -> None:
+    """Print a row for each kind, a column for some of the runs."""
+    shown = [number for number in _SHOWN if number <= len(samples)]
+    table = Table(title=f"{len(samples)} runs in a row on one store", title_justify="left")
+    table.add_column("after run")
+    for number in shown:
+        table.add_column(str(number), justify="right")
+    for name in asdict(samples[0]):
+        values = [getattr(samples[number - 1], name) for number in shown]
+        table.add_row(
+            name.replace("_", " "), *(f"{value:,.1f}".removesuffix(".0") for value in values)
+        )
+    Console().print(table)
+
+
+def _megabytes(folder: Path, pattern: str) -> float:
+    return sum(path.stat().st_size for path in folder.glob(pattern) if path.is_file()) / 1e6
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--pairs", type=int, default=10_000, help="of which each run takes 50")
+    parser.add_argument("--commands", action="store_true", help="commands, not a deployment")
+    options = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp", prefix="r-") as name,  # short: for sockets
+        own_engine_if_possible() as engine,
+        theatre_of(
+            options.pairs, engine, deployed=not options.commands, more={"TMPDIR": name}
+        ) as theatre,
+    ):
+        samples = many_runs(theatre, options.runs, Path(name))
+    print_curve(samples)
+    more = growth(samples)
+    print(f"more at the end than at the beginning: {'; '.join(more) or 'nothing'}")
+    sys.exit(bool(more))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""One seed from start to end: the run, its breaks, the same command again, and the laws."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tests.chaos.breaks import KINDS, Break, title_of
+from tests.chaos.laws import (
+    files_as_undisturbed,
+    labels_as_scripted,
+    replies_paid_once,
+    rows_as_undisturbed,
+)
+from tests.chaos.scene import Scene
+from tests.chaos.theatre import IN_FLIGHT, Theatre
+from tests.flows.world import World
+
+_FAILED = "SELECT query_id FROM annotations WHERE status = 'failed'"
+_TICK_S = 0.05
+_WHOLE_S = 900.0
+_PAUSE_S = 1.0
+_MOST_RUNS = 15
+_CHILDREN_S = 120.0  # Ray's agents look for their head once a minute
+_CONTAINERS_S = 30.0
+
+
+@dataclass
+class Outcome:
+    """How a seed ended.
+
+    Attributes:
+        seed: The seed.
+        plan: What was to break.
+        done: What broke, and at which second.
+        runs: How often the command was started.
+        asked_again: Replies that were asked for more than once.
+        seconds: From the first start to the last end.
+        faults: The laws that did not hold, in words.
+    """
+
+    seed: int
+    plan: list[Break]
+    done: list[tuple[Break, float]] = field(default_factory=list)
+    runs: int = 0
+    asked_again: int = 0
+    seconds: float = 0.0
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def broken(self) -> str:
+        """What broke and when, in words."""
+        words = [f"{one} ({second:.1f} s)" for one, second in self.done]
+        words += [f"{one} (not reached)" for one in self.plan if one not in dict(self.done)]
+        return "; ".join(words)
+
+
+def play(theatre: Theatre, seed: int, plan: Sequence[Break]) -> Outcome:
+    """Play the breaks of a seed and return how it ended; the theatre stays whole.
+
+    Args:
+        theatre: Where it is played.
+        seed: The seed.
+        plan: Its breaks.
+    """
+    outcome = Outcome(seed, list(plan))
+    clocked = any(one.kind == "clock" for one in outcome.plan)
+    with theatre.scene(clocked=clocked) as (world, scene):
+        try:
+            _annotate(world, scene, theatre.pairs.requests(), outcome)
+            scene.do_due(all_of_it=True)
+            if not outcome.faults:
+                _judge(theatre, world, scene, outcome)
+            if outcome.faults:
+                outcome.faults.append(f"the runs said: {scene.run.log.read_text()[-8_000:]}")
+        finally:
+            scene.do_due(all_of_it=True)
+    return outcome
+
+
+def _annotate(world: World, scene: Scene, requests: int, outcome: Outcome) -> None:
+    """Give the command again and again, as a user does, until no pair is left or has failed."""
+    started = time.monotonic()
+    open_breaks = list(outcome.plan)
+    while outcome.runs < _MOST_RUNS:
+        outcome.runs += 1
+        scene.start()
+        while (status := scene.run.poll()) is None:
+            scene.do_due()
+            at = time.monotonic() - started
+            for order in [one for one in open_breaks if _is_due(one, scene, requests)]:
+                if KINDS[order.kind].act(scene, order):
+                    open_breaks.remove(order)
+                    outcome.done.append((order, at))
+            if at > _WHOLE_S:
+                outcome.faults.append(f"no end in {_WHOLE_S:.0f} s")
+                return
+            time.sleep(_TICK_S)
+        outcome.seconds = time.monotonic() - started
+        if status == 0 and not world.rows(_FAILED):
+            return
+        scene.do_due()
+        time.sleep(_PAUSE_S)
+    outcome.faults.append(f"no success in {outcome.runs} runs")
+
+
+def _is_due(order: Break, scene: Scene, requests: int) -> bool:
+    if order.at_share is None:
+        return time.monotonic() - scene.run.started >= order.at_s
+    return scene.model_calls() >= order.at_share * requests
+
+
+def _judge(theatre: Theatre, world: World, scene: Scene, outcome: Outcome) -> None:
+    """Look whether all laws hold."""
+    faults = outcome.faults
+    losing = sum(KINDS[one.kind].loses for one, _ in outcome.done)
+    requests = theatre.pairs.requests()
+    outcome.asked_again, paid_twice = replies_paid_once(scene.calls, requests, losing * IN_FLIGHT)
+    faults += paid_twice
+    faults += _next_run_has_nothing_to_do(scene, says_so=not theatre.is_deployed)
+    for rival in scene.rivals:
+        said = "" if theatre.is_deployed else rival.printed()  # else the server's words too
+        faults += _has_ended_with_a_word(rival.wait(_CHILDREN_S), said)
+    left = [title_of(one) for one in scene.processes_left(_CHILDREN_S)]
+    faults += [f"processes left: {', '.join(left)}"] if left else []
+    faults += labels_as_scripted(world, theatre.pairs.expected())
+    if theatre.reference:
+        faults += rows_as_undisturbed(world, theatre.reference)
+        faults += files_as_undisturbed(world, theatre.reference)
+    faults += _containers_left(theatre)
+
+
+def _next_run_has_nothing_to_do(scene: Scene, *, says_so: bool) -> list[str]:
+    """A further run starts, finds nothing to do and asks the model nothing."""
+    before = scene.model_calls()
+    run = scene.start()
+    status = run.wait(_CHILDREN_S)
+    if status is None:
+        return [f"the next run did not end in {_CHILDREN_S:.0f} s: something is stuck"]
+    if status or (says_so and "Nothing was left to do" not in run.printed()):
+        return ["the next run found something to do"]
+    more = scene.model_calls() - before
+    return [f"the next run asked the model {more} times"] if more else []
+
+
+def _has_ended_with_a_word(status: int | None, printed: str) -> list[str]:
+    """A flow beside another has done its part, or has been refused in words."""
+    if status is None:
+        return ["the second flow did not end"]
+    if status and "Traceback" in printed:
+        return [f"the second flow ended with a traceback: {printed[-1000:]}"]
+    return []
+
+
+def _containers_left(theatre: Theatre) -> list[str]:
+    deadline = time.monotonic() + _CONTAINERS_S
+    while left := theatre.containers():
+        if time.monotonic() > deadline:
+            return [f"containers left: {len(left)}"]
+        time.sleep(0.5)
+    return []

@@ -1,0 +1,202 @@
+"""What all seeds share: source, collected store, Prefect's server, an undisturbed run's rows."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+
+from infra.settings import SandboxSettings
+from tests.chaos.deployed import CosqaServer, DeployedRun
+from tests.chaos.laws import Reference, labels_as_scripted, reference_of
+from tests.chaos.pairs import CODES, Pairs, write_source
+from tests.chaos.scene import AnyRun, Run, Scene
+from tests.chaos.services import Clock, Disk, free_port, model_server, prefect_server
+from tests.flows.world import World, commands, environment
+from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
+
+IN_FLIGHT = 32
+_DELAY_S = 0.05
+_DISK_MB = 400
+_SCENE = "scene"
+_ENGINE_MB = 2_500
+
+
+class Theatre:
+    """The ground on which seeds are played, one after the other.
+
+    Args:
+        folder: An empty folder.
+        pairs: How many pairs, rounded down to a multiple of `CODES`.
+        engine: A Docker engine of its own, if there is one.
+        prefect_url: Another's Prefect server, which cannot be broken, in place of one of its own.
+        deployed: Whether runs are those of a deployment, by a worker, in place of commands.
+        more: Further variables of all processes.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        pairs: int,
+        engine: OwnEngine | None = None,
+        prefect_url: str = "",
+        *,
+        deployed: bool = False,
+        more: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.is_deployed = deployed
+        self.pairs = Pairs(pairs)
+        self.engine = engine
+        self._folder = folder
+        self._model_port, prefect_port = free_port(), free_port()
+        own_engine = {"DOCKER_HOST": engine.address} if engine else {}
+        self._env = environment(
+            f"http://127.0.0.1:{self._model_port}/v1",
+            PREFECT_API_URL=prefect_url or f"http://127.0.0.1:{prefect_port}/api",
+            COSQA_ANNOTATION__IN_FLIGHT=str(IN_FLIGHT),
+            COSQA_LLM__REQUESTS_PER_MINUTE="60000",
+            COSQA_LLM__MAX_BACKOFF_S="2",
+            **own_engine,
+            **more,
+        )
+        self.prefect_home = folder / "prefect"
+        self.prefect = (
+            self._cosqa_server(prefect_port)
+            if deployed
+            else prefect_server(self.prefect_home, prefect_port, self._env)
+        )
+        self._has_prefect = not prefect_url
+        self._script = folder / "script.json"
+        self._base = World(folder / "base", self._env)
+        self.reference: Reference | None = None
+
+    def prepare(self) -> None:
+        """Start Prefect's server, and collect."""
+        self._script.write_text(json.dumps(self.pairs.script(_DELAY_S)), "utf-8")
+        write_source(self._base, self.pairs)
+        if self._has_prefect:
+            self.prefect.start()
+        collected = self._base.finish(self._command("collect", self._base))
+        assert collected.returncode == 0, collected.stdout
+
+    def run_undisturbed(self) -> None:
+        """Annotate without any break, for its rows."""
+        with self.scene() as (world, scene):
+            run = scene.start()
+            assert run.wait() == 0, run.printed()
+            faults = labels_as_scripted(world, self.pairs.expected())
+            assert not faults, faults
+            self.reference = reference_of(world)
+
+    def _cosqa_server(self, port: int) -> CosqaServer:
+        """Return server and worker for runs over the store of the scenes."""
+        folder = self._folder / "work"
+        folder.mkdir()
+        env = {
+            **{name: value for name, value in self._env.items() if name != "PREFECT_API_URL"},
+            "PREFECT_HOME": str(self.prefect_home),
+            "COSQA_SOURCE__NAME": "jsonl",
+            "COSQA_SOURCE__PATH": str(self._folder / "base" / "source"),
+            "COSQA_SEARCH__TOP_K": str(CODES),
+            "COSQA_STORE__FOLDER": str(self._folder / _SCENE / "store"),
+        }
+        return CosqaServer(folder, port, env)
+
+    def close(self) -> None:
+        """End Prefect's server."""
+        self.prefect.kill()
+
+    @contextmanager
+    def scene(self, *, clocked: bool = False) -> Iterator[tuple[World, Scene]]:
+        """Yield a copy of the collected store with a model of its own; nothing is left of it.
+
+        Args:
+            clocked: Whether the run has a clock that can jump.
+        """
+        folder = self._folder / _SCENE
+        folder.mkdir()
+        clock = Clock(folder)
+        if clocked:
+            clock.build()
+        env = {**self._env, **(clock.environment() if clocked else {})}
+        world = World(folder, env)
+        disk = Disk(world.store, _DISK_MB)
+        disk.mount()
+        shutil.copytree(self._base.store, world.store, dirs_exist_ok=True)
+        calls = folder / "calls.jsonl"
+        model = model_server(self._script, calls, self._model_port, self._env)
+
+        def start_run(log: str, *options: str) -> AnyRun:
+            if isinstance(self.prefect, CosqaServer):
+                limit = {"limit": int(options[1])} if options else {}
+                return DeployedRun(self.prefect, {"approval": "never", **limit})
+            command = [*self._command("annotate", world), *options]
+            return Run(command, env, folder, folder / f"{log}.log")
+
+        scene = Scene(start_run, model, calls, self.prefect, disk, clock, self.engine)
+        try:
+            model.start()
+            yield world, scene
+        finally:
+            scene.end()
+            model.kill()
+            disk.close()
+            shutil.rmtree(folder)
+
+    def containers(self) -> list[str]:
+        """Return the containers, networks of boxes and volumes on the engine of its own."""
+        if self.engine is None:
+            return []
+        kinds = (
+            ("ps", "--all", "--quiet"),
+            ("volume", "ls", "--quiet"),
+            ("network", "ls", "--quiet", "--filter", "type=custom"),
+        )
+        return [name for words in kinds for name in self.engine.docker(*words).stdout.split()]
+
+    def _command(self, name: str, world: World) -> list[str]:
+        command = world.command(name, "--top-k", str(CODES))
+        command[command.index("--path") + 1] = str(self._base.source)
+        return command
+
+
+@contextmanager
+def theatre_of(
+    pairs: int,
+    engine: OwnEngine | None,
+    *,
+    deployed: bool,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Theatre]:
+    """Yield a theatre in which the source is collected; for its arguments see `Theatre`."""
+    with tempfile.TemporaryDirectory() as folder:
+        theatre = Theatre(Path(folder), pairs, engine, deployed=deployed, more=more)
+        try:
+            say(f"collecting {theatre.pairs.number:,} pairs")
+            theatre.prepare()
+            yield theatre
+        finally:
+            commands().close()
+            theatre.close()
+
+
+@contextmanager
+def own_engine_if_possible(*, wanted: bool = True) -> Iterator[OwnEngine | None]:
+    """Yield an engine to be killed, or None where there can be none, which is said."""
+    if missing := whats_missing() if wanted else "not asked for":
+        say(f"no Docker engine of its own ({missing}): the machine's is used, and not killed")
+        yield None
+        return
+    say("starting a Docker engine of its own, and loading the image")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        own_engine(Path(folder), SandboxSettings().image, _ENGINE_MB) as engine,
+    ):
+        yield engine
+
+
+def say(words: str) -> None:
+    """Print at once."""
+    print(words, flush=True)

@@ -1,0 +1,66 @@
+"""Laws of `cosqa pair`: a pair is found by how its ids begin, and shown with all its evidence.
+
+Covers `infra.store.judged_pairs`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from flows.cli.pair import show
+from flows.cli.steering_options import PairOptions
+from infra.errors import StoreError
+from infra.executions import Execution, ExecutionResult
+from infra.ids import RecipeId
+from infra.records import Annotation, Code, LanguageModelCall, Pair, Query
+from infra.settings import Settings, StoreSettings
+from infra.store import annotations, open_database, recipes
+
+PAIR = Pair(query=Query.of("add two numbers"), code=Code.of("def add(a, b):\n    return a + b"))
+OTHER = Pair(query=PAIR.query, code=Code.of("def no():\n    pass"))
+
+
+def annotated(pair: Pair, recipe: str, label: int) -> Annotation:
+    """Return an annotation with a call and an execution."""
+    call = LanguageModelCall(
+        role="arbiter", attempt=1, model="m", prompt_digest="d", status="ok", reply="it adds\x1b[2J"
+    )
+    run = Execution(
+        round=0, program="assert add(1, 2) == 3",
+        result=ExecutionResult(outcome="passed", stdout="fine"),
+    )  # fmt: skip
+    return Annotation(
+        query_id=pair.query.query_id, code_id=pair.code.code_id, recipe_id=RecipeId(recipe),
+        status="labelled", label=label, path="unclear_passed", calls=(call,), executions=(run,),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    settings = Settings(store=StoreSettings(folder=tmp_path))
+    database = open_database(settings.store)
+    bodies = {RecipeId("old"): {"model": "openai/old"}, RecipeId("new"): {"model": "openai/new"}}
+    recipes.record_recipes(database, bodies, demo=False)
+    annotations.record_pairs(database, [PAIR, OTHER])
+    annotations.add_annotations(database, [annotated(PAIR, "old", 0), annotated(OTHER, "old", 0)])
+    annotations.add_annotations(database, [annotated(PAIR, "new", 1)])
+    return settings
+
+
+def test_each_judgement_is_shown_the_newest_first(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(PairOptions(settings, PAIR.query.query_id[:6], PAIR.code.code_id[:8]))
+    printed = capsys.readouterr().out
+    for part in ("add two numbers", "return a + b", "arbiter", "assert add(1, 2) == 3", "fine"):
+        assert part in printed
+    assert printed.index("labelled 1 by openai/new") < printed.index("labelled 0 by openai/old")
+    assert "\x1b" not in printed, "what a model wrote cannot steer the terminal"
+
+
+def test_ids_that_fit_several_pairs_or_none_say_so(settings: Settings) -> None:
+    with pytest.raises(StoreError, match="2 judged pairs have ids that begin so") as several:
+        show(PairOptions(settings, PAIR.query.query_id[:6], ""))
+    assert OTHER.code.code_id in str(several.value)
+    with pytest.raises(StoreError, match="no judged pair has ids that begin so"):
+        show(PairOptions(settings, "zz", "zz"))

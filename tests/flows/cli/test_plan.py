@@ -1,0 +1,114 @@
+"""What `cosqa annotate --plan` and `cosqa annotators audits` print.
+
+Covers `flows.cli.audits`, `flows.cli.annotators_group`, `flows.cli.reannotation_options`.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli.main import app
+from flows.cli.reannotation_options import reannotation
+from infra.ids import RecipeId
+from infra.records import Candidate
+from infra.settings import StoreSettings, load_settings
+from infra.store import candidates, corpus, open_database
+from infra.store.audits import StoredAudit, record_audit
+from infra.store.plans import last_plans
+from tasks.sources import open_source
+from tasks.stages.candidates import search_identity
+
+
+@pytest.fixture
+def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Options of a collected source with three queries, each with one candidate."""
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("COSQA_ANNOTATION__CONFIGURATION", "single")
+    rows = {
+        "queries": [{"id": str(number), "query": f"add {number}"} for number in range(3)],
+        "codes": [{"id": "c", "code": "def plus(x, y):\n    return x + y"}],
+    }
+    for name, items in rows.items():
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
+    store = tmp_path / "store"
+    settings = load_settings(
+        {"source": {"name": "jsonl", "path": tmp_path}, "store": {"folder": store}}
+    )
+    source, database = open_source(settings.source), open_database(settings.store)
+    corpus.replace_collections(database, source.fingerprint(), source.read(), "jsonl")
+    search = search_identity(database, "jsonl", settings.search)
+    (code,) = corpus.load_codes(database, "jsonl")
+    found = [
+        Candidate(
+            query_id=query.query_id, code_id=code.code_id, rank=1, similarity=1, by_encoder={}
+        )
+        for query in corpus.load_queries(database, "jsonl")
+    ]
+    candidates.record_search(database, search, "jsonl", ["minilm"], 20)
+    candidates.add_candidates(database, search, found)
+    return ["--source", "jsonl", "--path", str(tmp_path), "--store", str(store)]
+
+
+def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost_and_stores_nothing(
+    options: list[str], tmp_path: Path
+) -> None:
+    done = CliRunner().invoke(app, ["annotate", "--plan", "--model", "openai/gpt-4o", *options])
+    assert done.exit_code == 0, done.output
+    assert "3 of 3 pending pairs of jsonl: new queries 3" in done.output
+    assert "by openai/gpt-4o (single)" in done.output
+    (row,) = [line for line in done.output.splitlines() if line.startswith("new queries")]
+    assert row.split()[2:4] == ["3", "3"]
+    assert "$" in row
+    assert last_plans(open_database(StoreSettings(folder=tmp_path / "store"))) == []
+
+
+def test_a_plan_of_the_demo_model_says_that_it_judges_a_few(options: list[str]) -> None:
+    done = CliRunner().invoke(app, ["annotate", "--plan", *options])
+    assert done.exit_code == 0, done.output
+    assert "The embedded demo model judges a few pairs" in done.output
+
+
+def test_a_plan_needs_what_collect_makes(tmp_path: Path, options: list[str]) -> None:
+    other = [*options[:-1], str(tmp_path / "none")]
+    done = CliRunner().invoke(app, ["annotate", "--plan", *other])
+    assert done.exit_code == 1
+    assert "cosqa collect" in str(done.exception)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("reasons", "pairs", "expected"),
+    [
+        ([], None, {}),
+        (["stale"], 5, {"take": ["stale"], "pairs": 5}),
+        (["failed"], None, {"take": ["failed"], "retry_all": True}),
+        (["audit"], 50, {"take": ["audit"], "audit_pairs": 50}),
+        (["stale", "audit"], 5, {"take": ["stale", "audit"], "pairs": 5, "audit_pairs": 5}),
+    ],
+)
+def test_options_say_which_reasons_are_taken(
+    reasons: list[str], pairs: int | None, expected: dict[str, object]
+) -> None:
+    given = reannotation(reasons, pairs, None)
+    assert {key: value for key, value in given.items() if value is not None} == expected
+
+
+def test_audits_are_printed_with_their_intervals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    runner, store = CliRunner(), ["--store", str(tmp_path)]
+    database = open_database(StoreSettings(folder=tmp_path))
+    none = runner.invoke(app, ["annotators", "audits", *store])
+    assert "--reason audit" in none.output
+    audit = StoredAudit(
+        audit_id="a", collection="c", recipe_id=RecipeId("r"), audit_recipe_id=RecipeId("s"),
+        pairs=50, alpha=0.91, low=0.7, high=0.98,
+    )  # fmt: skip
+    record_audit(database, audit)
+    record_audit(database, audit.model_copy(update={"audit_id": "b", "alpha": None, "low": None}))
+    told = runner.invoke(app, ["annotators", "audits", *store]).output
+    assert "0.910 0.700 to 0.980" in " ".join(told.split())
+    assert "undefined" in told

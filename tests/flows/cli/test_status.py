@@ -1,0 +1,155 @@
+"""Laws of `cosqa status`: it says what runs, how far it is, and what a crash left behind.
+
+Covers `flows.runtime.standing`.
+"""
+
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from flows.cli.status import lines, show
+from flows.cli.steering_options import StatusOptions
+from flows.runtime import standing
+from flows.runtime.standing import Standing, standing_of
+from flows.runtime.waiting_runs import DueRun
+from infra.errors import StoreError, StoreLockedError
+from infra.ids import RecipeId
+from infra.settings import Settings, StoreSettings
+from infra.store import Database, open_database
+from infra.store.audits import StoredAudit, record_audit
+from infra.store.controls import set_control
+from infra.store.lease import writer_lease
+from infra.store.plans import decide_plan, record_plan
+from infra.store.stage_state import JudgingState, StageState, write_state
+from infra.summaries import CanaryCounts
+from tasks.forecast.pairs import Amount, Expected
+from tasks.reports.plan import ReasonPlan, RunPlan
+
+NOW = datetime.now(UTC)
+JUDGING = JudgingState(
+    collection="c", model="openai/m", waiting=50, held=8, in_flight=64,
+    statuses={"labelled": 115, "failed": 2}, labels={1: 80, 0: 35},
+    canaries=CanaryCounts(judged=6, wrong_codes=4, false_passes=1),
+    spent_usd=3.1, spent_before_usd=2.6, spent_tokens=40_000, budget_usd=5.0,
+)  # fmt: skip
+STATE = StageState(
+    stage="annotation-c", what="pairs judged", done=120, total=420,
+    started_at=NOW - timedelta(minutes=10), updated_at=NOW, judging=JUDGING,
+)  # fmt: skip
+
+
+def said(standing: Standing) -> dict[str, str]:
+    """Return the lines by their names."""
+    return dict(lines(standing))
+
+
+def test_a_run_at_work_is_shown_with_progress_labels_canaries_and_cost() -> None:
+    shown = said(Standing(folder=Path("s"), holder="annotate (process 7 on h)", stage=STATE))
+    assert shown == {
+        "store": "s",
+        "runs": "annotate (process 7 on h)",
+        "stage": "annotation-c: 120 of 420 pairs judged, 12.0 a minute, about 25 min 0 s left",
+        "pairs": "8 of at most 64 in flight, 50 queued",
+        "labels": "35 labelled 0, 80 labelled 1, 2 failed",
+        "canaries": "1 of 6 (16.7%) judged wrongly: 1 false passes, 0 false fails",
+        "cost": "$0.50 by this run, $3.10 and 40,000 tokens on openai/m in all, budget $5.00",
+    }
+
+
+def test_a_run_that_died_is_not_shown_as_one_that_goes_on() -> None:
+    shown = said(Standing(folder=Path("s"), stage=STATE))
+    assert shown["runs"] == "nothing"
+    assert "interrupted; last seen" in shown["stage"]
+    assert "left" not in shown["stage"]
+    ended = STATE.model_copy(update={"is_ended": True, "error": "the budget is spent"})
+    assert "(ended " in said(Standing(folder=Path("s"), stage=ended))["stage"]
+    assert said(Standing(folder=Path("s"), stage=ended))["error"] == "the budget is spent"
+    silent = STATE.model_copy(update={"updated_at": NOW - timedelta(minutes=5)})
+    assert "no sign since" in said(Standing(folder=Path("s"), holder="h", stage=silent))["stage"]
+
+
+def test_what_waits_and_what_comes_is_named() -> None:
+    due = DueRun(name="annotate nightly", starts_at=NOW)
+    shown = said(Standing(folder=Path("s"), waiting=("annotate 3 pairs",), due=(due,)))
+    assert "annotate 3 pairs for approval: `cosqa approve`" in shown["waits"]
+    assert shown["due"].endswith("annotate nightly")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(store=StoreSettings(folder=tmp_path))
+
+
+@pytest.fixture
+def database(settings: Settings) -> Database:
+    return open_database(settings.store)
+
+
+def recorded_plan(database: Database) -> str:
+    some = Amount(expected=1)
+    plan = RunPlan(
+        collection="c", recipe_id=RecipeId("r"), model="m", configuration="gated",
+        candidates=9, fresh=0, reasons=(ReasonPlan(reason="stale", pending=5, taken=3),),
+        expected=Expected(requests=some, tokens=some, usd=some, minutes=some), basis="b",
+    )  # fmt: skip
+    return record_plan(database, "c", plan.recipe_id, plan.model_dump(mode="json"))
+
+
+def test_everything_is_gathered_from_the_store(settings: Settings, database: Database) -> None:
+    set_control(database, "paused", value=True, set_by="somebody")
+    set_control(database, "in_flight", 4, set_by="somebody")
+    set_control(database, "budget_usd", 4)
+    set_control(database, "budget_usd", None)
+    decide_plan(database, recorded_plan(database), "waiting")
+    record_audit(
+        database,
+        StoredAudit(
+            audit_id="a", collection="c", recipe_id=RecipeId("r"), audit_recipe_id=RecipeId("s"),
+            pairs=50, alpha=0.9, low=0.8, high=1.0,
+        ),
+    )  # fmt: skip
+    write_state(settings.store, STATE)
+    with temporary_settings({PREFECT_API_URL: ""}), writer_lease(settings.store, "annotate"):
+        found = standing_of(settings)
+    shown = said(found)
+    assert shown["runs"].startswith(f"annotate (process {os.getpid()} on ")
+    assert "paused (by somebody" in shown["controls"]
+    assert "in_flight 4 (by somebody" in shown["controls"]
+    assert "budget" not in shown["controls"], "a control that is cleared holds no more"
+    assert shown["plan"].endswith("3 of 5 pending pairs of c: stale 3 (waiting)")
+    assert shown["audit"].endswith("c: alpha 0.900 (0.800 to 1.000) over 50 pairs")
+    assert "server" not in shown
+    assert standing_of(settings, found).holder == "", "the lease is looked at each time"
+
+
+def test_a_store_that_is_held_and_a_server_that_is_away_are_said(
+    settings: Settings, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held(_: StoreSettings) -> Database:
+        raise StoreLockedError("another process has it open")
+
+    monkeypatch.setattr(standing, "open_database", held)
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:9/api"}):
+        shown = said(standing_of(settings))
+    assert "another process has the database open" in shown["controls"]
+    assert "http://127.0.0.1:9/api does not answer" in shown["server"]
+
+
+def test_into_a_pipe_it_is_printed_once(
+    settings: Settings, database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not sys.stdout.isatty()
+    with temporary_settings({PREFECT_API_URL: ""}):
+        show(StatusOptions(settings, once=False))
+    assert "runs       nothing\n" in capsys.readouterr().out
+
+
+def test_a_folder_without_a_store_is_said_and_left_as_it_is(tmp_path: Path) -> None:
+    missing = Settings(store=StoreSettings(folder=tmp_path / "none"))
+    with pytest.raises(StoreError, match="there is no store at"):
+        show(StatusOptions(missing, once=True))
+    assert list(tmp_path.iterdir()) == []

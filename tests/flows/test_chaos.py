@@ -1,0 +1,150 @@
+"""Seeds of chaos, and the harness: its seeds repeat, its clock jumps, its laws can be broken."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from infra.settings import SandboxSettings
+from tests.chaos.breaks import KINDS, Break, missing_here, schedule
+from tests.chaos.laws import replies_paid_once
+from tests.chaos.many_runs import Sample, growth, many_runs
+from tests.chaos.play import play
+from tests.chaos.services import Clock, Disk
+from tests.chaos.theatre import Theatre
+from tests.sandbox.own_engine import own_engine, whats_missing
+
+NOTHING = Sample(0.0, 0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def test_a_seed_means_the_same_breaks_each_time_and_consecutive_ones_meet_every_kind() -> None:
+    assert schedule(17) == schedule(17)
+    assert {order.kind for seed in range(len(KINDS)) for order in schedule(seed)} == set(KINDS)
+
+
+@pytest.mark.parametrize(("again", "may_be_lost"), [(0, 0), (3, 3)])
+def test_requests_may_be_repeated_as_often_as_replies_could_be_lost(
+    tmp_path: Path, again: int, may_be_lost: int
+) -> None:
+    calls = tmp_path / "calls.jsonl"
+    calls.write_text(
+        '{"role": "screener"}\n{"role": "arbiter"}\n' + '{"role": "arbiter"}\n' * again
+    )
+    assert replies_paid_once(calls, 2, may_be_lost) == (again, [])
+
+
+@pytest.mark.parametrize(("asked", "requests"), [(["a", "a"], 1), (["a"], 2)])
+def test_a_reply_that_is_paid_twice_or_never_asked_for_is_a_fault(
+    tmp_path: Path, asked: list[str], requests: int
+) -> None:
+    calls = tmp_path / "calls.jsonl"
+    calls.write_text("".join(f'{{"role": "{role}"}}\n' for role in asked))
+    assert replies_paid_once(calls, requests, 0)[1]
+
+
+def test_what_must_not_grow_is_measured_against_the_first_runs_and_the_rest_may_grow() -> None:
+    grown = replace(NOTHING, seconds=9.0, store_mb=2.0, temporary_files=1)
+    assert growth([NOTHING, NOTHING, grown, grown]) == ["temporary_files 0 → 1"]
+    assert growth([grown, NOTHING, grown, grown]) == []
+    assert growth([NOTHING, NOTHING, grown, NOTHING]) == []
+
+
+CLOCKED = """
+import sys, threading, time
+print(time.time(), time.monotonic(), flush=True)
+sys.stdin.readline()
+lock = threading.Lock()
+lock.acquire()
+lock.acquire(timeout=0.1)
+print(time.time(), time.monotonic(), flush=True)
+"""
+
+
+@pytest.mark.skipif("clock" in missing_here(has_engine=False), reason="needs a C compiler")
+@pytest.mark.parametrize("seconds", [3_600, -3_600])
+def test_a_clock_jumps_while_processes_run_and_waits_take_as_long_as_they_should(
+    tmp_path: Path, seconds: int
+) -> None:
+    clock = Clock(tmp_path)
+    clock.build()
+    command = [sys.executable, "-c", CLOCKED]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, env=clock.environment(), stdin=pipe, stdout=pipe, text=True
+    ) as process:
+        assert process.stdout is not None
+        wall, steady = map(float, process.stdout.readline().split())
+        clock.jump(seconds)
+        wall_after, steady_after = map(float, process.communicate("\n")[0].split())
+    passed = steady_after - steady
+    assert 0.1 <= passed < 60
+    assert wall_after - wall == pytest.approx(seconds + passed, abs=1)
+
+
+@pytest.mark.skipif("disk" in missing_here(has_engine=False), reason="needs root")
+def test_a_full_disk_takes_no_byte_until_there_is_room(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "disk", megabytes=1)
+    disk.mount()
+    try:
+        disk.fill()
+        with pytest.raises(OSError, match="No space left"):
+            (disk.folder / "file").write_bytes(b"x")
+        disk.empty()
+        (disk.folder / "file").write_bytes(b"x")
+    finally:
+        disk.close()
+
+
+@pytest.mark.slow
+@pytest.mark.docker
+@pytest.mark.usefixtures("engine")
+def test_a_flow_that_is_killed_halfway_goes_on_where_it_was(
+    tmp_path: Path, prefect_server: str
+) -> None:
+    theatre = Theatre(tmp_path, 50, prefect_url=prefect_server)
+    theatre.prepare()
+    halfway = Break("flow", at_share=0.5, at_s=0, lasts_s=0, jump_s=0)
+    outcome = play(theatre, 0, [halfway])
+    assert (outcome.faults, outcome.runs) == ([], 2)
+
+
+@pytest.fixture(scope="module")
+def theatre() -> Iterator[Theatre]:
+    """Return a theatre with an engine and a Prefect server of its own."""
+    if missing := whats_missing():
+        pytest.skip(missing)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryDirectory() as engine_folder,
+        own_engine(Path(engine_folder), SandboxSettings().image, 2_500) as own,
+    ):
+        made = Theatre(Path(folder), 200, own)
+        try:
+            made.prepare()
+            made.run_undisturbed()
+            yield made
+        finally:
+            made.close()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.slow
+@pytest.mark.docker
+@pytest.mark.parametrize("seed", [2, 5, 9, 11])
+def test_whatever_breaks_the_laws_hold(theatre: Theatre, seed: int) -> None:
+    missing = missing_here(has_engine=True)
+    outcome = play(theatre, seed, [one for one in schedule(seed) if one.kind not in missing])
+    assert outcome.faults == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.slow
+@pytest.mark.docker
+def test_nothing_is_more_after_many_runs_than_after_the_first_ones(
+    theatre: Theatre, tmp_path: Path
+) -> None:
+    assert growth(many_runs(theatre, 6, tmp_path)) == []

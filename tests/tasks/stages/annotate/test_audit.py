@@ -1,0 +1,168 @@
+"""Laws of the stability audit: asked anew, never published, compared with what stands.
+
+Covers `flows.audit`, which the tests of the flows run.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.logging import disable_run_logger
+
+from infra.collected import Collected
+from infra.errors import StabilityError
+from infra.ids import SearchId
+from infra.records import Candidate, Code, Query, SourceInfo
+from infra.settings import (
+    AnnotationSettings,
+    LanguageModelSettings,
+    ReannotationSettings,
+    Settings,
+    StoreSettings,
+)
+from infra.store import Database, candidates, corpus, open_database
+from infra.store.audits import load_audits
+from infra.store.pair_files import pairs_in
+from tasks.runtime.references import RecipeReference, SearchReference
+from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
+from tasks.stages.annotate.judge import judge_all
+from tasks.stages.annotate.plan import AnnotationPlan, current_recipe, in_round, plan_annotation
+from tasks.stages.annotate.run_plan import planned_run
+from tasks.stages.annotate.sinks import LocalPairs
+from tests.fakes.llm_server import KEY, ScriptedServer
+
+PAIRS = 12
+
+
+class Fickle(ScriptedServer):
+    """A model that answers 1 for every second query, and for ``turned`` the contrary."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.turned: tuple[int, ...] = ()
+
+    def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        number = int(call["query"].rpartition(" ")[2])
+        answers = (number % 2 == 0) != (number in self.turned)
+        verdict = "answers" if answers else "does_not_answer"
+        return {"reply": {"asked": "a", "deviations": "d", "verdict": verdict}}
+
+
+@pytest.fixture
+def model() -> Iterator[Fickle]:
+    with Fickle() as server:
+        yield server
+
+
+class World:
+    """A store with labelled pairs.
+
+    Args:
+        folder: Its folder.
+        model: The model.
+    """
+
+    def __init__(self, folder: Path, model: Fickle) -> None:
+        self.settings = Settings(
+            store=StoreSettings(folder=folder),
+            llm=LanguageModelSettings(
+                model="openai/m", base_url=model.base_url, api_key=KEY, max_retries=0
+            ),
+            annotation=AnnotationSettings(configuration="single", canaries=0),
+            reannotation=ReannotationSettings(audit_pairs=8),
+        )
+        self.database: Database = open_database(self.settings.store)
+        queries = tuple(Query.of(f"query number {number}") for number in range(PAIRS))
+        code = Code.of("def f(x):\n    return x")
+        info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+        content = Collected(info=info, queries=queries, codes=(code,))
+        corpus.replace_collections(self.database, "print", {"c": content}, annotated="c")
+        candidates.record_search(self.database, SearchId("s"), "c", ["made"], 1)
+        rows = [
+            Candidate(query_id=query.query_id, code_id=code.code_id, rank=1, similarity=1,
+                      by_encoder={})
+            for query in queries
+        ]  # fmt: skip
+        candidates.add_candidates(self.database, SearchId("s"), rows)
+        self.search = SearchReference(
+            search_id=SearchId("s"), collection="c", queries=PAIRS, candidates=PAIRS
+        )
+        self.recipe: RecipeReference = current_recipe(self.settings)
+        with disable_run_logger():
+            self.judge(plan_annotation.fn(self.search, self.recipe, self.settings))
+
+    def judge(self, plan: AnnotationPlan, at_most: int = PAIRS) -> None:
+        pairs = list(pairs_in(self.database, "c", plan.pairs_file))[:at_most]
+        with LocalPairs(pairs, 4, self.database) as source:
+            asyncio.run(judge_all(source, self.settings, plan.recipe, None))
+
+    def plan_audit(self) -> AnnotationPlan:
+        with disable_run_logger():
+            return plan_audit.fn(self.search, self.recipe, self.settings)
+
+    def audit(self) -> Audit:
+        plan = self.plan_audit()
+        self.judge(plan)
+        with disable_run_logger():
+            return compare_audit.fn(self.search, self.recipe, plan, self.settings)
+
+
+@pytest.fixture
+def world(tmp_path: Path, model: Fickle) -> World:
+    return World(tmp_path / "store", model)
+
+
+def test_an_audit_asks_anew_counts_as_no_label_and_is_kept(world: World, model: Fickle) -> None:
+    assert len(model.calls) == PAIRS
+    found = world.audit()
+    assert len(model.calls) == PAIRS + 8, "kept replies are not asked for their stability"
+    assert (found.number, found.found.pairs, found.found.alpha) == (1, 8, 1.0)
+    assert found.alarm == ""
+    raise_alarm(found)
+    (stored,) = load_audits(world.database)
+    assert (stored.pairs, stored.alpha, stored.recipe_id) == (8, 1.0, world.recipe.recipe_id)
+    plan = planned_run(world.database, world.search, world.recipe, world.settings)
+    assert (plan.fresh, plan.pending) == (PAIRS, 0)
+
+
+def test_an_audit_of_labels_that_turn_is_an_alarm_after_everything_is_stored(
+    world: World, model: Fickle
+) -> None:
+    model.turned = tuple(range(PAIRS))
+    found = world.audit()
+    assert found.found.alpha is not None
+    assert found.found.alpha < 0
+    assert load_audits(world.database)
+    with pytest.raises(StabilityError, match=r"labels of c are not stable: alpha -.* below 0.8"):
+        raise_alarm(found)
+
+
+def test_a_second_audit_draws_and_asks_anew_and_an_interrupted_one_goes_on(
+    world: World, model: Fickle
+) -> None:
+    world.audit()
+    plan = world.plan_audit()
+    assert plan.recipe.audit == 2
+    assert in_round(plan.recipe, world.settings) == ", audit 2"
+    drawn = {pair.key for pair in pairs_in(world.database, "c", plan.pairs_file)}
+    world.judge(plan, at_most=5)
+    again = world.plan_audit()
+    left = {pair.key for pair in pairs_in(world.database, "c", again.pairs_file)}
+    assert again.recipe == plan.recipe
+    assert left < drawn
+    assert len(left) == 3
+    calls = len(model.calls)
+    assert world.audit().found.pairs == 8
+    assert len(model.calls) == calls + 3
+
+
+def test_a_plan_with_an_audit_says_how_many_pairs_it_takes(world: World) -> None:
+    policy = ReannotationSettings(take=("audit",), audit_pairs=50)
+    settings = world.settings.model_copy(update={"reannotation": policy})
+    plan = planned_run(world.database, world.search, world.recipe, settings)
+    ((audit,),) = (plan.reasons,)
+    assert (audit.reason, audit.taken) == ("audit", PAIRS)
+    assert plan.expected.requests.expected == PAIRS
+    assert "12 pairs judged by openai/m" in plan.basis

@@ -1,0 +1,137 @@
+"""Laws of what people see of a run: its state while it goes on, pages and alarms at its end."""
+
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agents.llm.rate_limit import SharedLimiter
+from infra.errors import BudgetExhaustedError, CanaryError
+from infra.ids import CodeId, PairKey, QueryId, RecipeId
+from infra.records import Annotation
+from infra.settings import LanguageModelSettings, Settings, StoreSettings
+from infra.store.controls import Controls
+from tasks.runtime import run_events
+from tasks.runtime.progress import Progress
+from tasks.stages.annotate import run_watch
+from tasks.stages.annotate.canaries import CanaryWatch
+from tasks.stages.annotate.run_watch import RunWatch
+
+CANARY = PairKey(QueryId("q0"), CodeId("c0"))
+
+
+def annotation(number: int, **fields: Any) -> Annotation:
+    """Return an annotation that took as many seconds as its number."""
+    given = {"status": "labelled", "label": 1, "path": "clear_match", **fields}
+    return Annotation(
+        query_id=QueryId(f"q{number}"), code_id=CodeId(f"c{number}"), recipe_id=RecipeId("r"),
+        seconds=float(number), **given,
+    )  # fmt: skip
+
+
+class Seen:
+    """What a run shows: pages by their keys, events, bars."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pages: dict[str, str] = {}
+        self.told: list[tuple[str, str]] = []
+        self.bars: list[tuple[str, float, float]] = []
+        llm = LanguageModelSettings(model="openai/m", budget_usd=2.0)
+        settings = Settings(llm=llm, store=StoreSettings(folder=folder))
+        self.ledger = SharedLimiter(settings.store.ledgers, llm)
+        self.ledger.settle(self.ledger.reserve(5, 0.5), 100, 0.5)
+        self.steering = SimpleNamespace(
+            turn=lambda: None, controls=Controls(in_flight=4), in_flight=4
+        )
+        self.bar = Progress("pairs judged", 10, bar=None)
+        plan = SimpleNamespace(
+            reference=SimpleNamespace(collection="My codes"),
+            recipe=SimpleNamespace(model="openai/m"),
+            pairs=10,
+        )
+        canaries = CanaryWatch({CANARY: 0}, 0.4, "openai/m")
+        named: list[Any] = [plan, settings, self.bar, canaries, self.steering]
+        monkeypatch.setattr(run_watch, "create_markdown_artifact", self._page)
+        monkeypatch.setattr("tasks.stages.annotate.canaries.create_markdown_artifact", self._page)
+        monkeypatch.setattr(run_watch, "Bar", self._bar)
+        monkeypatch.setattr(run_watch, "get_run_logger", lambda: logging.getLogger("run"))
+        for name in ("budget_exhausted", "canary_alarm"):
+            monkeypatch.setattr(
+                run_events, name,
+                lambda collection, message, _, name=name: self.told.append((name, message)),
+            )  # fmt: skip
+        monkeypatch.setattr("tasks.runtime.progress.get_run_logger", logging.getLogger)
+        self.watch = RunWatch(*named)
+
+    def _page(self, markdown: str, *, key: str, description: str) -> None:
+        self.pages[key] = markdown
+
+    def _bar(self, key: str, description: str) -> Any:
+        def show(part: float, whole: float, description: str, *, at_end: bool) -> None:
+            self.bars.append((key, part, whole))
+
+        return SimpleNamespace(show=show)
+
+
+@pytest.fixture
+def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
+    return Seen(tmp_path, monkeypatch)
+
+
+def test_the_state_tells_labels_failures_canaries_cost_and_controls(seen: Seen) -> None:
+    seen.watch.add([annotation(0), annotation(1, label=0)])
+    seen.watch.add([annotation(2, status="failed", label=None, path="model_unavailable")])
+    seen.ledger.settle(seen.ledger.reserve(5, 0.25), 50, 0.25)
+    seen.watch.turn(waiting=7, held=3)
+    state = seen.bar.judging
+    assert state
+    assert (state.waiting, state.held, state.in_flight) == (7, 3, 4)
+    assert (dict(state.statuses), dict(state.labels)) == (
+        {"labelled": 2, "failed": 1}, {1: 1, 0: 1},
+    )  # fmt: skip
+    assert (state.canaries.judged, state.canaries.false_passes) == (1, 1)
+    assert (state.spent_usd, state.spent_before_usd, state.budget_usd) == (0.75, 0.5, 2.0)
+    assert seen.bar.note == "1 of them failed, in_flight 4"
+    assert seen.bars == [("budget-my-codes", 0.75, 2.0)]
+
+
+def test_a_budget_that_was_changed_by_hand_is_the_one_that_is_shown(seen: Seen) -> None:
+    seen.steering.controls = Controls(budget_usd=4.0)
+    seen.watch.turn(0, 0)
+    assert seen.bars == [("budget-my-codes", 0.5, 4.0)]
+
+
+def test_the_pages_have_keys_that_are_the_same_in_each_run_and_name_the_slowest(
+    seen: Seen, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen.watch.add([annotation(number) for number in range(1, 60)])
+    seen.watch.add([annotation(70, status="failed", label=None, path="no_box", reason="gone")])
+    seen.watch.close(None)
+    assert set(seen.pages) == {"canaries-my-codes", "funnel-my-codes", "pairs-my-codes"}
+    slowest = seen.pages["pairs-my-codes"]
+    assert slowest.index("q70") < slowest.index("q59") < slowest.index("q58")
+    assert "q30 " not in slowest, "few are kept, however many there are"
+    assert "1 of 60 pairs failed, most often: no box (gone)" in caplog.text
+    assert seen.told == []
+
+
+def test_alarms_are_told_and_other_errors_are_not(seen: Seen) -> None:
+    seen.watch.close(BudgetExhaustedError("all is spent"))
+    seen.watch.close(CanaryError("4 of 6 are wrong"))
+    seen.watch.close(OSError("gone"))
+    assert seen.told == [
+        ("budget_exhausted", "all is spent"), ("canary_alarm", "4 of 6 are wrong"),
+    ]  # fmt: skip
+
+
+def test_a_server_that_takes_no_page_ends_no_run(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise ConnectionError("no server")
+
+    monkeypatch.setattr(run_watch, "create_markdown_artifact", gone)
+    seen.watch.close(None)
+    assert "no server" in caplog.text

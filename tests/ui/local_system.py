@@ -1,0 +1,108 @@
+"""What ``make server`` starts, in a world of its own: server, deployments and worker."""
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+from tests.flows.world import COSQA, World
+
+START_S = 180.0
+_END_S = 90.0
+_POLL_S = 1.0
+
+
+@dataclass
+class LocalSystem:
+    """A running ``cosqa server`` and the world that its runs work in."""
+
+    world: World
+    port: int
+    process: subprocess.Popen[bytes]
+
+    @property
+    def ui(self) -> str:
+        """Address of the pages."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> str:
+        """What the command has printed so far."""
+        return log_file(self.world).read_text(encoding="utf-8", errors="replace")
+
+    def ask(self, path: str, **filters: object) -> Any:
+        """Return what the server's API answers to a request for objects."""
+        answer = httpx.post(f"{self.ui}/api/{path}/filter", json=filters, timeout=30)
+        return answer.raise_for_status().json()
+
+    def command(self, program: str, *arguments: str, **environment: str) -> str:
+        """Run a command of ours or of Prefect's, as in another terminal; return what it prints."""
+        place = World(self.world.folder, self.world.env | environment)
+        path = str(Path(COSQA).with_name(program))
+        done = place.finish_alone([path, *arguments])
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def schedule(self, deployment: str, ahead_s: float) -> datetime:
+        """Schedule a deployment each day at the time that is so far ahead; return that time."""
+        moment = (datetime.now(UTC) + timedelta(seconds=ahead_s)).replace(microsecond=0)
+        self.command(
+            *("prefect", "deployment", "schedule", "create", f"{deployment}/{deployment}"),
+            *("--interval", "86400", "--anchor-date", moment.isoformat(), "--accept-yes"),
+        )
+        return moment
+
+    def until(self, is_so: Callable[[], bool], seconds: float, awaited: str) -> None:
+        """Wait until something is so; fail with the command's last lines if it does not come."""
+        deadline = time.monotonic() + seconds
+        while not is_so():
+            assert self.process.poll() is None, f"the server has ended: {self.log[-3000:]}"
+            assert time.monotonic() < deadline, f"{awaited}: not in {seconds} s\n{self.log[-3000:]}"
+            time.sleep(_POLL_S)
+
+    def end(self) -> list[psutil.Process]:
+        """Press Ctrl-C; return the processes that outlive the command."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(_END_S)
+        _, alive = psutil.wait_procs(children, timeout=_END_S)
+        return [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
+
+
+def log_file(world: World) -> Path:
+    """Return the file that has what the command prints."""
+    return world.folder / "server.log"
+
+
+@contextmanager
+def local_system(world: World) -> Iterator[LocalSystem]:
+    """Yield a running ``cosqa server``; what is left of it at the end is killed."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    world.env |= {
+        "PREFECT_HOME": str(world.folder / "prefect"),
+        "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
+    }
+    command = [COSQA, "server", "--port", str(port), "--folder", str(world.folder)]
+    with log_file(world).open("wb") as out:
+        process = subprocess.Popen(
+            command, env=world.env, cwd=world.folder, stdout=out, stderr=subprocess.STDOUT
+        )
+    system = LocalSystem(world, port, process)
+    try:
+        system.until(lambda: "The UI is at" in system.log, START_S, "the server")
+        yield system
+    finally:
+        if process.poll() is None:
+            for child in system.end():
+                child.kill()

@@ -1,0 +1,91 @@
+"""The Prefect UI in a headless browser, with a screenshot of each page on request."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+_WIDTH, _HEIGHT = 1280, 860
+_PATIENCE_MS = 30_000
+_DRAWING_MS = 2_500  # until lists have come and the graph stands still
+
+
+class Pages:
+    """One tab of the browser.
+
+    Attributes:
+        complaints: What pages failed with.
+    """
+
+    def __init__(self, page: Page, ui: str, screenshots: Path) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self._ui = ui
+        self._screenshots = screenshots
+        page.set_default_timeout(_PATIENCE_MS)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def visit(self, path: str) -> None:
+        """Go to a page."""
+        self.page.goto(f"{self._ui}{path}")
+
+    def press(self, name: str) -> None:
+        """Press a button."""
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def follow(self, name: str) -> None:
+        """Follow a link of exactly this text."""
+        self.page.get_by_role("link", name=name, exact=True).first.click()
+
+    def shows(self, *texts: str) -> bool:
+        """Load the page again and return whether it soon shows one of these texts."""
+        self.page.reload()
+        self.page.wait_for_timeout(_DRAWING_MS)
+        return any(self.page.get_by_text(text, exact=True).first.is_visible() for text in texts)
+
+    def see(self, text: str) -> Locator:
+        """Wait for a text and return where it is."""
+        found = self.page.get_by_text(text).first
+        expect(found).to_be_visible(timeout=_PATIENCE_MS)
+        return found
+
+    def text(self) -> str:
+        """Return the page's text."""
+        return self.page.locator("body").inner_text()
+
+    def screenshot(self, name: str, height: int = _HEIGHT) -> None:
+        """Keep a screenshot of the page."""
+        self.page.set_viewport_size({"width": _WIDTH, "height": height})
+        self.page.wait_for_timeout(_DRAWING_MS)
+        self.page.screenshot(path=self._screenshots / f"{name}.png", animations="disabled")
+        self.page.set_viewport_size({"width": _WIDTH, "height": _HEIGHT})
+
+
+@contextmanager
+def opened(ui: str, screenshots: Path) -> Iterator[Pages]:
+    """Yield a tab of a new browser.
+
+    Args:
+        ui: Address of the pages.
+        screenshots: Folder of screenshots.
+    """
+    screenshots.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM,
+            chromium_sandbox=os.geteuid() != 0,  # it refuses to be one of root's
+            args=["--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+        )
+        context = browser.new_context(
+            viewport={"width": _WIDTH, "height": _HEIGHT},
+            locale="en-GB",
+            timezone_id="UTC",
+            reduced_motion="reduce",
+        )
+        yield Pages(context.new_page(), ui, screenshots)
+        context.close()
+        browser.close()

@@ -1,0 +1,164 @@
+"""The walk of a new user through the Prefect UI: a scheduled run waits, is approved, and succeeds.
+
+Covers `flows.cli.server`, `flows.runtime.local_server`. With ``COSQA_SCREENSHOTS=FOLDER`` it writes
+the README's screenshots into that folder, as ``make screenshots`` does.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.world import World, environment
+from tests.ui.collection import ADDED, FORMER, script
+from tests.ui.local_system import LocalSystem, local_system
+from tests.ui.pages import CHROMIUM, Pages, opened
+
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.browser,
+    pytest.mark.docker,
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: make browser"),
+]
+
+# The server looks at new schedules once a minute.
+_FIRES_S, _STARTS_S, _JUDGES_S = 90.0, 300.0, 240.0
+_ENDED = ("Completed", "Failed", "Crashed", "Cancelled")
+_SETTINGS = """[source]
+name = "jsonl"
+path = "source"
+
+[search]
+top_k = 2
+
+[store]
+folder = "store"
+
+[publish]
+folder = "out"
+
+[operation]
+approval = "always"
+"""
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Iterator[LocalSystem]:
+    """Yield the system over a store with an earlier round of labels, by another model."""
+    with ScriptedServer(script()) as model:
+        # litellm knows this model's price, so that plans say what they cost.
+        world = World(tmp_path, environment(model.base_url, COSQA_LLM__MODEL="openai/gpt-4o"))
+        (tmp_path / "cosqa.toml").write_text(_SETTINGS, encoding="utf-8")
+        world.write(FORMER)
+        with local_system(world) as started:
+            started.command("cosqa", "collect")
+            earlier = {"COSQA_OPERATION__APPROVAL": "never"}
+            started.command("cosqa", "annotate", "--model", "openai/gpt-4o-mini", **earlier)
+            yield started
+
+
+@pytest.fixture
+def pages(system: LocalSystem, tmp_path: Path) -> Iterator[Pages]:
+    screenshots = Path(os.environ.get("COSQA_SCREENSHOTS", tmp_path / "screenshots")).absolute()
+    with opened(system.ui, screenshots) as found:
+        yield found
+
+
+def test_a_scheduled_run_fires_waits_for_approval_goes_on_and_succeeds(
+    system: LocalSystem, pages: Pages
+) -> None:
+    everything_is_deployed(system, pages)
+    the_form_can_be_filled_in(pages)
+    things_change(system)
+    run = a_scheduled_run_waits(system, pages)
+    the_plan_is_approved(pages)
+    the_run_succeeds(system, pages, run)
+    its_artifacts_are_shown(pages, run)
+    assert pages.complaints == []
+    assert system.end() == [], "Ctrl-C leaves no process behind"
+    assert system.process.returncode == 0
+    what_was_approved_is_stored(system.world)
+
+
+def everything_is_deployed(system: LocalSystem, pages: Pages) -> None:
+    again = system.command("cosqa", "deploy")
+    assert "made" not in again, "the server has registered all of it"
+    pages.visit("/deployments")
+    for name in ("annotate", "benchmark", "collect", "evaluate", "publish"):
+        pages.see(name)
+    pages.screenshot("deployments", height=1000)
+
+
+def the_form_can_be_filled_in(pages: Pages) -> None:
+    pages.follow("annotate")
+    pages.see("nightly")
+    pages.press("Run")
+    pages.press("Custom run")
+    pages.see("Language model")
+    text = pages.text()
+    for title in ("Preset", "Source", "Encoders", "Queries to annotate at most"):
+        assert title in text
+    assert "settings" not in [line.strip().removesuffix(" (Optional)") for line in text.split("\n")]
+    pages.screenshot("form", height=1500)
+
+
+def things_change(system: LocalSystem) -> None:
+    """Add queries and functions, as a source does from time to time."""
+    system.world.write([*FORMER, *ADDED])
+    system.command("cosqa", "collect")
+
+
+def a_scheduled_run_waits(system: LocalSystem, pages: Pages) -> str:
+    """Return the id of the run, once its page says that it waits."""
+    system.schedule("annotate", _FIRES_S)
+    pages.visit("/deployments")
+    pages.follow("annotate")
+    system.until(lambda: pages.shows("Suspended", *_ENDED), _STARTS_S, "a run that waits")
+    pages.see("Suspended")
+    pages.page.locator('a[href*="/runs/flow-run/"]').first.click()
+    pages.page.wait_for_url("**/runs/flow-run/*")
+    run = pages.page.url.rpartition("/")[2].partition("?")[0]
+    pages.see("waits for approval")
+    pages.screenshot("waiting")
+    (found,) = system.ask("flow_runs", flow_runs={"id": {"any_": [run]}})
+    assert found["auto_scheduled"], "the schedule has made it"
+    assert "new queries" in found["name"]
+    return run
+
+
+def the_plan_is_approved(pages: Pages) -> None:
+    pages.press("Resume")
+    plan = pages.page.locator(".p-modal__body article").first
+    row = plan.get_by_text("new queries", exact=True)
+    row.wait_for()
+    shown, inside = row.bounding_box(), plan.bounding_box()
+    assert shown
+    assert inside
+    assert shown["y"] + shown["height"] <= inside["y"] + inside["height"], "the plan can be read"
+    pages.page.get_by_label("Budget in US dollars").fill("2.5")
+    pages.screenshot("approval")
+    pages.press("Submit")
+
+
+def the_run_succeeds(system: LocalSystem, pages: Pages, run: str) -> None:
+    pages.visit(f"/runs/flow-run/{run}")
+    system.until(lambda: pages.shows(*_ENDED), _JUDGES_S, "the run's end")
+    pages.see("Completed")
+    pages.screenshot("run", height=1000)
+
+
+def its_artifacts_are_shown(pages: Pages, run: str) -> None:
+    pages.visit(f"/runs/flow-run/{run}?tab=Artifacts")
+    pages.see("plan-")
+    pages.screenshot("artifacts", height=1000)
+
+
+def what_was_approved_is_stored(world: World) -> None:
+    queries = len(FORMER) + len(ADDED)
+    ((labelled,),) = world.rows("SELECT count(*) FROM annotations WHERE status = 'labelled'")
+    assert labelled == 2 * queries
+    ((decision,),) = world.rows("SELECT decision FROM plans ORDER BY planned_at DESC LIMIT 1")
+    assert decision == "approved"
