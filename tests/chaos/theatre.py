@@ -58,6 +58,7 @@ class Theatre:
             COSQA_ANNOTATION__IN_FLIGHT=str(IN_FLIGHT),
             COSQA_LLM__REQUESTS_PER_MINUTE="60000",
             COSQA_LLM__MAX_BACKOFF_S="2",
+            COSQA_REANNOTATION__RETRY_AFTER_S="0",
             **own_engine,
             **more,
         )
