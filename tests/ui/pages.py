@@ -38,18 +38,25 @@ class Pages:
         self.page.get_by_role("button", name=name, exact=True).click()
 
     def follow(self, name: str) -> None:
-        """Follow a link of exactly this text."""
-        self.page.get_by_role("link", name=name, exact=True).first.click()
+        """Follow the first link with this text in it to its page."""
+        before = self.page.url
+        self.page.get_by_role("link", name=name).first.click()
+        self.page.wait_for_url(lambda url: url != before)
+
+    def turn_to(self, tab: str) -> None:
+        """Turn to a tab of a run's page."""
+        self.page.get_by_role("tablist").get_by_text(tab, exact=True).click()
 
     def shows(self, *texts: str) -> bool:
         """Load the page again and return whether it soon shows one of these texts."""
         self.page.reload()
         self.page.wait_for_timeout(_DRAWING_MS)
-        return any(self.page.get_by_text(text, exact=True).first.is_visible() for text in texts)
+        found = (self.page.get_by_text(text, exact=True).locator("visible=true") for text in texts)
+        return any(each.count() for each in found)
 
     def see(self, text: str) -> Locator:
         """Wait for a text and return where it is."""
-        found = self.page.get_by_text(text).first
+        found = self.page.get_by_text(text).locator("visible=true").first
         expect(found).to_be_visible(timeout=_PATIENCE_MS)
         return found
 
