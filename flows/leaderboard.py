@@ -1,6 +1,7 @@
 """The leaderboard flow: retrieval methods compared on one benchmark."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prefect import flow
@@ -8,6 +9,7 @@ from prefect import flow
 from flows.annotate import judge_candidates
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.writing import writing
+from infra.settings import ReannotationSettings
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import RecipeReference
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
@@ -60,6 +62,9 @@ def _annotate_and_rescore(
 ) -> WrittenLeaderboard:
     """Annotate unjudged results, and score all runs again."""
     search = add_to_pool(ready.database, benchmark, limit, ready.settings.publish)
-    judged = judge_candidates(ready, search, recipe)
+    # Who names a number of results wants them judged, whatever the reasons of other runs are.
+    policy = ReannotationSettings(retry_all=True, budget_usd=ready.settings.reannotation.budget_usd)
+    asked = replace(ready, settings=ready.settings.model_copy(update={"reannotation": policy}))
+    judged = judge_candidates(asked, search, recipe)
     log_next_version(ready.database, benchmark, judged)
     return write_leaderboard(ready.database, benchmark, ranked, ready.settings, judged)

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from flows.cli.console import say
 from flows.cli.options import PipelineOptions
-from flows.cli.plan import print_plan
+from flows.cli.plan import left_over, print_plan
 from flows.cli.rounds import print_rounds
 from flows.cli.tables import print_table
 from flows.runtime.prefect_server import prefect_api
@@ -62,6 +62,8 @@ def _nothing_left(name: str, settings: Settings) -> str:
                 f"Nothing was left to do; {forecast.pending:,} candidates are unjudged, since the "
                 f"demo model judges only {forecast.demo_pairs}. Name a model with --model."
             )
+    if name in _ANNOTATE and settings.annotation.agents and (left := left_over(settings)):
+        return f"Nothing was left to do now: {left}."
     return "Nothing was left to do: everything is up to date."
 
 

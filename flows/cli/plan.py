@@ -2,9 +2,26 @@
 
 from flows.cli.console import say
 from flows.cli.tables import print_table
+from infra.errors import CosqaError
 from infra.settings import Settings
 from tasks.reports.plan import HEADER, plan_notes, plan_rows, plan_sentence
 from tasks.stages.preflight import annotation_plan
+
+
+def left_over(settings: Settings) -> str:
+    """Return which pairs a run that found nothing to do has left pending, "" where none are."""
+    try:
+        plan = annotation_plan(settings)
+    except CosqaError:  # the run has said what there was to say
+        return ""
+    waiting = sum(item.not_due for item in plan.reasons)
+    parts = [
+        f"{waiting:,} failed pairs wait for another try (`--reason failed` takes them now)"
+        * bool(waiting),
+        f"{plan.pending:,} pairs are pending for reasons that are not taken (`--plan` shows them)"
+        * bool(plan.pending),
+    ]
+    return " and ".join(filter(None, parts))
 
 
 def print_plan(settings: Settings) -> None:

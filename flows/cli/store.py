@@ -1,7 +1,7 @@
 """``cosqa store``: checks the store, backs it up, and keeps it small."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -139,7 +139,8 @@ def prune(*, store: Store = None, yes: Yes = False) -> None:
     settings = _settings(store)
     require_store(settings.store)
     pruning = Pruning(settings)
-    with writer_lease(settings.store, "cosqa store prune"), _steps() as step:
+    lease = writer_lease(settings.store, "cosqa store prune") if yes else nullcontext()
+    with lease, _steps() as step:
         step("looking for what is old")
         found = pruning.find()
         if yes:

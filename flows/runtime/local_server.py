@@ -14,7 +14,12 @@ from types import FrameType
 
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.runtime.prefect_server import api_address, await_health, die_with_parent
+from flows.runtime.prefect_server import (
+    api_address,
+    await_health,
+    die_with_parent,
+    without_secrets,
+)
 from infra.errors import SettingsError
 
 _POLL_S = 0.5
@@ -32,8 +37,6 @@ _SERVER = {
         "prefect.server.concurrency.lease_storage.filesystem"
     ),
 }
-_SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
-_PREFECT = "PREFECT_"  # what it needs itself, such as the password of its database
 
 
 @dataclass
@@ -143,7 +146,7 @@ def local_server(
     server = _Child(
         "server",
         [*prefect, "server", "start", "--host", "127.0.0.1", "--port", str(port)],
-        _without_secrets(os.environ) | _SERVER | {"PREFECT_API_URL": api},
+        without_secrets(os.environ) | _SERVER | {"PREFECT_API_URL": api},
         folder,
         tell,
     )
@@ -169,15 +172,6 @@ def _require_free(port: int) -> None:
                 f"something answers on port {port} of this machine already, perhaps an earlier "
                 "`cosqa server`: end it, or choose another port with --port"
             )
-
-
-def _without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without keys of providers, which the server needs for nothing."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if name.startswith(_PREFECT) or not any(word in name.upper() for word in _SECRET)
-    }
 
 
 class _EndedError(Exception):

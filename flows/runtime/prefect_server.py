@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 
@@ -27,6 +27,7 @@ from prefect.settings import (
 from infra.errors import SettingsError
 
 USUAL_PORT = 4200
+_SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 _START_TIMEOUT_S = 120.0
 _END_TIMEOUT_S = 10.0
 _POLL_S = 0.1
@@ -147,7 +148,7 @@ def _start(port: int) -> subprocess.Popen[bytes]:
         "--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on",
     ]  # fmt: skip
     environment = (
-        dict(os.environ)
+        without_secrets(os.environ)
         | get_current_settings().to_environment_variables(exclude_unset=True)
         | {
             "PREFECT_SERVER_UI_ENABLED": "false",
@@ -157,6 +158,18 @@ def _start(port: int) -> subprocess.Popen[bytes]:
         }
     )
     return subprocess.Popen(command, env=environment, preexec_fn=die_with_parent)  # noqa: S603, PLW1509
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without the keys of providers, which a Prefect server does not need.
+
+    Its own settings stay, such as the password of its database.
+    """
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith("PREFECT_") or not any(word in name.upper() for word in _SECRET)
+    }
 
 
 def die_with_parent() -> None:

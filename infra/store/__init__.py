@@ -9,6 +9,12 @@ on their way in, ``inputs`` what they were read from; ``annotation_writer`` writ
 ``measured`` are read by publishing, reports and forecasts. Vectors are in files (``vector_files``),
 which ``vectors`` knows and ``vector_blocks`` reads.
 Only a flow's process writes; ``lease`` lets one flow at a time write labels.
+
+``connections`` opens the file, and keeps it from others where it is copied or replaced, by
+``copies``.
+``migrations`` has the steps by which ``upgrades`` brings older stores up to date, ``layout`` says
+what a store has. ``checks`` with ``check_rules`` and ``file_checks``, ``compaction``, ``backups``,
+``restoring`` and ``retention`` are what `cosqa store` does.
 """
 
 from infra.store.database import Database, open_database, require_store

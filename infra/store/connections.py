@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import duckdb
 
+from infra.disk import is_disk_full
 from infra.errors import StoreError, StoreLockedError
 from infra.locks import locked
 from infra.settings import StoreSettings
@@ -80,10 +81,18 @@ def opened_alone(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]
 
 
 def _lock(stack: ExitStack, settings: StoreSettings, *, shared: bool) -> None:
+    file = settings.folder / "open.lock"
     try:
-        stack.enter_context(locked(settings.folder / "open.lock", wait=False, shared=shared))
+        stack.enter_context(locked(file, wait=False, shared=shared))
     except BlockingIOError as error:
         raise _Busy("its file is being read, copied or replaced") from error
+    except OSError as error:
+        if is_disk_full(error):
+            raise
+        raise StoreError(
+            f"cannot open {file}: {error}; make the store's folder writable, or choose another "
+            "with --store"
+        ) from error
 
 
 def _open(stack: ExitStack, settings: StoreSettings) -> duckdb.DuckDBPyConnection:

@@ -80,7 +80,7 @@ def link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:  # another disk, or one without links
-        copy_whole(source, target)
+        copy_verified(source, target)
 
 
 def checksum(file: Path) -> str:

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 
 from prefect.exceptions import MissingContextError
 from prefect.logging import get_run_logger
+from prefect.logging.handlers import APILogWorker
 
 _LIBRARIES = ("agents", "sandbox", "infra")
+_SENT_WITHIN_S = 5.0
 _SAME_S = 10.0  # a message of one kind is passed on once in so long
 
 Logger = logging.Logger | logging.LoggerAdapter[logging.Logger]
@@ -30,6 +32,7 @@ def libraries_logged(name: str) -> Iterator[None]:
     """Pass what agents, sandbox and infra log inside the ``with`` on to the current run's log.
 
     On a Ray worker it would reach Ray's log files alone, which nobody reads who looks at the run.
+    At the end, also after an error, the log is sent: the worker may be gone a moment later.
 
     Args:
         name: The module's name, for a call outside of runs.
@@ -46,6 +49,7 @@ def libraries_logged(name: str) -> Iterator[None]:
         for logger, level in zip(loggers, levels, strict=True):
             logger.removeHandler(handler)
             logger.setLevel(level)
+        APILogWorker.drain_all(timeout=_SENT_WITHIN_S)
 
 
 class _PassOn(logging.Handler):

@@ -182,6 +182,7 @@ def test_a_run_waits_suspended_with_the_plan_and_a_form_and_goes_on_as_approved(
     assert decisions(database) == [("approved", UI)] * 2
 
 
+@pytest.mark.exhaustive
 def test_one_click_approves_the_plan_as_it_stands(deployed: Deployed) -> None:
     deployed.work()
     deployed.resume()
@@ -191,6 +192,7 @@ def test_one_click_approves_the_plan_as_it_stands(deployed: Deployed) -> None:
     assert deployed.answers[0].decision == "approved"
 
 
+@pytest.mark.exhaustive
 def test_a_declined_plan_judges_nothing(deployed: Deployed, database: Database) -> None:
     deployed.work()
     deployed.resume(reasons=[])
@@ -210,6 +212,7 @@ def test_the_form_has_three_fields_that_both_user_interfaces_show_and_send() -> 
     assert {fields[name]["type"] for name in ("budget_usd", "pairs")} == {"number", "integer"}
 
 
+@pytest.mark.exhaustive
 def test_a_plan_that_nobody_answered_is_closed_by_the_next_one(
     deployed: Deployed, client: SyncPrefectClient, database: Database
 ) -> None:
@@ -218,6 +221,7 @@ def test_a_plan_that_nobody_answered_is_closed_by_the_next_one(
     assert decisions(database) == [("declined", "nobody: a later plan came"), ("waiting", "")]
 
 
+@pytest.mark.exhaustive
 def test_a_process_that_dies_between_offer_and_suspension_asks_again(
     deployed: Deployed, client: SyncPrefectClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

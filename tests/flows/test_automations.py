@@ -21,7 +21,7 @@ from infra.settings import OperationSettings
 from tasks.runtime import run_events
 from tasks.runtime.run_events import artifact_key, slug
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,16 @@ class Served:
         waited(lambda: "The UI is at" in self.log.read_text())
 
     def get(self, path: str) -> Any:
-        return httpx.get(f"{self.api}/{path}").raise_for_status().json()
+        return httpx.get(f"{self.api}/{path}", timeout=30).raise_for_status().json()
 
     def post(self, path: str, content: Any) -> Any:
-        return httpx.post(f"{self.api}/{path}", json=content).raise_for_status().json()
+        """Return the server's answer, asked again while its SQLite is busy, as Prefect's do."""
+
+        def ask() -> httpx.Response | None:
+            answer = httpx.post(f"{self.api}/{path}", json=content, timeout=30)
+            return None if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE else answer
+
+        return waited(ask).raise_for_status().json()
 
     def deployment(self, name: str) -> str:
         return str(self.get(f"deployments/name/{name}/{name}")["id"])

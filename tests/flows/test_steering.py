@@ -9,6 +9,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import (
+    LogFilter,
+    LogFilterTaskRunId,
+)
+from prefect.settings import PREFECT_API_URL, temporary_settings
 from typer.testing import CliRunner
 
 from flows.cli.main import app
@@ -24,7 +30,7 @@ CASES = [
     for number in range(24)
 ]
 ANSWER = read("answers")
-SLOW = ANSWER | {"steps": [step | {"delay_s": 0.5} for step in ANSWER["steps"]]}
+SLOW = ANSWER | {"steps": [step | {"delay_s": 4.0} for step in ANSWER["steps"]]}
 
 
 @pytest.fixture
@@ -76,8 +82,17 @@ def judging(state: StageState) -> JudgingState:
     return state.judging
 
 
+def worker_logs(prefect_server: str) -> str:
+    """Return what the server has as the logs of the judges' task runs."""
+    with temporary_settings({PREFECT_API_URL: prefect_server}), get_client(sync_client=True) as to:
+        judges = [run.id for run in to.read_task_runs() if run.name.startswith("judge ")]
+        assert judges
+        logs = to.read_logs(LogFilter(task_run_id=LogFilterTaskRunId(any_=judges)))
+    return "\n".join(log.message for log in logs)
+
+
 def test_a_run_that_goes_on_is_paused_resumed_and_limited(
-    world: World, model: ScriptedServer
+    world: World, model: ScriptedServer, prefect_server: str
 ) -> None:
     assert "In force: paused (for the next run" in steer(world, "pause")
     with (world.folder / "log").open("w+") as log, subprocess.Popen(
@@ -91,11 +106,7 @@ def test_a_run_that_goes_on_is_paused_resumed_and_limited(
             steer(world, "resume")
             until(world, lambda state: state.done >= 2, process)
             steer(world, "limit", "--in-flight", "24")
-            held = until(
-                world, lambda state: bool(state.judging and state.judging.held > 2), process
-            )
-            assert held.judging
-            assert held.judging.in_flight == 40
+            until(world, lambda state: judging(state).held > 2, process)
             assert process.wait(timeout=90) == 0
         finally:
             process.kill()
@@ -106,4 +117,5 @@ def test_a_run_that_goes_on_is_paused_resumed_and_limited(
     assert "in_flight: 24 (by " in printed
     assert world.rows("SELECT count(*) FROM annotations WHERE label = 1") == [(24,)]
     assert len(model.calls) == 24, "each pair was asked about once"
+    assert "has ended; 0 pairs failed" in worker_logs(prefect_server), "of a Ray worker"
     assert "No control is set" in steer(world, "limit", "--clear")

@@ -142,7 +142,8 @@ class Pipeline:
         with disable_run_logger():
             of_round = plan_annotation.fn(search, recipe, settings)
         assert of_round.pending == plan.taken, "what was planned is what is judged"
-        pairs = list(pairs_in(self.database, COLLECTION, of_round.pairs_file))
+        files = [of_round.pairs_file] if of_round.pending else []
+        pairs = [pair for file in files for pair in pairs_in(self.database, COLLECTION, file)]
         with LocalPairs(pairs, 8, self.database) as source:
             asyncio.run(judge_all(source, settings, recipe, None))
         pending = {str(item.reason): item.pending for item in plan.reasons if item.pending}

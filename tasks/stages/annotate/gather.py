@@ -37,6 +37,7 @@ from tasks.stages.annotate.run_watch import RunWatch
 from tasks.stages.annotate.sinks import AnnotationWriter
 from tasks.stages.annotate.steering import Steering
 
+_MARK = ".judges-"
 _POLL_S = 0.25
 _PLACES_A_JUDGE = 16  # a judge with fewer would wait for the model more than it works
 _SHORTEST_QUEUE = 500  # pairs; replies that are kept are judged at hundreds of pairs a second
@@ -76,9 +77,15 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
 
 @contextmanager
 def _mark_in(database: Database) -> Iterator[Path]:
-    """Yield an empty file in the store's folder: workers that see it share this very folder."""
+    """Yield an empty file in the store's folder: workers that see it share this very folder.
+
+    Those of earlier runs, which were killed, are removed: one run at a time has the store's lease.
+    """
+    folder = database.settings.folder
     with database.space():
-        mark = NamedTemporaryFile(prefix=".judges-", dir=database.settings.folder)  # noqa: SIM115 - see below
+        for left in folder.glob(f"{_MARK}*"):
+            left.unlink(missing_ok=True)
+        mark = NamedTemporaryFile(prefix=_MARK, dir=folder)  # noqa: SIM115 - see below
     with mark:
         yield Path(mark.name)
 

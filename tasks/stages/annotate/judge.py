@@ -99,7 +99,7 @@ def judge(
         )
     with libraries_logged(__name__):
         failed = judge_on_worker(queue.as_judge(number), settings, recipe, endpoint)
-    run_logger(__name__).info("judge %s has ended; %s pairs failed", number, failed)
+        run_logger(__name__).info("judge %s has ended; %s pairs failed", number, failed)
     return failed
 
 

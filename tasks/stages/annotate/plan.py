@@ -137,7 +137,9 @@ def plan_annotation(
     of_round = pending_of(database, search, recipe, settings)
     taken = taken_pairs(database, of_round, recipe, settings)
     keys = new_keys_file(settings.store.folder, recipe.recipe_id)
-    to_judge = write_pending(database, of_round.selection, of_round.coverage, taken, keys)
+    to_judge = 0
+    if taken:
+        to_judge = write_pending(database, of_round.selection, of_round.coverage, taken, keys)
     _log(of_round, taken, search, recipe, settings)
     canaries = canaries_for(database, recipe, to_judge, settings)
     annotations.record_pairs(database, [canary.pair for canary in canaries])

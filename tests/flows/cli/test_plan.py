@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.main import app
+from flows.cli.plan import left_over
 from flows.cli.reannotation_options import reannotation
 from infra.ids import RecipeId
 from infra.records import Candidate
@@ -112,3 +113,22 @@ def test_audits_are_printed_with_their_intervals(
     told = runner.invoke(app, ["annotators", "audits", *store]).output
     assert "0.910 0.700 to 0.980" in " ".join(told.split())
     assert "undefined" in told
+
+
+def test_a_run_that_did_nothing_says_what_is_pending_for_reasons_that_it_does_not_take(
+    options: list[str], tmp_path: Path
+) -> None:
+    given = {"name": "jsonl", "path": tmp_path}
+    settings = load_settings(
+        {
+            "source": given,
+            "store": {"folder": tmp_path / "store"},
+            "llm": {"model": "openai/m"},
+            "reannotation": {"take": ["stale"]},
+        }
+    )
+    assert left_over(settings) == (
+        "3 pairs are pending for reasons that are not taken (`--plan` shows them)"
+    )
+    elsewhere = settings.store.model_copy(update={"folder": tmp_path / "none"})
+    assert left_over(settings.model_copy(update={"store": elsewhere})) == ""

@@ -108,9 +108,15 @@ def test_a_store_that_a_run_writes_to_does_not_give_way(database: Database, tmp_
 
 
 @pytest.mark.parametrize(
-    "damage", ["cosqa.duckdb", "replies/replies.sqlite", "ledgers/0123456789abcdef0123"]
+    ("damage", "lost"),
+    [
+        ("cosqa.duckdb", False),
+        ("replies/replies.sqlite", True),
+        pytest.param("cosqa.duckdb", True, marks=pytest.mark.exhaustive),
+        pytest.param("replies/replies.sqlite", False, marks=pytest.mark.exhaustive),
+        pytest.param("ledgers/0123456789abcdef0123", False, marks=pytest.mark.exhaustive),
+    ],
 )
-@pytest.mark.parametrize("lost", [False, True])
 def test_a_damaged_backup_changes_nothing(
     database: Database, tmp_path: Path, damage: str, lost: bool
 ) -> None:

@@ -38,18 +38,42 @@ def test_a_whole_store_has_no_fault(database: Database) -> None:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ("DELETE FROM llm_calls WHERE role = 'arbiter'", "evidence"),
+        pytest.param(
+            "DELETE FROM llm_calls WHERE role = 'arbiter'", "evidence", marks=pytest.mark.exhaustive
+        ),
         ("DELETE FROM executions", "evidence"),
-        ("DELETE FROM llm_calls WHERE role = 'writer'", "llm_calls of each annotation"),
+        pytest.param(
+            "DELETE FROM llm_calls WHERE role = 'writer'",
+            "llm_calls of each annotation",
+            marks=pytest.mark.exhaustive,
+        ),
         ("INSERT INTO annotations SELECT * FROM annotations LIMIT 1", "annotations has each row"),
-        ("INSERT INTO llm_calls SELECT * FROM llm_calls LIMIT 1", "llm_calls has each row"),
-        ("INSERT INTO executions SELECT * FROM executions LIMIT 1", "executions has each row"),
-        ("DELETE FROM annotations WHERE path = 'unclear_passed'", "executions belong"),
-        ("DELETE FROM queries", "queries of candidates"),
-        ("DELETE FROM codes", "codes of annotations"),
-        ("DELETE FROM recipes", "recipes of annotations"),
-        ("DELETE FROM searches", "searches of candidates"),
-        ("ALTER TABLE plans ADD COLUMN more INTEGER", "plans has more INTEGER"),
+        pytest.param(
+            "INSERT INTO llm_calls SELECT * FROM llm_calls LIMIT 1",
+            "llm_calls has each row",
+            marks=pytest.mark.exhaustive,
+        ),
+        pytest.param(
+            "INSERT INTO executions SELECT * FROM executions LIMIT 1",
+            "executions has each row",
+            marks=pytest.mark.exhaustive,
+        ),
+        pytest.param(
+            "DELETE FROM annotations WHERE path = 'unclear_passed'",
+            "executions belong",
+            marks=pytest.mark.exhaustive,
+        ),
+        pytest.param("DELETE FROM queries", "queries of candidates", marks=pytest.mark.exhaustive),
+        pytest.param("DELETE FROM codes", "codes of annotations", marks=pytest.mark.exhaustive),
+        pytest.param("DELETE FROM recipes", "recipes of annotations", marks=pytest.mark.exhaustive),
+        pytest.param(
+            "DELETE FROM searches", "searches of candidates", marks=pytest.mark.exhaustive
+        ),
+        pytest.param(
+            "ALTER TABLE plans ADD COLUMN more INTEGER",
+            "plans has more INTEGER",
+            marks=pytest.mark.exhaustive,
+        ),
         ("DROP TABLE audits", "audits lacks"),
     ],
 )

@@ -38,15 +38,20 @@ def database(tmp_path: Path) -> Database:
     return judged_store(tmp_path, rounds=0)[0]
 
 
-def judge(
-    database: Database, pair: PairKey, recipe: str, label: int | None, **fields: object
-) -> Annotation:
-    """Store an annotation with one call; None leaves the pair undecided."""
+def judged(pair: PairKey, recipe: str, label: int | None, **fields: object) -> Annotation:
+    """Return an annotation with one call; None leaves the pair undecided."""
     by_label = {"label": label, "support": "screened", "status": "labelled"}
     without = {"label": None, "support": "undecided", "status": "undecided", "reason": recipe}
     row: dict[str, Any] = {"recipe_id": recipe, "calls": (CALL,)}
     row |= (without if label is None else by_label) | fields
-    item = judgement(*pair, **row)
+    return judgement(*pair, **row)
+
+
+def judge(
+    database: Database, pair: PairKey, recipe: str, label: int | None, **fields: object
+) -> Annotation:
+    """Store the annotation and return it."""
+    item = judged(pair, recipe, label, **fields)
     annotations.add_annotations(database, [item])
     return item
 
@@ -132,9 +137,13 @@ class Drawn(NamedTuple):
 
 def test_the_database_decides_as_a_plain_reading_of_the_rule(database: Database) -> None:
     """By lot: four recipes, what annotations met, sets of one to three rounds, and labels."""
-    draw = random.Random(7)
+    with database.kept_open():
+        decide_by_lot(database, random.Random(7))
+
+
+def decide_by_lot(database: Database, draw: random.Random) -> None:
     pairs = candidates.pairs_of(database, [SEARCH], "c")
-    for _ in range(40):
+    for _ in range(20):
         with database.transaction() as tx:
             for table in ("annotations", "llm_calls", "executions"):
                 tx.execute(f"DELETE FROM {table}")
@@ -151,11 +160,9 @@ def test_the_database_decides_as_a_plain_reading_of_the_rule(database: Database)
             if recipe == own or draw.random() < 0.2
         }
         drawn = {pair: by_lot(draw) for pair in pairs}
-        for pair, items in drawn.items():
-            for item in items:
-                calls = (CALL,) if item.met else ()
-                fields = {"support": item.support} if item.label is not None else {}
-                judge(database, pair, item.recipe, item.label, calls=calls, **fields)
+        annotations.add_annotations(
+            database, [stored(pair, item) for pair, items in drawn.items() for item in items]
+        )
         labels = CurrentLabels(
             collection="c",
             search_ids=(SearchId(SEARCH),),
@@ -168,6 +175,11 @@ def test_the_database_decides_as_a_plain_reading_of_the_rule(database: Database)
         expected = {pair: decided(items, sets, covered) for pair, items in drawn.items()}
         found = {pair: (value, fresh) for pair, (value, _, fresh) in said(database, labels).items()}
         assert found == {pair: value for pair, value in expected.items() if value is not None}
+
+
+def stored(pair: PairKey, item: Drawn) -> Annotation:
+    fields = {"support": item.support} if item.label is not None else {}
+    return judged(pair, item.recipe, item.label, calls=(CALL,) if item.met else (), **fields)
 
 
 def by_lot(draw: random.Random) -> list[Drawn]:
@@ -196,9 +208,9 @@ def decided(
                 and item.label is not None
                 and item.support in ("screened", "valid_oracle")
             ]
-            # Annotations are stored one after the other: the last one is the newest.
-            counting.sort(key=lambda item: (item.recipe == own, items.index(item)))
-            votes.update([counting[-1].label] if counting else [])  # type: ignore[list-item]
+            # All are of the same time.
+            counting.sort(key=lambda item: (item.recipe != own, item.recipe))
+            votes.update([counting[0].label] if counting else [])  # type: ignore[list-item]
         for value in (0, 1):
             if votes[value] * 2 > len(rounds):
                 return float(value), number == 0

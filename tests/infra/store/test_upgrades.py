@@ -20,7 +20,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from infra.errors import DiskFullError
+from infra.errors import DiskFullError, StoreError
 from infra.ids import RecipeId
 from infra.records import Annotation
 from infra.settings import StoreSettings
@@ -196,6 +196,17 @@ def test_an_upgrade_that_is_killed_at_any_moment_leaves_one_of_both_versions(
     assert all(rows_of(copy)["llm_calls"] == calls for copy in kept_copies(settings))
 
 
+def test_two_processes_that_open_an_older_store_at_once_upgrade_it_once(tmp_path: Path) -> None:
+    settings = store_of(8, tmp_path / "store")
+    before = rows_of(settings.database)["annotations"]
+    command = [sys.executable, "-c", KILLED, str(settings.folder), "0"]
+    both = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(60) for process in both] == [0, 0]
+    assert len(kept_copies(settings)) == 1
+    found = same_columns(settings.database, {"annotations": before})
+    assert found == {"annotations": before}
+
+
 def test_so_many_copies_are_kept_as_the_settings_say(tmp_path: Path) -> None:
     for _ in range(3):
         settings = store_of(8, tmp_path / "store")
@@ -219,6 +230,14 @@ def test_an_upgrade_without_room_for_its_copy_is_refused_and_changes_nothing(
         assert settings.database.read_bytes() == before
         (disk / "other").unlink()
         assert upgrade(settings).version == SCHEMA_VERSION
+
+
+def test_a_store_whose_lock_cannot_be_opened_is_an_error_that_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "open.lock").mkdir()
+    with pytest.raises(StoreError, match=r"writable.*--store"):
+        open_database(StoreSettings(folder=tmp_path))
 
 
 def test_a_store_that_is_a_link_to_a_file_elsewhere_stays_one(tmp_path: Path) -> None:

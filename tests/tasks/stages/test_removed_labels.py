@@ -48,17 +48,20 @@ def publish(world: World, **chosen: object) -> Manifest:
     """Publish the agents' labels and return the manifest."""
     database, source, folder = world
     settings = PublishSettings.model_validate({"folder": folder, **chosen})
-    recipe = exported_recipe(database, source.search, settings)
-    [labels] = label_sets(database, source, recipe)
-    published = publish_benchmark.fn(database, labels, settings)
+    with database.kept_open():
+        recipe = exported_recipe(database, source.search, settings)
+        [labels] = label_sets(database, source, recipe)
+        published = publish_benchmark.fn(database, labels, settings)
     assert isinstance(published, Published)
     return read_manifest(Path(published.folder))
 
 
 def judged_by(world: World, recipe: Body, *queries: int) -> None:
-    use(world[0], recipe)
-    for query in queries:
-        judge(world[0], recipe, query, *(("screener",) if query == 0 else ("screener", "writer")))
+    with world[0].kept_open():
+        use(world[0], recipe)
+        for query in queries:
+            met = ("screener",) if query == 0 else ("screener", "writer")
+            judge(world[0], recipe, query, *met)
 
 
 def test_a_changed_prompt_takes_no_label_away_and_the_manifest_says_who_gave_each(

@@ -110,6 +110,14 @@ def test_workers_get_the_store_s_folder_as_an_absolute_path(
     assert ready.database.settings.folder == tmp_path / "here"
 
 
+def test_the_marks_of_runs_that_were_killed_go_with_the_next_run(tmp_path: Path) -> None:
+    database = open_database(StoreSettings(folder=tmp_path))
+    (tmp_path / ".judges-killed").touch()
+    with _mark_in(database) as mark:
+        assert list(tmp_path.glob(".judges-*")) == [mark]
+    assert list(tmp_path.glob(".judges-*")) == []
+
+
 def test_a_judge_that_does_not_see_the_store_s_folder_says_where_it_is_and_what_to_do(
     tmp_path: Path,
 ) -> None:
