@@ -138,7 +138,11 @@ def form_for(offer: Offer, markdown: str) -> type[Answer]:
     """Return the form with the plan above it as Markdown; untouched it approves all of the plan."""
     names = tuple(offer.reasons)
     reasons = Field(
-        list(names), title="Reasons to take", description="Take none to decline the plan."
+        list(names),
+        title="Reasons to take",
+        description="Take none to decline the plan.",
+        # A single choice would be a constant, which Prefect shows as free text.
+        json_schema_extra={"items": {"type": "string", "enum": list(names)}},
     )
     chosen: Any = (list[Literal[names]], reasons)  # type: ignore[valid-type]
     form = create_model("Approval", __base__=Answer, reasons=chosen)

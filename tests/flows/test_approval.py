@@ -212,6 +212,11 @@ def test_the_form_has_three_fields_that_both_user_interfaces_show_and_send() -> 
     assert {fields[name]["type"] for name in ("budget_usd", "pairs")} == {"number", "integer"}
 
 
+def test_a_single_reason_is_a_choice_too() -> None:
+    schema = form_for(Offer(plan_id="p", reasons={"stale": 3}), "the plan").model_json_schema()
+    assert schema["properties"]["reasons"]["items"] == {"type": "string", "enum": ["stale"]}
+
+
 @pytest.mark.exhaustive
 def test_a_plan_that_nobody_answered_is_closed_by_the_next_one(
     deployed: Deployed, client: SyncPrefectClient, database: Database
