@@ -108,13 +108,16 @@ def used_recipes(database: Database, search_ids: Sequence[SearchId]) -> list[Sto
     """Return the recipes that were in use on the collections of searches, the last one first.
 
     A run that finds nothing left to judge uses its recipe too: a user who returns to former
-    settings expects their labels.
+    settings expects their labels. Collections over the same codes share a search, which names only
+    the first of them: the queries of its candidates tell the others.
     """
     with database.transaction() as tx:
         rows = tx.dicts(
             f"{_USED} WHERE collection IN (SELECT collection FROM searches "  # noqa: S608 - literals only
-            "WHERE list_contains(?, search_id)) ORDER BY used_at DESC",
-            [list(search_ids)],
+            "WHERE list_contains(?, search_id) UNION SELECT collection FROM collection_queries "
+            "SEMI JOIN (SELECT query_id FROM candidates WHERE list_contains(?, search_id)) "
+            "USING (query_id)) ORDER BY used_at DESC",
+            [list(search_ids), list(search_ids)],
         )
     return [StoredRecipe.model_validate(row) for row in rows]
 

@@ -47,8 +47,11 @@ class RecipeReference(Record):
 
     @property
     def asks_as(self) -> int | str:
-        """What replies are kept for: those of one round, or of one audit, are not another's."""
-        return f"audit {self.audit}" if self.audit else self.labelling_round
+        """What replies are kept for: those of one round, or of one audit, are not another's.
+
+        Audits are numbered for each recipe: the id tells those of different recipes apart.
+        """
+        return f"audit {self.recipe_id}" if self.audit else self.labelling_round
 
 
 class AnnotationReference(Record):

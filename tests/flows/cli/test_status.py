@@ -48,7 +48,10 @@ def said(standing: Standing) -> dict[str, str]:
 
 
 def test_a_run_at_work_is_shown_with_progress_labels_canaries_and_cost() -> None:
-    shown = said(Standing(folder=Path("s"), holder="annotate (process 7 on h)", stage=STATE))
+    now = datetime.now(UTC)  # other tests have taken their time since this file was read
+    times = {"started_at": now - timedelta(minutes=10), "updated_at": now}
+    stage = STATE.model_copy(update=times)
+    shown = said(Standing(folder=Path("s"), holder="annotate (process 7 on h)", stage=stage))
     assert shown == {
         "store": "s",
         "runs": "annotate (process 7 on h)",

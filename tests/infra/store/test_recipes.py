@@ -125,3 +125,15 @@ def test_an_earlier_store_tells_its_uses_in_order_with_rounds_together(tmp_path:
         connection.execute("DROP TABLE own; DROP TABLE judged")
     found = recipes.used_recipes(open_database(settings), [search])
     assert [item.rounds for item in found] == [("other",), (first, "second")]
+
+
+def test_a_search_that_two_collections_share_has_the_recipes_of_both(database: Database) -> None:
+    keep(database, "print", collected())
+    candidates.record_search(database, SEARCH, "another", ["minilm"], 5)  # over the same codes
+    item = annotation("labelled", 1)
+    found = candidates.Candidate(
+        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
+    )
+    candidates.add_candidates(database, SEARCH, [found])
+    use(database, "mine", on="c")
+    assert used(database) == [("mine",)]
