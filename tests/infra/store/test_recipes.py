@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from infra.ids import RecipeId, SearchId
-from infra.records import Annotation
+from infra.records import Annotation, Candidate
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, candidates, open_database, recipes
 from tests.fakes.stores import store_of
@@ -131,7 +131,7 @@ def test_a_search_that_two_collections_share_has_the_recipes_of_both(database: D
     keep(database, "print", collected())
     candidates.record_search(database, SEARCH, "another", ["minilm"], 5)  # over the same codes
     item = annotation("labelled", 1)
-    found = candidates.Candidate(
+    found = Candidate(
         query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
     )
     candidates.add_candidates(database, SEARCH, [found])
