@@ -21,7 +21,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from infra.errors import SettingsError
 from infra.records import Record
-from infra.settings import OperationSettings, Settings
+from infra.settings import OperationSettings, Reason, Settings
 from infra.store import Database
 from infra.store.controls import this_user
 from infra.store.plans import decide_plan, last_plans
@@ -38,7 +38,7 @@ class Offer(Record):
     """What is put before a person: a plan in the store, and reason → pairs that it would judge."""
 
     plan_id: str
-    reasons: dict[str, int]
+    reasons: dict[Reason, int]
 
     @classmethod
     def of(cls, plan: RunPlan) -> Self:
@@ -55,6 +55,7 @@ class Approval(Record):
         reasons: Reasons whose pairs may be judged; none where the plan is declined.
         pairs: The most pairs.
         budget_usd: The most US dollars.
+        limits: Reason → pairs that were offered, which is the most of each labelling round.
         decided_by: Who answered, as far as is known.
     """
 
@@ -62,6 +63,7 @@ class Approval(Record):
     reasons: tuple[str, ...] | None = None
     pairs: int | None = None
     budget_usd: float | None = None
+    limits: dict[Reason, int] = Field(default_factory=dict)
     decided_by: str = ""
 
     def bound(self, settings: Settings) -> Settings:
@@ -75,6 +77,11 @@ class Approval(Record):
         }
         if self.reasons is not None:
             update["take"] = tuple(name for name in policy.take if name in self.reasons)
+        if self.limits:
+            own = policy.limits
+            update["limits"] = own | {
+                name: min(most, own.get(name, most)) for name, most in self.limits.items()
+            }
         return settings.model_copy(update={"reannotation": policy.model_copy(update=update)})
 
 
@@ -165,7 +172,10 @@ def _suspended(
         )
     timeout_s = round(timedelta(days=operation.approval_days).total_seconds())
     form = form_for(offer, plan_question(plan))
-    return _approval(suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=_KEY))
+    answer = _approval(suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=_KEY))
+    # What has come up since it was offered is not approved.
+    limits = {name: -(-pairs // plan.rounds) for name, pairs in offer.reasons.items()}
+    return answer.model_copy(update={"limits": limits})
 
 
 def _approval(answer: Answer) -> Approval:

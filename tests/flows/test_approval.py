@@ -107,6 +107,8 @@ def test_what_is_approved_bounds_what_is_set_and_widens_nothing() -> None:
     bound = given.bound(settings).reannotation
     assert (bound.take, bound.pairs, bound.budget_usd) == (("stale",), 50, 1.5)
     assert given.model_copy(update={"pairs": 20}).bound(settings).reannotation.pairs == 20
+    offered = given.model_copy(update={"limits": {"stale": 7}})
+    assert offered.bound(settings).reannotation.limits == {"stale": 7}, "no more than was offered"
     assert Approval(decision="unasked").bound(settings) == settings
     assert Approval(decision="declined", reasons=()).bound(settings).reannotation.take == ()
 
@@ -172,13 +174,18 @@ def test_a_run_waits_suspended_with_the_plan_and_a_form_and_goes_on_as_approved(
     for wrong in faults:
         refused = deployed.resume(**wrong)
         assert refused.status.value == "REJECT", "the server checks the form"
-    deployed.plan = plan_of(stale=180, failed=7)
+    deployed.plan = plan_of(stale=2_500, failed=7)  # it has grown while it waited
     deployed.resume(reasons=["stale"], budget_usd=1.5)
     assert deployed.run.state_name == "Resuming"
     assert deployed.work().state_name == "Completed"
-    assert deployed.answers == [
-        Approval(decision="approved", reasons=("stale",), budget_usd=1.5, decided_by=UI)
-    ], "what was not on offer is not approved"
+    expected = Approval(
+        decision="approved",
+        reasons=("stale",),
+        budget_usd=1.5,
+        limits={"stale": 200, "new_queries": 40},
+        decided_by=UI,
+    )
+    assert deployed.answers == [expected], "what was not on offer is not approved"
     assert decisions(database) == [("approved", UI)] * 2
 
 
