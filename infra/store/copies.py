@@ -38,6 +38,11 @@ def replacement(database: Path, keep_as: Path | None = None) -> Iterator[Path]:
     _remove(new)
     try:
         yield new
+        if new.with_name(f"{new.name}.wal").exists():
+            raise StoreError(
+                f"the copy of {database} was not written whole: nothing was changed; see that its "
+                "disk has room, then run the same command again"
+            )
         sync_file(new)
         if keep_as:
             link_or_copy(database, keep_as)

@@ -123,6 +123,7 @@ def _run_steps(file: Path, version: int, report: Callable[[str], object]) -> Non
             connection.execute(UPGRADES[step])
             connection.execute("UPDATE meta SET schema_version = ?", [step + 1])
             connection.commit()
+        connection.execute("CHECKPOINT")  # at close it would fail without a word
 
 
 def _require_room(settings: StoreSettings) -> None:

@@ -1,7 +1,7 @@
 """Laws of upgrades: a store of each earlier version opens, nothing is lost, kills do no harm.
 
 The stores in ``versions`` were made by the last release of each version: a run over six pairs, with
-rows added to tables that it left empty. Covers `infra.store.migrations`, `infra.store.copies`,
+rows added to tables that it left empty. Covers `infra.store.migrations`,
 `infra.store.layout`, `infra.store.connections`.
 """
 
