@@ -19,7 +19,10 @@ def record_search(
     *,
     pool: bool = False,
 ) -> None:
-    """Store a search once; a ``pool`` has the unjudged results that methods ranked high."""
+    """Store a search once; a ``pool`` has the unjudged results that methods ranked high.
+
+    The time of a search is that of its last use, by which retention tells it from former ones.
+    """
     with database.transaction() as tx:
         tx.insert(
             "searches",
@@ -34,6 +37,8 @@ def record_search(
             ],
             on_conflict="ignore",
         )
+        if not pool:
+            tx.execute("UPDATE searches SET created_at = now() WHERE search_id = ?", [search_id])
 
 
 def queries_without_candidates(

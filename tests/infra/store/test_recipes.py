@@ -137,3 +137,16 @@ def test_a_search_that_two_collections_share_has_the_recipes_of_both(database: D
     candidates.add_candidates(database, SEARCH, [found])
     use(database, "mine", on="c")
     assert used(database) == [("mine",)]
+
+
+def test_a_search_is_as_old_as_its_last_use(database: Database) -> None:
+    def is_new() -> object:
+        with database.transaction() as tx:
+            return tx.value("SELECT created_at > TIMESTAMPTZ '2001-01-01' FROM searches")
+
+    candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
+    with database.transaction() as tx:
+        tx.execute("UPDATE searches SET created_at = TIMESTAMPTZ '2000-01-01'")
+    assert not is_new()
+    candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
+    assert is_new()
