@@ -11,6 +11,7 @@ from prefect.events.actions import PauseDeployment, SendNotification
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.exceptions import ObjectNotFound
 
+from flows.runtime.triggers import NAME_PREFIX
 from infra.errors import SettingsError
 from infra.settings import OperationSettings
 from tasks.runtime.run_events import AUDIT_ALARM, BUDGET_EXHAUSTED, CANARY_ALARM
@@ -30,7 +31,7 @@ def automations(operation: OperationSettings) -> list[AutomationCore]:
     """
     found = [
         AutomationCore(
-            name="cosqa: stop on budget",
+            name=f"{NAME_PREFIX}stop on budget",
             description="Pauses the deployment whose run has spent its model's budget. Raise the "
             "budget (COSQA_LLM__BUDGET_USD where it runs, or `cosqa limit --budget-usd`), then "
             "resume the deployment.",
@@ -41,7 +42,7 @@ def automations(operation: OperationSettings) -> list[AutomationCore]:
     if operation.notification_block:
         found.append(
             AutomationCore(
-                name="cosqa: notify of alarms",
+                name=f"{NAME_PREFIX}notify of alarms",
                 description="Tells of canaries judged wrongly, of labels that are less stable than "
                 "they are to be, and of a spent budget.",
                 trigger=_on({CANARY_ALARM, AUDIT_ALARM, BUDGET_EXHAUSTED}),

@@ -16,6 +16,7 @@ from prefect.server.schemas.states import StateType
 from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
 
 NAME_PREFIX = "cosqa: "
+_SIGN_OF_LIFE = "prefect.flow-run.heartbeat"
 _RUNS = {"prefect.resource.id": "prefect.flow-run.*"}
 # By their names, since a flow within a run has neither the deployment nor its tags.
 _OURS = {
@@ -39,21 +40,21 @@ def housekeeping() -> list[AutomationCore]:
         AutomationCore(
             name=f"{NAME_PREFIX}a run that shows no sign of life has crashed",
             description="Its process is gone, with its worker or its machine.",
-            trigger=_missing({"prefect.flow-run.heartbeat"}, _RESTING, _SILENT_S).model_copy(
-                update={"expect": {"prefect.flow-run.heartbeat", *_events(_RESTING)}}
-            ),
+            trigger=_missing({_SIGN_OF_LIFE}, {_SIGN_OF_LIFE, *_events(_RESTING)}, _SILENT_S),
             actions=[_crashed("it has shown no sign of life for a minute and a half")],
         ),
         AutomationCore(
             name=f"{NAME_PREFIX}a run that stays pending has crashed",
             description="A worker took it and never started it.",
-            trigger=_missing(_events(("Pending",)), (*_STARTED, *_RESTING), _PENDING_S),
+            trigger=_missing(_events(("Pending",)), _events((*_STARTED, *_RESTING)), _PENDING_S),
             actions=[_crashed("a worker took it ten minutes ago and has not started it")],
         ),
         AutomationCore(
             name=f"{NAME_PREFIX}a run that no worker takes is cancelled",
             description="So runs do not pile up while no worker is there.",
-            trigger=_missing(_events(("Late",)), ("Pending", *_STARTED, *_RESTING[:-1]), _LATE_S),
+            trigger=_missing(
+                _events(("Late",)), _events(("Pending", *_STARTED, *_RESTING[:-1])), _LATE_S
+            ),
             actions=[CancelFlowRun()],
         ),
     ]
@@ -98,10 +99,10 @@ def _same_input(deployment: Deployment) -> dict[str, object]:
     return {"__prefect_kind": "json", "value": template}
 
 
-def _missing(after: Iterable[str], expected: Iterable[str], seconds: float) -> EventTrigger:
+def _missing(after: set[str], expected: set[str], seconds: float) -> EventTrigger:
     """Return a trigger for runs of ours to which, after one event, none of others happens."""
     return EventTrigger(
-        after=set(after), expect=_events(expected), match=_RUNS, match_related=_OURS,
+        after=after, expect=expected, match=_RUNS, match_related=_OURS,
         for_each={"prefect.resource.id"}, posture=Posture.Proactive, threshold=1,
         within=timedelta(seconds=seconds),
     )  # fmt: skip
