@@ -1,4 +1,4 @@
-"""Atomic writing of files, whole or not at all, and exchange of folders."""
+"""Atomic writing of files, whole or not at all, their way to the disk, and exchange of folders."""
 
 import ctypes
 import os
@@ -21,6 +21,15 @@ def atomic_write(file: Path) -> Iterator[Path]:
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Write a file's content, or a folder's entries, to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux

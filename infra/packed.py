@@ -19,9 +19,10 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, TypeVar
 
+from infra.atomic import sync
 from infra.errors import StoreError
 from infra.locks import locked
-from infra.sqlite import connect, sync_folder
+from infra.sqlite import connect
 
 _WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large damaged file is saved in a minute
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -179,7 +180,7 @@ class PackedStore:
         (number,) = rescued.execute("SELECT count(*) FROM packed").fetchone()
         rescued.close()
         part.rename(self._after(damaged))
-        sync_folder(part.parent)
+        sync(part.parent)
         _log.warning(
             "%s is damaged (%s): %s entries could be read and are taken over into %s; what is "
             "lost will be made again", damaged, error, f"{number:,}", self.file.name,

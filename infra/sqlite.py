@@ -1,8 +1,9 @@
 """SQLite files that many processes share: how they are opened."""
 
-import os
 import sqlite3
 from pathlib import Path
+
+from infra.atomic import sync
 
 _LOCK_TIMEOUT_S = 60.0
 _NETWORK = ("nfs", "cifs", "smb", "fuse", "9p", "ceph", "lustre", "gluster", "afs", "beegfs")
@@ -22,7 +23,7 @@ def connect(file: Path, synchronous: str = "FULL") -> sqlite3.Connection:
     """
     if not file.parent.is_dir():
         file.parent.mkdir(parents=True, exist_ok=True)
-        sync_folder(file.parent.parent)
+        sync(file.parent.parent)
     connection = sqlite3.connect(
         file, timeout=_LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
     )
@@ -50,12 +51,3 @@ def journal_mode(folder: Path, mounts: Path = Path("/proc/mounts")) -> str:
         if len(mounted.parts) >= deepest and place.is_relative_to(mounted):
             deepest, kind = len(mounted.parts), file_system
     return "TRUNCATE" if kind.startswith(_NETWORK) else "WAL"
-
-
-def sync_folder(folder: Path) -> None:
-    """Write a folder's entries to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -13,15 +13,15 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from infra.atomic import sync
 from infra.disk import space_on
 from infra.errors import StoreError
 from infra.locks import locked
 from infra.packed_upkeep import packed_stores, replaced_files, snapshot
 from infra.records import Record
 from infra.settings import StoreSettings
-from infra.sqlite import sync_folder
 from infra.store.connections import alone, opened_alone
-from infra.store.copies import checksum, copy_verified, link_or_copy, sync_file
+from infra.store.copies import checksum, copy_verified, link_or_copy
 from infra.store.upgrades import identity_in
 
 MANIFEST = "cosqa-backup.json"
@@ -98,7 +98,7 @@ def back_up(
             files=tuple(_described(partial)),
         )
         (partial / MANIFEST).write_text(backup.model_dump_json(indent=1), "utf-8")
-        sync_file(partial / MANIFEST)
+        sync(partial / MANIFEST)
     return backup
 
 
@@ -145,9 +145,9 @@ def _whole_folder(folder: Path) -> Iterator[Path]:
         stack.callback(shutil.rmtree, partial, ignore_errors=True)
         partial.mkdir()
         yield partial
-        sync_folder(partial)
+        sync(partial)
         partial.rename(folder)
-        sync_folder(folder.parent)
+        sync(folder.parent)
 
 
 def _require_new(settings: StoreSettings, folder: Path) -> None:

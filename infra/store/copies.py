@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from infra.atomic import atomic_write
+from infra.atomic import atomic_write, sync
 from infra.errors import StoreError
-from infra.sqlite import sync_folder
 
 _CHUNK = 2**20
 
@@ -18,8 +17,8 @@ def copy_whole(source: Path, target: Path) -> None:
     """Copy a file with its times; ``target`` stays as it was, or absent, where this fails."""
     with atomic_write(target) as partial:
         shutil.copy2(source, partial)
-        sync_file(partial)
-    sync_folder(target.parent)
+        sync(partial)
+    sync(target.parent)
 
 
 @contextmanager
@@ -43,11 +42,11 @@ def replacement(database: Path, keep_as: Path | None = None) -> Iterator[Path]:
                 f"the copy of {database} was not written whole: nothing was changed; see that its "
                 "disk has room, then run the same command again"
             )
-        sync_file(new)
+        sync(new)
         if keep_as:
             link_or_copy(database, keep_as)
         new.replace(database)
-        sync_folder(database.parent)
+        sync(database.parent)
     finally:
         _remove(new)
 
@@ -68,15 +67,6 @@ def copy_verified(source: Path, target: Path) -> None:
     if checksum(source) != checksum(target):
         target.unlink()
         raise StoreError(f"{target} was written and read back with another content than {source}")
-
-
-def sync_file(file: Path) -> None:
-    """Write a file's content to the disk."""
-    handle = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def link_or_copy(source: Path, target: Path) -> None:

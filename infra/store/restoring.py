@@ -6,11 +6,10 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
-from infra.atomic import exchange
+from infra.atomic import exchange, sync
 from infra.disk import OTHER_STORE, space_on
 from infra.errors import StoreError, StoreVersionError
 from infra.settings import StoreSettings
-from infra.sqlite import sync_folder
 from infra.store.backups import Backup, faults_of, read_backup
 from infra.store.connections import alone
 from infra.store.copies import copy_verified, link_or_copy
@@ -94,7 +93,7 @@ def _put_in_place(settings: StoreSettings, new: Path, *, present: bool) -> Path 
             raise StoreError(
                 f"{store} cannot be renamed ({error}): restore into another folder with --store"
             ) from error
-        sync_folder(store.parent)
+        sync(store.parent)
     return kept
 
 
