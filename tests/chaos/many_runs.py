@@ -7,7 +7,8 @@ judges the candidates of one query more, as a nightly run does. Printed are, aft
 what grows with what was done (memory of server and worker, sizes of their database and of the
 store), and what must not grow: processes of the runs, threads and open files of server and worker,
 files in the temporary folder, in the store and among Prefect's results, containers. It ends with
-status 1 where each of the last runs left more of one of these than any of the first.
+status 1 where each of the last runs left more of one of these than any of the first (8 threads and
+files more are allowed to the server, whose pools fill up with time).
 """
 
 import argparse
@@ -31,6 +32,7 @@ from tests.flows.world import World
 
 GROWS = ("server_mb", "server_database_mb", "store_mb", "seconds")
 SOME = 5  # of the first and of the last runs, which are compared
+_POOLED = {"server_threads": 8, "server_files": 8}  # pools of the server fill up with time
 _SETTLES_S = 90.0  # Ray's agents look for their head once a minute
 _SHOWN = (1, 2, 5, 10, 25, 50, 100, 150, 200)
 
@@ -108,7 +110,7 @@ def growth(samples: list[Sample]) -> list[str]:
     return [
         f"{name} {most[name]} → {least[name]}"
         for name in most
-        if name not in GROWS and least[name] > most[name]
+        if name not in GROWS and least[name] > most[name] + _POOLED.get(name, 0)
     ]
 
 

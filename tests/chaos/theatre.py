@@ -14,7 +14,7 @@ from tests.chaos.laws import Reference, labels_as_scripted, reference_of
 from tests.chaos.pairs import CODES, Pairs, write_source
 from tests.chaos.scene import AnyRun, Run, Scene
 from tests.chaos.services import Clock, Disk, free_port, model_server, prefect_server
-from tests.flows.world import World, commands, environment
+from tests.flows.world import World, environment
 from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
 
 IN_FLIGHT = 32
@@ -79,7 +79,7 @@ class Theatre:
         write_source(self._base, self.pairs)
         if self._has_prefect:
             self.prefect.start()
-        collected = self._base.finish(self._command("collect", self._base))
+        collected = self._base.finish_alone(self._command("collect", self._base))
         assert collected.returncode == 0, collected.stdout
 
     def run_undisturbed(self) -> None:
@@ -180,7 +180,6 @@ def theatre_of(
             theatre.prepare()
             yield theatre
         finally:
-            commands().close()
             theatre.close()
 
 

@@ -23,6 +23,7 @@ class CommandProcess:
 
     def __init__(self) -> None:
         self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        self._prefect_server: str | None = None
 
     def run(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> tuple[int, str]:
         """Return a command's exit status and all that it printed.
@@ -32,6 +33,10 @@ class CommandProcess:
             env: The whole environment of the command.
             folder: The working directory of the command.
         """
+        # Prefect reads its settings once a process: another's server would get all later commands.
+        server = env.get("PREFECT_API_URL", "")
+        self._prefect_server = self._prefect_server or server
+        assert server == self._prefect_server, f"{server}: such a command runs alone"
         log = folder / "command.log"
         done = self._pool.submit(_run_script, command, dict(env), folder, log)
         try:

@@ -47,7 +47,7 @@ def test_a_reply_that_is_paid_twice_or_never_asked_for_is_a_fault(
 
 
 def test_what_must_not_grow_is_measured_against_the_first_runs_and_the_rest_may_grow() -> None:
-    grown = replace(NOTHING, seconds=9.0, store_mb=2.0, temporary_files=1)
+    grown = replace(NOTHING, seconds=9.0, store_mb=2.0, server_threads=8, temporary_files=1)
     assert growth([NOTHING, NOTHING, grown, grown]) == ["temporary_files 0 → 1"]
     assert growth([grown, NOTHING, grown, grown]) == []
     assert growth([NOTHING, NOTHING, grown, NOTHING]) == []

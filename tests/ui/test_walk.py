@@ -87,7 +87,7 @@ def everything_is_deployed(system: LocalSystem, pages: Pages) -> None:
     again = system.command("cosqa", "deploy")
     assert "made" not in again, "the server has registered all of it"
     pages.visit("/deployments")
-    for name in ("annotate", "benchmark", "collect", "evaluate", "publish"):
+    for name in ("annotate", "benchmark", "collect", "evaluate"):
         pages.see(name)
     pages.screenshot("deployments", height=1000)
 
