@@ -63,6 +63,9 @@ REASONS = setting_field(
     description="Reasons for which pairs are judged, the most urgent first; none given takes all "
     "but the audit.",
 )  # fmt: skip
+RETRY_ALL = setting_field(
+    "retry_all", "reannotation.retry_all", "Failed pairs that are not due too"
+)  # fmt: skip
 PAIRS = setting_field("pairs", "reannotation.pairs", "Pairs to judge at most")
 BUDGET = setting_field("budget_usd", "reannotation.budget_usd", "Budget of the run in US dollars")
 APPROVAL = setting_field(

@@ -61,11 +61,13 @@ class ReannotationSettings(Section):
     max_tries: int = Field(
         10,
         ge=1,
-        description="Failures of a pair under one recipe after which only `--reason failed` takes "
-        "it.",
+        description="Failures of a pair under one recipe after which it is due no more: only "
+        "retry_all takes it.",
     )
     retry_all: bool = Field(
-        False, description="Take all failed pairs, due or not, as `--reason failed` does."
+        False,
+        description="Take failed pairs that are not due yet too; `--reason failed` of "
+        "`cosqa annotate` sets it.",
     )
     audit_pairs: int = Field(
         50, ge=2, description="Labelled pairs that a stability audit judges again."
