@@ -49,8 +49,8 @@ class ReannotationSettings(Section):
     budget_usd: float | None = Field(
         None,
         gt=0,
-        description="US dollars that one run may cost, beside `llm.budget_usd`, which all runs "
-        "share; needs a model with a known price.",
+        description="US dollars that one run may cost. `llm.budget_usd`, which all runs share, "
+        "holds too. Needs a model with a known price.",
     )
     retry_after_s: float = Field(
         600.0,
@@ -77,8 +77,8 @@ class ReannotationSettings(Section):
         0.8,
         ge=-1,
         le=1,
-        description="Krippendorff's alpha below which an audit raises an alarm; he asks for .8 "
-        "where conclusions are to be drawn from labels.",
+        description="Krippendorff's alpha below which an audit raises an alarm; Krippendorff asks "
+        "for 0.8 where conclusions are to be drawn from labels.",
     )
 
     @model_validator(mode="after")

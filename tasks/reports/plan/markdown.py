@@ -82,11 +82,12 @@ def _demo_note(plan: RunPlan) -> list[str]:
     """Return what who approves must know of the demo model, nothing of others."""
     if not plan.demo:
         return []
-    return [
+    told = (
         f"{plan.model} is the demo model: it judges a few pairs in all, and its labels are neither "
         "meaningful nor exported. For another model, set COSQA_LLM__MODEL and COSQA_LLM__API_KEY "
         "where runs work, before the worker starts"
-    ]
+    )
+    return [told]
 
 
 def plan_markdown(plan: RunPlan) -> str:
