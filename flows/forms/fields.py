@@ -19,7 +19,7 @@ PRESET = FormField(
 SOURCE = setting_field("source", "source.name", "Source", choices=tuple(sources))
 PATH = FormField(
     "path", "Folder or file of the source",
-    "Seen from the folder in which runs work, or absolute; spelled as when it was collected.",
+    "Absolute, or relative to the folder in which runs work.",
     setting="source.path", examples=("src/", "/data/CoSQA"),
 )  # fmt: skip
 QUERIES = FormField(
