@@ -22,7 +22,7 @@ from prefect.input.actions import (
 )
 from prefect.settings import PREFECT_API_URL
 
-from flows.runtime.approval import DECIDED_BY, FORM_KEY
+from flows.runtime.run_inputs import DECIDED_BY, FORM_KEY
 from infra.errors import SettingsError
 from infra.records import Record
 from infra.store.controls import this_user
@@ -65,14 +65,15 @@ def answer_run(
                 f"{', '.join(offered)}"
             )
         chosen = {} if reasons is None else {"reasons": list(reasons)}
-        if read_flow_run_input(DECIDED_BY, run.id):  # of an answer that was refused
+        if read_flow_run_input(DECIDED_BY, run.id):  # of an answer that did not arrive
             delete_flow_run_input(DECIDED_BY, run.id)
         create_flow_run_input(DECIDED_BY, this_user(), run.id)
         given: dict[str, Any] = {**answer, **chosen}
         result = client.resume_flow_run(run.id, run_input=given)
-    if result.status.value != "ACCEPT":
-        reason = getattr(result.details, "reason", None)
-        raise SettingsError(f"the Prefect server does not resume {run.name}: {reason}")
+        if result.status.value != "ACCEPT":
+            delete_flow_run_input(DECIDED_BY, run.id)  # somebody else may answer next
+            reason = getattr(result.details, "reason", None)
+            raise SettingsError(f"the Prefect server does not resume {run.name}: {reason}")
     return str(run.name)
 
 
