@@ -81,9 +81,13 @@ def test_a_spent_budget_pauses_the_deployment_and_people_are_told(
     found = automations(OperationSettings(notification_block="custom-webhook/alarms"))
     assert all(item.name.startswith("cosqa: ") for item in found)
 
+    @flow(name="judges")
+    def judges() -> None:
+        run_events.budget_exhausted("Python source", "all is spent", {"usd": 1.5})
+
     @flow(name="spends")
     def spends() -> None:
-        run_events.budget_exhausted("Python source", "all is spent", {"usd": 1.5})
+        judges()  # as `annotate-pairs` in `annotate`
 
     deployment = client.create_deployment(client.create_flow(spends), "spends")
     created = [client.create_automation(item) for item in found]
