@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.actions import DeploymentScheduleCreate
+from prefect.client.schemas.actions import DeploymentScheduleCreate, DeploymentUpdate
 from prefect.client.schemas.objects import DeploymentSchedule
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import PrefectHTTPStatusError
@@ -94,6 +94,23 @@ def test_what_people_set_stays(client: SyncPrefectClient, target: Target) -> Non
     found = client.read_deployment_by_name("annotate/annotate")
     assert found.paused
     assert _crons(found.schedules) == {("0 12 * * *", True), ("30 4 * * *", False)}
+
+
+def test_a_deployment_of_a_former_release_asks_for_approval_as_a_new_one_does(
+    client: SyncPrefectClient, target: Target
+) -> None:
+    flow = client.create_flow_from_name("annotate")
+    schema = {"type": "object", "properties": {"settings": {"type": "object"}}}
+    client.create_deployment(
+        flow, "annotate", parameters={"settings": {}}, parameter_openapi_schema=schema
+    )
+    _, change = register_deployment(client, ANNOTATE, target)
+    assert "parameters" in change.details
+    found = client.read_deployment_by_name("annotate/annotate")
+    assert found.parameters == {"approval": "always"}, "it has no question `settings` any more"
+    client.update_deployment(found.id, DeploymentUpdate(parameters={"top_k": 5}))
+    assert outcome(client, ANNOTATE, target) == "left"
+    assert client.read_deployment(found.id).parameters == {"top_k": 5}, "as people set it"
 
 
 def _crons(schedules: list[DeploymentSchedule]) -> set[tuple[str, bool]]:
