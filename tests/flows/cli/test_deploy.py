@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.deploy import deploy
+from flows.cli.deploy import deploy, register
 from flows.cli.deploy_options import DeployOptions
 from flows.cli.deploy_options import deploy as options
 from flows.cli.main import app
@@ -45,3 +45,17 @@ def test_it_says_what_it_did_and_the_second_time_that_nothing_was_to_do(
     second = capsys.readouterr().out
     assert not re.search("^(made|changed|removed)", second, re.MULTILINE)
     assert "left     deployment annotate (nightly at 0 2 * * *)" in second
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_alarms_are_set_up_by_the_folder_of_the_runs_and_a_missing_block_keeps_no_server_down(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = '[operation]\nnotification_block = "slack-webhook/nowhere"\n'
+    (tmp_path / "cosqa.toml").write_text(text)
+    chosen = DeployOptions("cosqa", "process", tmp_path, None, prune=False, as_yaml=False)
+    register(chosen, briefly=True)
+    assert "no notification block slack-webhook/nowhere" in capsys.readouterr().out
+    with pytest.raises(SettingsError, match="slack-webhook/nowhere"):
+        deploy(chosen)
+    assert "automation cosqa: stop on budget" in capsys.readouterr().out, "all else is registered"
