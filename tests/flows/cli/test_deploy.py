@@ -38,13 +38,13 @@ def test_it_says_what_it_did_and_the_second_time_that_nothing_was_to_do(
     chosen = DeployOptions("cosqa", "process", tmp_path, None, prune=True, as_yaml=False)
     deploy(chosen)
     first = capsys.readouterr().out
-    assert re.search(r"(made|changed) +deployment annotate \(.*nightly at 0 2 \* \* \*", first)
+    assert re.search(r"(made|changed) +deployment collect \(.*nightly at 0 1 \* \* \*", first)
     assert f"Runs work in {tmp_path}." in first
     assert f"The UI: {prefect_server.removesuffix('/api')}/deployments" in first
     deploy(chosen)
     second = capsys.readouterr().out
     assert not re.search("^(made|changed|removed)", second, re.MULTILINE)
-    assert "left     deployment annotate (nightly at 0 2 * * *)" in second
+    assert "left     deployment collect (nightly at 0 1 * * *)" in second
 
 
 @pytest.mark.usefixtures("prefect_server")
