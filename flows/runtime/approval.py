@@ -167,7 +167,8 @@ def _suspended(
     if not was_answered():
         forget_question()
         for stored in last_plans(database, _EARLIER, plan.collection):
-            if stored.decision == "waiting":
+            earlier = Offer.of(RunPlan.model_validate(stored.body)).reasons
+            if stored.decision == "waiting" and offer.reasons.keys() & earlier.keys():
                 decide_plan(database, stored.plan_id, "declined", "nobody: a later plan came")
         decide_plan(database, plan.plan_id, "waiting")
         create_flow_run_input(OFFERED, offer.model_dump(mode="json"))
