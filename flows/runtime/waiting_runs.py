@@ -7,8 +7,9 @@ from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterTags,
     FlowRunFilter,
-    FlowRunFilterDeploymentId,
     FlowRunFilterState,
     FlowRunFilterStateName,
     FlowRunFilterStateType,
@@ -22,12 +23,14 @@ from prefect.input.actions import (
 )
 from prefect.settings import PREFECT_API_URL
 
+from flows.deployments import TAG
 from flows.runtime.run_inputs import DECIDED_BY, FORM_KEY
 from infra.errors import SettingsError
 from infra.records import Record
 from infra.store.controls import this_user
 
 _MOST = 50
+_OURS = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
 
 
 class DueRun(Record):
@@ -85,6 +88,7 @@ def waiting_runs(client: SyncPrefectClient) -> list[FlowRun]:
     )
     runs = client.read_flow_runs(
         flow_run_filter=FlowRunFilter(state=suspended),
+        deployment_filter=_OURS,
         sort=FlowRunSort.EXPECTED_START_TIME_DESC,
         limit=_MOST,
     )
@@ -92,19 +96,19 @@ def waiting_runs(client: SyncPrefectClient) -> list[FlowRun]:
 
 
 def due_runs(client: SyncPrefectClient, at_most: int) -> list[DueRun]:
-    """Return the scheduled runs that come next."""
+    """Return the scheduled runs that come next, by the names of their deployments."""
+    names = {each.id: each.name for each in client.read_deployments(deployment_filter=_OURS)}
+    scheduled = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED]))
     runs = client.read_flow_runs(
-        flow_run_filter=FlowRunFilter(
-            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
-            deployment_id=FlowRunFilterDeploymentId(is_null_=False),
-        ),
+        flow_run_filter=FlowRunFilter(state=scheduled),
+        deployment_filter=_OURS,
         sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC,
         limit=at_most,
     )
     return [
-        DueRun(name=run.name, starts_at=run.next_scheduled_start_time)
+        DueRun(name=names[run.deployment_id], starts_at=run.next_scheduled_start_time)
         for run in runs
-        if run.next_scheduled_start_time
+        if run.next_scheduled_start_time and run.deployment_id in names
     ]
 
 

@@ -7,6 +7,7 @@ Covers `flows.runtime.approval`, `flows.runtime.run_inputs`, `flows.runtime.wait
 import contextlib
 import io
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -22,10 +23,11 @@ from prefect.input.actions import read_flow_run_input
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import AwaitingRetry, Scheduled
 
+from flows.deployments import TAG
 from flows.runtime import approval
 from flows.runtime.approval import Approval, Offer, approved, form_for, is_to_ask
 from flows.runtime.run_inputs import DECIDED_BY
-from flows.runtime.waiting_runs import answer_run, waiting_runs
+from flows.runtime.waiting_runs import answer_run, due_runs, waiting_runs
 from flows.runtime.writing import writing
 from infra.errors import SettingsError
 from infra.ids import RecipeId
@@ -44,7 +46,7 @@ def plan_of(usd: float | None = 2.0, **pairs: int) -> RunPlan:
     """Return a plan with so many pairs for each reason."""
     expected = Expected(
         requests=Amount(expected=10),
-        tokens=Amount(expected=1_000),
+        tokens=Amount(expected=200),
         usd=None if usd is None else Amount(expected=usd),
         minutes=Amount(expected=3),
     )
@@ -79,7 +81,7 @@ def decisions(database: Database) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("operation", "usd", "asks"),
     [
-        (OperationSettings(), 1_000.0, False),
+        (OperationSettings(), 200.0, False),
         (ALWAYS, 0.0, True),
         (OperationSettings(approval="above", approval_above_usd=2), 2.0, False),
         (OperationSettings(approval="above", approval_above_usd=2), 2.01, True),
@@ -145,7 +147,7 @@ class Deployed:
 
         self.flow = asks
         flow_id = client.create_flow(asks)
-        self.deployment = client.create_deployment(flow_id, "asks")
+        self.deployment = client.create_deployment(flow_id, "asks", tags=[TAG])
         self.run_id = client.create_flow_run_from_deployment(self.deployment).id
 
     def work(self) -> FlowRun:
@@ -294,6 +296,18 @@ def test_a_process_that_dies_between_offer_and_suspension_asks_again(
         deployed.work()
     client.set_flow_run_state(deployed.run_id, Scheduled(), force=True)
     assert deployed.work().state_name == "Suspended"
+
+
+def test_what_comes_is_named_by_its_deployment_and_only_ours_is_told(
+    client: SyncPrefectClient,
+) -> None:
+    soon = datetime.now(UTC) + timedelta(minutes=1)
+    for name, tags in (("collect", [TAG]), ("theirs", [])):
+        made = client.create_deployment(client.create_flow_from_name(name), name, tags=tags)
+        client.create_flow_run_from_deployment(made, state=Scheduled(scheduled_time=soon))
+    assert [
+        (run.name, run.starts_at) for run in due_runs(client, 200) if run.starts_at == soon
+    ] == [("collect", soon)]
 
 
 def test_a_run_that_waits_is_answered_from_a_terminal(
