@@ -16,9 +16,9 @@ _ENTRIES = "flows.forms.entries"
 _INPUT = (ask.PRESET, ask.SOURCE, ask.PATH, ask.DISTRIBUTION, ask.QUERIES, ask.CODES)
 _CANDIDATES = (ask.ENCODERS, ask.TOP_K)
 _AGENTS = (ask.MODEL, ask.CONFIGURATION)
+_APPROVAL = (ask.APPROVAL, ask.APPROVAL_ABOVE)
 _EXTENT = (
-    *(ask.LIMIT, ask.REASONS, ask.RETRY_ALL, ask.PAIRS, ask.BUDGET),
-    *(ask.APPROVAL, ask.APPROVAL_ABOVE, ask.BATCH),
+    *(ask.LIMIT, ask.REASONS, ask.RETRY_ALL, ask.PAIRS, ask.BUDGET), *_APPROVAL, ask.BATCH,
 )  # fmt: skip
 # What a form begins with where a run may cost money: a person sees the plan first.
 _ASK_FIRST = {"approval": "always"}
@@ -94,51 +94,56 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
     ),
     _deployment(
         "collect",
-        "Read queries and code, embed them, and find the candidates of each query. A completed "
-        "run starts `annotate` with the same input.",
+        "Read queries and code, embed them, and find the candidates of each query; what has not "
+        "changed is done in seconds. Runs every night at 01:00 UTC. A completed run starts "
+        "`annotate` with the same input.",
         *_INPUT, ask.REREAD, *_CANDIDATES,
         tags=("writes-labels",),
+        schedules=(Schedule("nightly", "0 1 * * *"),),
     ),
     _deployment(
         "annotate",
         "Let the agents judge what is pending: new queries and code, stale labels, failures. Runs "
-        "every night.",
+        "after each completed `collect`, that is every night.",
         *_INPUT, *_CANDIDATES, *_AGENTS, *_EXTENT,
         tags=("writes-labels",),
-        schedules=(Schedule("nightly", "0 2 * * *"),),
         after="collect",
     ),
     _deployment(
         "audit",
         "Judge a sample of labelled pairs again, and say how stable labels are. Runs every "
-        "Sunday.",
-        *_INPUT, *_CANDIDATES, *_AGENTS, ask.AUDIT_PAIRS, ask.BUDGET,
+        "Sunday at 04:00 UTC.",
+        *_INPUT, *_CANDIDATES, *_AGENTS, ask.AUDIT_PAIRS, ask.BUDGET, *_APPROVAL,
         tags=("writes-labels",),
         schedules=(Schedule("weekly", "0 4 * * 0"),),
     ),
     _deployment(
         "generate",
-        "Let a model write answers to queries without a match, for people to confirm.",
+        "Let a model write answers to queries without a match, for people to confirm. It asks "
+        "for no approval: its form and llm.budget_usd bound what it costs.",
         *_INPUT, *_CANDIDATES, ask.MODEL, ask.ANSWERS_LIMIT, ask.OUTPUT,
         tags=("writes-labels",),
     ),
     _deployment(
         "publish",
-        "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards. A "
-        "completed run starts `evaluate` with the same input.",
+        "Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards. It "
+        "has no schedule, since people decide when labels go out. A completed run starts "
+        "`evaluate` with the same input.",
         *_INPUT, *_CANDIDATES, *_EXPORT,
     ),
     _deployment(
         "evaluate",
         "Score retrieval methods on the exported benchmarks and write the report. Runs every "
-        "Sunday.",
+        "Sunday at 06:00 UTC.",
         *_INPUT, *_CANDIDATES, ask.MODEL, ask.METHODS, ask.OUTPUT, ask.ALLOW_DEMO,
         schedules=(Schedule("weekly", "0 6 * * 0"),),
         after="publish",
     ),
     _deployment(
         "leaderboard",
-        "Compare retrieval methods on a benchmark, with intervals and significance tests.",
+        "Compare retrieval methods on a benchmark, with intervals and significance tests. "
+        "Unjudged results to annotate cost money; approval is asked for only where the setting "
+        "operation.approval says so.",
         ask.BENCHMARK, ask.METHODS, ask.RUNS, ask.METRICS, ask.UNJUDGED, ask.MODEL, ask.OUTPUT,
         tags=("writes-labels",),
     ),
@@ -154,7 +159,8 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
     ),
     _deployment(
         "compare-annotators",
-        "Score annotators against known labels: models in several configurations of the agents.",
+        "Score annotators against known labels: models in several configurations of the agents. "
+        "It asks for no approval: its form and llm.budget_usd bound what it costs.",
         ask.TRUTH, ask.MODELS, ask.CONFIGURATIONS, ask.TRUTH_LIMIT,
     ),
     _deployment(

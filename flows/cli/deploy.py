@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import chdir, nullcontext
 from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
@@ -9,7 +10,7 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from flows.cli.console import say
 from flows.cli.deploy_options import DeployOptions
 from flows.deployments import DEPLOYMENTS
-from flows.runtime.automations import automations
+from flows.runtime.automations import notifications, stop_on_budget
 from flows.runtime.prefect_server import running_server
 from flows.runtime.prefect_yaml import prefect_yaml
 from flows.runtime.registration import (
@@ -21,7 +22,8 @@ from flows.runtime.registration import (
     register_pool,
 )
 from flows.runtime.triggers import chains, housekeeping
-from infra.settings import load_settings
+from infra.errors import SettingsError
+from infra.settings import OperationSettings, load_settings
 
 
 def deploy(options: DeployOptions) -> None:
@@ -42,11 +44,16 @@ def register(options: DeployOptions, *, briefly: bool = False) -> None:
 
     Args:
         options: What to register.
-        briefly: Do not print what was left as it is.
+        briefly: For a server that has just started: do not print what was left as it is, and only
+            say it if the block for notifications is missing, which is made in the server's UI.
+
+    Raises:
+        SettingsError: The pool has another type; or there is no such block.
     """
+    operation = _operation(options)
     counts: Counter[str] = Counter()
     with get_client(sync_client=True) as client:
-        for change in _registered(client, options):
+        for change in _registered(client, options, operation, is_new=briefly):
             counts[change.outcome] += 1
             details = f" ({change.details})" if change.details else ""
             if not (briefly and change.outcome == "left"):
@@ -55,16 +62,32 @@ def register(options: DeployOptions, *, briefly: bool = False) -> None:
     say(f"Deployments and what goes with them: {told}. Runs work in {options.folder}.")
 
 
-def _registered(client: SyncPrefectClient, options: DeployOptions) -> Iterator[Change]:
+def _operation(options: DeployOptions) -> OperationSettings:
+    """Return the settings of the folder in which runs work; a container's may not be here."""
+    with chdir(options.folder) if options.folder.is_dir() else nullcontext():
+        return load_settings().operation
+
+
+def _registered(
+    client: SyncPrefectClient, options: DeployOptions, operation: OperationSettings, *, is_new: bool
+) -> Iterator[Change]:
     target = Target(options.pool, options.pool_type, options.folder, options.schedules)
     yield register_pool(client, target)
     ids: dict[str, UUID] = {}
     for deployment in DEPLOYMENTS:
         ids[deployment.name], change = register_deployment(client, deployment, target)
         yield change
-    alarms = automations(load_settings().operation)
-    wanted = [*chains(ids, DEPLOYMENTS), *housekeeping(), *alarms]
+    wanted = [*chains(ids, DEPLOYMENTS), *housekeeping(), stop_on_budget()]
     for automation in wanted:
         yield register_automation(client, automation)
+    try:
+        told = notifications(operation)
+    except SettingsError as missing:
+        if not is_new:
+            raise
+        say(str(missing))
+        return
+    for automation in told:
+        yield register_automation(client, automation)
     if options.prune:
-        yield from prune(client, DEPLOYMENTS, wanted)
+        yield from prune(client, DEPLOYMENTS, [*wanted, *told])

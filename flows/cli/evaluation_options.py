@@ -83,7 +83,7 @@ AnnotateUnjudged = Annotated[
     typer.Option(
         "--annotate-unjudged",
         help="Let the agents judge the unjudged results among the first 10 of each method, and "
-        "score again.",
+        "score again. Approval is asked for as COSQA_OPERATION__APPROVAL says.",
         rich_help_panel=JUDGE,
     ),
 ]

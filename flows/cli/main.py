@@ -117,7 +117,8 @@ class _Cosqa(LazyGroup):
             details="The agents verify each answer with a test program in a box. The verified ones "
             "come on a sheet; those that a person confirms are published as further pairs, their "
             "origin beginning with `generated:`. Run `cosqa annotate` with the same preset, input "
-            "and candidates first.",
+            "and candidates first. It asks for no approval: --limit and COSQA_LLM__BUDGET_USD "
+            "bound what it costs.",
             examples=(
                 "cosqa generate --model openai/gpt-4o --limit 20",
                 "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",

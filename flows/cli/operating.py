@@ -9,7 +9,8 @@ OPERATING: Mapping[str, Command] = {
         "Run a Prefect server, its deployments and a worker on this machine, until Ctrl-C.",
         options="deploy_options:server",
         action="server:serve",
-        details="The UI shows runs and starts them; a person approves there what costs money. The "
+        details="The UI shows runs and starts them; runs of annotate, audit and benchmark wait "
+        "there until a person approves their plan, generate and compare-annotators do not. The "
         "server listens on loopback and keeps its database in PREFECT_HOME, or where "
         "PREFECT_API_DATABASE_CONNECTION_URL says. A server or worker that dies is started again.",
         examples=("cosqa server", "cosqa server --port 4300 --folder /srv/cosqa"),

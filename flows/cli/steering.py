@@ -24,7 +24,7 @@ def change_controls(options: ControlOptions) -> None:
         return
     say(f"In force: {controls} ({told}).")
     for change in last_changes(database):
-        if change.value not in (None, False):
+        if change.holds:
             say(f"  {change.control}: by {change.set_by}, {change.set_at:%Y-%m-%d %H:%M:%S}")
 
 

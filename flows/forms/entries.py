@@ -14,12 +14,12 @@ from typing import Any
 from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
-from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
 from prefect.states import Cancelled
 
 from flows.cli.pairs import named_folders
 from flows.deployments import deployment_named
+from flows.runtime.run_inputs import deployed_run, was_answered
 from flows.runtime.run_names import run_name
 from flows.runtime.waiting_runs import waiting_runs
 from infra.errors import StoreBusyError
@@ -53,11 +53,11 @@ def _skipped(reason: str) -> State[object]:
 def _waiting_twin() -> str:
     """Return the name of another run of this deployment that waits with the same answers, or "".
 
-    Without this a run a night would come to wait while nobody looks.
+    Without this a run a night would come to wait while nobody looks. A run that was answered goes
+    on whatever waits.
     """
-    context = FlowRunContext.get()
-    own = context.flow_run if context else None
-    if own is None or own.deployment_id is None:
+    own = deployed_run()
+    if own is None or was_answered():
         return ""
     with get_client(sync_client=True) as client:
         waiting = waiting_runs(client)

@@ -4,5 +4,5 @@
 worker for months; ``registration``, ``triggers``, ``automations`` and ``prefect_yaml`` put the
 deployments on a server. ``parameters`` is what a flow's parameters may hold, ``run_names`` the
 names of runs in the UI, ``writing`` the lease under which they write. ``approval``,
-``waiting_runs`` and ``standing`` are how people approve runs and see them.
+``run_inputs``, ``waiting_runs`` and ``standing`` are how people approve runs and see them.
 """

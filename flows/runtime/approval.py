@@ -19,6 +19,13 @@ from prefect.runtime import deployment
 from pydantic import Field, create_model
 from pydantic.json_schema import SkipJsonSchema
 
+from flows.runtime.run_inputs import (
+    DECIDED_BY,
+    OFFERED,
+    PAUSE_KEY,
+    forget_question,
+    was_answered,
+)
 from infra.errors import SettingsError
 from infra.records import Record
 from infra.settings import OperationSettings, Reason, Settings
@@ -27,11 +34,7 @@ from infra.store.controls import this_user
 from infra.store.plans import decide_plan, last_plans
 from tasks.reports.plan import RunPlan, plan_markdown, plan_question
 
-_KEY = "approval"
-_OFFERED = "cosqa-offer"
 _EARLIER = 20  # plans of a collection among which those are looked for that nobody answered
-DECIDED_BY = "cosqa-decided-by"  # where `cosqa approve` leaves who approves
-FORM_KEY = f"suspended-{_KEY}-schema"  # as Prefect names it
 
 
 class Offer(Record):
@@ -122,7 +125,7 @@ def approved(plan: RunPlan, database: Database, operation: OperationSettings) ->
     Raises:
         SettingsError: A command needs an answer and has no terminal to ask in.
     """
-    kept = read_flow_run_input(_OFFERED) if deployment.id else None
+    kept = read_flow_run_input(OFFERED) if was_answered() else None
     if not kept and not is_to_ask(plan, operation):
         return Approval(decision="unasked")
     offer = Offer.model_validate(kept) if kept else Offer.of(plan)
@@ -161,18 +164,20 @@ def _suspended(
     plan: RunPlan, offer: Offer, database: Database, operation: OperationSettings
 ) -> Approval:
     """Suspend the run at the first call; return the answer once it is resumed."""
-    if offer.plan_id == plan.plan_id:
+    if not was_answered():
+        forget_question()
         for stored in last_plans(database, _EARLIER, plan.collection):
-            if stored.decision == "waiting":
+            earlier = Offer.of(RunPlan.model_validate(stored.body)).reasons
+            if stored.decision == "waiting" and offer.reasons.keys() & earlier.keys():
                 decide_plan(database, stored.plan_id, "declined", "nobody: a later plan came")
         decide_plan(database, plan.plan_id, "waiting")
-        create_flow_run_input(_OFFERED, offer.model_dump(mode="json"))
+        create_flow_run_input(OFFERED, offer.model_dump(mode="json"))
         get_run_logger().info(
             "waits for approval: press Resume in the Prefect UI, or run `cosqa approve`"
         )
     timeout_s = round(timedelta(days=operation.approval_days).total_seconds())
     form = form_for(offer, plan_question(plan))
-    answer = _approval(suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=_KEY))
+    answer = _approval(suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=PAUSE_KEY))
     # What has come up since it was offered is not approved.
     limits = {name: -(-pairs // plan.rounds) for name, pairs in offer.reasons.items()}
     return answer.model_copy(update={"limits": limits})

@@ -20,36 +20,38 @@ _SUBJECT = "CoSQA+: {{ event.resource.name }}"
 _BODY = "{{ event.event }}\n\n{{ event.payload.message }}"
 
 
-def automations(operation: OperationSettings) -> list[AutomationCore]:
-    """Return the automations that the settings ask for.
+def stop_on_budget() -> AutomationCore:
+    """Return the automation that pauses a deployment whose run has spent its model's budget."""
+    return AutomationCore(
+        name=f"{NAME_PREFIX}stop on budget",
+        description="Pauses the deployment whose run has spent its model's budget. Raise the "
+        "budget (COSQA_LLM__BUDGET_USD where it runs, or `cosqa limit --budget-usd`), then "
+        "resume the deployment.",
+        trigger=_on({BUDGET_EXHAUSTED}),
+        actions=[PauseDeployment(source="inferred", deployment_id=None)],
+    )
+
+
+def notifications(operation: OperationSettings) -> list[AutomationCore]:
+    """Return the automation that tells people of alarms, if the settings name a block for it.
 
     Args:
-        operation: Which notification block alarms go to; without one nobody is notified.
+        operation: Which notification block alarms go to.
 
     Raises:
         SettingsError: The Prefect server has no such block.
     """
-    found = [
+    if not operation.notification_block:
+        return []
+    return [
         AutomationCore(
-            name=f"{NAME_PREFIX}stop on budget",
-            description="Pauses the deployment whose run has spent its model's budget. Raise the "
-            "budget (COSQA_LLM__BUDGET_USD where it runs, or `cosqa limit --budget-usd`), then "
-            "resume the deployment.",
-            trigger=_on({BUDGET_EXHAUSTED}),
-            actions=[PauseDeployment(source="inferred", deployment_id=None)],
+            name=f"{NAME_PREFIX}notify of alarms",
+            description="Tells of canaries judged wrongly, of labels that are less stable than "
+            "they are to be, and of a spent budget.",
+            trigger=_on({CANARY_ALARM, AUDIT_ALARM, BUDGET_EXHAUSTED}),
+            actions=[_notification(operation.notification_block)],
         )
     ]
-    if operation.notification_block:
-        found.append(
-            AutomationCore(
-                name=f"{NAME_PREFIX}notify of alarms",
-                description="Tells of canaries judged wrongly, of labels that are less stable than "
-                "they are to be, and of a spent budget.",
-                trigger=_on({CANARY_ALARM, AUDIT_ALARM, BUDGET_EXHAUSTED}),
-                actions=[_notification(operation.notification_block)],
-            )
-        )
-    return found
 
 
 def _on(events: set[str]) -> EventTrigger:
@@ -63,7 +65,8 @@ def _notification(block: str) -> SendNotification:
             document: Any = client.read_block_document_by_name(name, kind)
         except ObjectNotFound:
             raise SettingsError(
-                f"the Prefect server has no notification block {block}: make it in the UI under "
-                "Blocks, or correct COSQA_OPERATION__NOTIFICATION_BLOCK"
+                f"the Prefect server has no notification block {block}, so that nobody is told of "
+                "alarms: make it in the UI under Blocks, or correct "
+                "COSQA_OPERATION__NOTIFICATION_BLOCK, then run `cosqa deploy`"
             ) from None
     return SendNotification(block_document_id=document.id, subject=_SUBJECT, body=_BODY)

@@ -18,6 +18,7 @@ from flows.runtime.prefect_server import (
     api_address,
     await_health,
     die_with_parent,
+    is_healthy,
     without_secrets,
 )
 from infra.errors import SettingsError
@@ -60,13 +61,18 @@ class _Child:
         )  # fmt: skip
         return self.process
 
+    @property
+    def has_died(self) -> bool:
+        """Whether it was started and runs no more."""
+        return self.process is not None and self.process.poll() is not None
+
     def revive(self) -> None:
         """Start it again if it has died.
 
         Raises:
             SettingsError: It dies again and again.
         """
-        if self.process is None or self.process.poll() is None:
+        if self.process is None or not self.has_died:
             return
         now = time.monotonic()
         self.deaths = [moment for moment in self.deaths if now - moment < _SHORT_LIFE_S] + [now]
@@ -99,6 +105,7 @@ class LocalServer:
     """
 
     api: str
+    _port: int
     _server: _Child
     _worker: _Child
 
@@ -118,9 +125,18 @@ class LocalServer:
             SettingsError: Server or worker dies again and again.
         """
         while True:
-            self._server.revive()
-            self._worker.revive()
+            self.revive()
             time.sleep(_POLL_S)
+
+    def revive(self) -> None:
+        """Start again what has died; the worker once the server answers, else it would die again.
+
+        Raises:
+            SettingsError: Server or worker dies again and again.
+        """
+        self._server.revive()
+        if self._worker.has_died and is_healthy(self._port):
+            self._worker.revive()
 
 
 @contextmanager
@@ -162,7 +178,7 @@ def local_server(
         stack.callback(worker.end)
         await_health(server.start(), port)
         with temporary_settings({PREFECT_API_URL: api}):
-            yield LocalServer(api, server, worker)
+            yield LocalServer(api, port, server, worker)
 
 
 def _require_free(port: int) -> None:

@@ -87,7 +87,7 @@ def running_server() -> Iterator[str]:
         _require_answer(configured)
         yield configured
         return
-    if not _is_healthy(USUAL_PORT):
+    if not is_healthy(USUAL_PORT):
         raise SettingsError(
             f"no Prefect server answers at {api_address(USUAL_PORT)}: start one with `make "
             "server`, or set PREFECT_API_URL to the address of yours"
@@ -186,7 +186,7 @@ def await_health(server: subprocess.Popen[bytes], port: int) -> None:
     """
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and server.poll() is None:
-        if _is_healthy(port):
+        if is_healthy(port):
             return
         time.sleep(_POLL_S)
     raise SettingsError(
@@ -195,7 +195,7 @@ def await_health(server: subprocess.Popen[bytes], port: int) -> None:
     )
 
 
-def _is_healthy(port: int) -> bool:
+def is_healthy(port: int) -> bool:
     """Return whether the server answers; httpx would load certificates each time."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5.0)
     try:

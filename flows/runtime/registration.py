@@ -98,8 +98,8 @@ def register_deployment(
 ) -> tuple[UUID, Change]:
     """Make or change a deployment on the server; return its id and what was done.
 
-    What people set in the UI stays: parameters, pauses, the times of schedules, schedules of their
-    own.
+    What people set in the UI stays: answers to questions that the form still asks, pauses, the
+    times of schedules, schedules of their own.
     """
     wanted = _content(deployment, target)
     try:
@@ -113,8 +113,11 @@ def register_deployment(
     schedules = _schedules(found, deployment, target)
     if [_of_schedule(each) for each in found.schedules] != [_of_schedule(e) for e in schedules]:
         different.append("schedules")
+    parameters = _parameters(found, deployment)
+    if found.parameters != parameters:
+        different.append("parameters")
     if different:
-        _upsert(client, deployment, wanted, schedules, found.parameters, paused=found.paused)
+        _upsert(client, deployment, wanted, schedules, parameters, paused=found.paused)
     outcome: Literal["changed", "left"] = "changed" if different else "left"
     told = ", ".join([*different, *map(_told, schedules)])
     return found.id, Change("deployment", deployment.name, outcome, told)
@@ -190,6 +193,14 @@ def _upsert(
         paused=paused,
         **content,
     )
+
+
+def _parameters(found: DeploymentResponse, deployment: Deployment) -> dict[str, Any]:
+    """Return the answers on the server to what the form asks, and ours to what it did not ask."""
+    asked = (found.parameter_openapi_schema or {}).get("properties", {})
+    names = {question.name for question in deployment.form.fields}
+    new = {name: value for name, value in deployment.parameters.items() if name not in asked}
+    return new | {name: value for name, value in found.parameters.items() if name in names}
 
 
 def _schedule(

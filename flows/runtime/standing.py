@@ -83,7 +83,7 @@ def _controls(database: Database) -> str:
         f"{'paused' if change.control == 'paused' else f'{change.control} {change.value:g}'} "
         f"(by {change.set_by}, {change.set_at.astimezone():%Y-%m-%d %H:%M})"
         for change in last_changes(database)
-        if change.value not in (None, False)
+        if change.holds
     )
 
 

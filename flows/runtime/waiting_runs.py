@@ -7,8 +7,9 @@ from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterTags,
     FlowRunFilter,
-    FlowRunFilterDeploymentId,
     FlowRunFilterState,
     FlowRunFilterStateName,
     FlowRunFilterStateType,
@@ -21,13 +22,15 @@ from prefect.input.actions import (
     read_flow_run_input,
 )
 
-from flows.runtime.approval import DECIDED_BY, FORM_KEY
+from flows.deployments import TAG
 from flows.runtime.prefect_server import running_server
+from flows.runtime.run_inputs import DECIDED_BY, FORM_KEY
 from infra.errors import SettingsError
 from infra.records import Record
 from infra.store.controls import this_user
 
 _MOST = 50
+_OURS = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
 
 
 class DueRun(Record):
@@ -60,14 +63,15 @@ def answer_run(
                 f"{', '.join(offered)}"
             )
         chosen = {} if reasons is None else {"reasons": list(reasons)}
-        if read_flow_run_input(DECIDED_BY, run.id):  # of an answer that was refused
+        if read_flow_run_input(DECIDED_BY, run.id):  # of an answer that did not arrive
             delete_flow_run_input(DECIDED_BY, run.id)
         create_flow_run_input(DECIDED_BY, this_user(), run.id)
         given: dict[str, Any] = {**answer, **chosen}
         result = client.resume_flow_run(run.id, run_input=given)
-    if result.status.value != "ACCEPT":
-        reason = getattr(result.details, "reason", None)
-        raise SettingsError(f"the Prefect server does not resume {run.name}: {reason}")
+        if result.status.value != "ACCEPT":
+            delete_flow_run_input(DECIDED_BY, run.id)  # somebody else may answer next
+            reason = getattr(result.details, "reason", None)
+            raise SettingsError(f"the Prefect server does not resume {run.name}: {reason}")
     return str(run.name)
 
 
@@ -79,6 +83,7 @@ def waiting_runs(client: SyncPrefectClient) -> list[FlowRun]:
     )
     runs = client.read_flow_runs(
         flow_run_filter=FlowRunFilter(state=suspended),
+        deployment_filter=_OURS,
         sort=FlowRunSort.EXPECTED_START_TIME_DESC,
         limit=_MOST,
     )
@@ -86,19 +91,19 @@ def waiting_runs(client: SyncPrefectClient) -> list[FlowRun]:
 
 
 def due_runs(client: SyncPrefectClient, at_most: int) -> list[DueRun]:
-    """Return the scheduled runs that come next."""
+    """Return the scheduled runs that come next, by the names of their deployments."""
+    names = {each.id: each.name for each in client.read_deployments(deployment_filter=_OURS)}
+    scheduled = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED]))
     runs = client.read_flow_runs(
-        flow_run_filter=FlowRunFilter(
-            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED])),
-            deployment_id=FlowRunFilterDeploymentId(is_null_=False),
-        ),
+        flow_run_filter=FlowRunFilter(state=scheduled),
+        deployment_filter=_OURS,
         sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC,
         limit=at_most,
     )
     return [
-        DueRun(name=run.name, starts_at=run.next_scheduled_start_time)
+        DueRun(name=names[run.deployment_id], starts_at=run.next_scheduled_start_time)
         for run in runs
-        if run.next_scheduled_start_time
+        if run.next_scheduled_start_time and run.deployment_id in names
     ]
 
 

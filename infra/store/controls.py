@@ -53,6 +53,11 @@ class Change(Record):
     set_by: str
     set_at: datetime
 
+    @property
+    def holds(self) -> bool:
+        """Whether it changes anything now: a limit of 0 does."""
+        return self.value is not None and self.value is not False
+
 
 def set_control(
     database: Database, name: Control, value: float | bool | None, set_by: str = ""

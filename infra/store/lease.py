@@ -23,7 +23,7 @@ from infra.settings import StoreSettings
 _FILE = "writer.lock"
 # `lease_holder` has the lock for an instant, which must not be taken for a writer.
 _GLANCE_S = 0.25
-_PAUSE_S = 0.05
+_PAUSE_S, _LONG_PAUSE_S = 0.05, 1.0
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,13 @@ def lease_holder(settings: StoreSettings) -> Holder | None:
 
 def _take(file: Path, lock: ExitStack, patience_s: float) -> int:
     deadline = time.monotonic() + patience_s
+    pause_s = _PAUSE_S
     while time.monotonic() < deadline:
         try:
             return lock.enter_context(locked(file, wait=False))
         except BlockingIOError:
-            time.sleep(_PAUSE_S)
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONG_PAUSE_S)
     raise StoreBusyError(
         f"the store {file.parent} is being written by {_named_in(file)}: wait for that run or end "
         "it, then try again, or use another store with --store"

@@ -1,12 +1,15 @@
 """Laws of approval: who is asked, and that an answer bounds what a run does.
 
-Covers `flows.runtime.approval`, `flows.runtime.waiting_runs`, `infra.settings.operation`.
+Covers `flows.runtime.approval`, `flows.runtime.run_inputs`, `flows.runtime.waiting_runs`,
+`flows.runtime.writing`, `infra.settings.operation`.
 """
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 from uuid import UUID
 
@@ -16,16 +19,21 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import FlowRun
 from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow
+from prefect.input.actions import read_flow_run_input
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import Scheduled
+from prefect.states import AwaitingRetry, Scheduled
 
+from flows.deployments import TAG
 from flows.runtime import approval
 from flows.runtime.approval import Approval, Offer, approved, form_for, is_to_ask
-from flows.runtime.waiting_runs import answer_run, waiting_runs
+from flows.runtime.run_inputs import DECIDED_BY
+from flows.runtime.waiting_runs import answer_run, due_runs, waiting_runs
+from flows.runtime.writing import writing
 from infra.errors import SettingsError
 from infra.ids import RecipeId
 from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
 from infra.store import Database, open_database
+from infra.store.lease import writer_lease
 from infra.store.plans import last_plans, record_plan
 from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.plan import ReasonPlan, RunPlan
@@ -38,7 +46,7 @@ def plan_of(usd: float | None = 2.0, **pairs: int) -> RunPlan:
     """Return a plan with so many pairs for each reason."""
     expected = Expected(
         requests=Amount(expected=10),
-        tokens=Amount(expected=1_000),
+        tokens=Amount(expected=200),
         usd=None if usd is None else Amount(expected=usd),
         minutes=Amount(expected=3),
     )
@@ -73,7 +81,7 @@ def decisions(database: Database) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("operation", "usd", "asks"),
     [
-        (OperationSettings(), 1_000.0, False),
+        (OperationSettings(), 200.0, False),
         (ALWAYS, 0.0, True),
         (OperationSettings(approval="above", approval_above_usd=2), 2.0, False),
         (OperationSettings(approval="above", approval_above_usd=2), 2.01, True),
@@ -128,16 +136,18 @@ class Deployed:
         self.answers: list[Approval] = []
         self.plan = PLAN
         self.operation = ALWAYS
+        self.then: Callable[[], object] = lambda: None
 
         @flow(name="asks", persist_result=True)
         def asks() -> str:
             plan = stored(database, self.plan)
             self.answers.append(approved(plan, database, self.operation))
+            self.then()
             return self.answers[-1].decision
 
         self.flow = asks
         flow_id = client.create_flow(asks)
-        self.deployment = client.create_deployment(flow_id, "asks")
+        self.deployment = client.create_deployment(flow_id, "asks", tags=[TAG])
         self.run_id = client.create_flow_run_from_deployment(self.deployment).id
 
     def work(self) -> FlowRun:
@@ -187,6 +197,50 @@ def test_a_run_waits_suspended_with_the_plan_and_a_form_and_goes_on_as_approved(
     )
     assert deployed.answers == [expected], "what was not on offer is not approved"
     assert decisions(database) == [("approved", UI)] * 2
+
+
+def test_a_run_that_is_started_again_after_its_end_asks_anew(
+    deployed: Deployed, client: SyncPrefectClient
+) -> None:
+    deployed.work()
+    deployed.resume(reasons=["stale"])
+    deployed.then = lambda: 1 / 0
+    assert deployed.work().state_name == "Failed"
+    deployed.plan = plan_of(stale=70)
+    client.set_flow_run_state(deployed.run_id, AwaitingRetry())  # Retry in the UI
+    assert deployed.work().state_name == "Suspended"
+    shown = client.read_flow_run_input(deployed.run_id, "suspended-approval-description")
+    assert "| stale | 70 |" in str(shown), "the plan as it is now"
+    deployed.then = lambda: None
+    assert deployed.resume().status.value == "ACCEPT"
+    assert deployed.work().state_name == "Completed"
+    assert deployed.answers[-1].limits == {"stale": 70}
+
+
+@pytest.mark.exhaustive
+def test_a_run_that_was_approved_waits_for_the_run_that_writes(
+    deployed: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flows.runtime.writing._GRACE_S", 0.1)
+    store = StoreSettings(folder=tmp_path)
+    has_begun = Event()
+
+    def write() -> None:
+        has_begun.set()
+        with writing(store):
+            pass
+
+    deployed.work()
+    deployed.resume()
+    deployed.then = write
+    with writer_lease(store, "an audit of hours"):
+        worker = Thread(target=deployed.work)
+        worker.start()
+        has_begun.wait(30)
+        worker.join(1.0)
+        assert worker.is_alive(), "it is not skipped"
+    worker.join(30)
+    assert deployed.run.state_name == "Completed"
 
 
 @pytest.mark.exhaustive
@@ -244,6 +298,18 @@ def test_a_process_that_dies_between_offer_and_suspension_asks_again(
     assert deployed.work().state_name == "Suspended"
 
 
+def test_what_comes_is_named_by_its_deployment_and_only_ours_is_told(
+    client: SyncPrefectClient,
+) -> None:
+    soon = datetime.now(UTC) + timedelta(minutes=1)
+    for name, tags in (("collect", [TAG]), ("theirs", [])):
+        made = client.create_deployment(client.create_flow_from_name(name), name, tags=tags)
+        client.create_flow_run_from_deployment(made, state=Scheduled(scheduled_time=soon))
+    assert [
+        (run.name, run.starts_at) for run in due_runs(client, 200) if run.starts_at == soon
+    ] == [("collect", soon)]
+
+
 def test_a_run_that_waits_is_answered_from_a_terminal(
     deployed: Deployed, client: SyncPrefectClient
 ) -> None:
@@ -255,6 +321,7 @@ def test_a_run_that_waits_is_answered_from_a_terminal(
         answer_run("nobody", {})
     with pytest.raises(SettingsError, match="does not resume"):
         answer_run(str(waiting.id), {"pairs": 0})
+    assert read_flow_run_input(DECIDED_BY, waiting.id) is None, "that was no decision"
     answer_run(str(waiting.id)[:13], {"pairs": 9}, ["stale"])
     assert deployed.run_id not in [run.id for run in waiting_runs(client)]
     deployed.work()

@@ -15,7 +15,7 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.flow_engine import run_flow
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
-from flows.runtime.automations import automations
+from flows.runtime.automations import notifications, stop_on_budget
 from infra.errors import SettingsError
 from infra.settings import OperationSettings
 from tasks.runtime import run_events
@@ -67,7 +67,7 @@ def test_names_become_keys_that_prefect_takes() -> None:
 
 def test_a_block_that_is_not_there_is_named(client: SyncPrefectClient) -> None:
     with pytest.raises(SettingsError, match="no notification block slack-webhook/nowhere"):
-        automations(OperationSettings(notification_block="slack-webhook/nowhere"))
+        notifications(OperationSettings(notification_block="slack-webhook/nowhere"))
 
 
 def test_a_spent_budget_pauses_the_deployment_and_people_are_told(
@@ -78,12 +78,17 @@ def test_a_spent_budget_pauses_the_deployment_and_people_are_told(
         name="test", url=url, json_data={"text": "{{subject}} {{body}}"}
     )
     block.save("alarms", overwrite=True)
-    found = automations(OperationSettings(notification_block="custom-webhook/alarms"))
+    operation = OperationSettings(notification_block="custom-webhook/alarms")
+    found = [stop_on_budget(), *notifications(operation)]
     assert all(item.name.startswith("cosqa: ") for item in found)
+
+    @flow(name="judges")
+    def judges() -> None:
+        run_events.budget_exhausted("Python source", "all is spent", {"usd": 1.5})
 
     @flow(name="spends")
     def spends() -> None:
-        run_events.budget_exhausted("Python source", "all is spent", {"usd": 1.5})
+        judges()  # as `annotate-pairs` in `annotate`
 
     deployment = client.create_deployment(client.create_flow(spends), "spends")
     created = [client.create_automation(item) for item in found]

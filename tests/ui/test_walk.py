@@ -90,11 +90,13 @@ def everything_is_deployed(system: LocalSystem, pages: Pages) -> None:
     for name in ("annotate", "benchmark", "collect", "evaluate"):
         pages.see(name)
     pages.screenshot("deployments", height=1000)
+    pages.follow("collect")
+    pages.see("nightly")
+    pages.visit("/deployments")
 
 
 def the_form_can_be_filled_in(pages: Pages) -> None:
     pages.follow("annotate")
-    pages.see("nightly")
     pages.press("Run")
     pages.press("Custom run")
     pages.see("Language model")

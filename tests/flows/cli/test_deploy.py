@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.deploy import deploy
+from flows.cli.deploy import deploy, register
 from flows.cli.deploy_options import DeployOptions
 from flows.cli.deploy_options import deploy as options
 from flows.cli.main import app
@@ -38,11 +38,25 @@ def test_it_says_what_it_did_and_the_second_time_that_nothing_was_to_do(
     chosen = DeployOptions("cosqa", "process", tmp_path, None, prune=True, as_yaml=False)
     deploy(chosen)
     first = capsys.readouterr().out
-    assert re.search(r"(made|changed) +deployment annotate \(.*nightly at 0 2 \* \* \*", first)
+    assert re.search(r"(made|changed) +deployment collect \(.*nightly at 0 1 \* \* \*", first)
     assert f"Runs work in {tmp_path}." in first
     assert f"The UI: {prefect_server.removesuffix('/api')}/deployments" in first
     assert f"PREFECT_API_URL={prefect_server} prefect worker start --pool cosqa" in first
     deploy(chosen)
     second = capsys.readouterr().out
     assert not re.search("^(made|changed|removed)", second, re.MULTILINE)
-    assert "left     deployment annotate (nightly at 0 2 * * *)" in second
+    assert "left     deployment collect (nightly at 0 1 * * *)" in second
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_alarms_are_set_up_by_the_folder_of_the_runs_and_a_missing_block_keeps_no_server_down(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = '[operation]\nnotification_block = "slack-webhook/nowhere"\n'
+    (tmp_path / "cosqa.toml").write_text(text)
+    chosen = DeployOptions("cosqa", "process", tmp_path, None, prune=False, as_yaml=False)
+    register(chosen, briefly=True)
+    assert "no notification block slack-webhook/nowhere" in capsys.readouterr().out
+    with pytest.raises(SettingsError, match="slack-webhook/nowhere"):
+        deploy(chosen)
+    assert "automation cosqa: stop on budget" in capsys.readouterr().out, "all else is registered"

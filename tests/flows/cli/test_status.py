@@ -76,10 +76,10 @@ def test_a_run_that_died_is_not_shown_as_one_that_goes_on() -> None:
 
 
 def test_what_waits_and_what_comes_is_named() -> None:
-    due = DueRun(name="annotate nightly", starts_at=NOW)
+    due = DueRun(name="collect", starts_at=NOW)
     shown = said(Standing(folder=Path("s"), waiting=("annotate 3 pairs",), due=(due,)))
     assert "annotate 3 pairs for approval: `cosqa approve`" in shown["waits"]
-    assert shown["due"].endswith("annotate nightly")
+    assert shown["due"].endswith(" collect")
 
 
 @pytest.fixture
@@ -105,8 +105,9 @@ def recorded_plan(database: Database) -> str:
 def test_everything_is_gathered_from_the_store(settings: Settings, database: Database) -> None:
     set_control(database, "paused", value=True, set_by="somebody")
     set_control(database, "in_flight", 4, set_by="somebody")
-    set_control(database, "budget_usd", 4)
-    set_control(database, "budget_usd", None)
+    set_control(database, "requests_per_minute", 4)
+    set_control(database, "requests_per_minute", None)
+    set_control(database, "budget_usd", 0.0)
     decide_plan(database, recorded_plan(database), "waiting")
     record_audit(
         database,
@@ -122,7 +123,8 @@ def test_everything_is_gathered_from_the_store(settings: Settings, database: Dat
     assert shown["runs"].startswith(f"annotate (process {os.getpid()} on ")
     assert "paused (by somebody" in shown["controls"]
     assert "in_flight 4 (by somebody" in shown["controls"]
-    assert "budget" not in shown["controls"], "a control that is cleared holds no more"
+    assert "requests" not in shown["controls"], "a control that is cleared holds no more"
+    assert "budget_usd 0 (by" in shown["controls"], "nothing may be spent"
     assert shown["plan"].endswith("3 of 5 pending pairs of c: stale 3 (waiting)")
     assert shown["audit"].endswith("c: alpha 0.900 (0.800 to 1.000) over 50 pairs")
     assert "server" not in shown

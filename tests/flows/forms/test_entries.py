@@ -15,8 +15,8 @@ from prefect.utilities.callables import parameter_schema
 
 from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
 from flows.forms import entries
-from flows.runtime.approval import FORM_KEY
 from flows.runtime.registration import Target, register_deployment, register_pool
+from flows.runtime.run_inputs import FORM_KEY, PAUSE_KEY
 from infra.settings import StoreSettings
 from infra.store.lease import writer_lease
 
@@ -64,17 +64,19 @@ def test_a_run_is_skipped_while_one_with_the_same_answers_waits_for_approval(
     with get_client(sync_client=True) as client:
         register_pool(client, target)
         identity, _ = register_deployment(client, deployment_named("annotate"), target)
-        first = client.create_flow_run_from_deployment(identity, name="first")
+        asked = {"path": "absent"}
+        first = client.create_flow_run_from_deployment(identity, name="first", parameters=asked)
         client.set_flow_run_state(first.id, Running(), force=True)
-        client.set_flow_run_state(first.id, Suspended(pause_key="approval"), force=True)
+        client.set_flow_run_state(first.id, Suspended(pause_key=PAUSE_KEY), force=True)
         create_flow_run_input(FORM_KEY, {"title": "of the plan"}, flow_run_id=first.id)
-        same = client.create_flow_run_from_deployment(identity)
-        other = client.create_flow_run_from_deployment(identity, parameters={"path": "absent"})
-        for run in (same, other):
-            state: Any = run_flow(entries.annotate, flow_run=run, return_type="state")
-            if run is same:
-                assert state.is_cancelled()
-                assert "'first' waits for approval" in state.message
-            else:
-                assert state.is_failed(), "it goes its own way"
+        same = client.create_flow_run_from_deployment(identity, parameters=asked)
+        state: Any = run_flow(entries.annotate, flow_run=same, return_type="state")
+        assert state.is_cancelled()
+        assert "'first' waits for approval" in state.message
+        other = client.create_flow_run_from_deployment(identity, parameters={"path": "nowhere"})
+        resumed = client.create_flow_run_from_deployment(identity, parameters=asked)
+        resumed.empirical_policy.pause_keys = {PAUSE_KEY}  # as the server has it of one answered
+        for run in (other, resumed):
+            state = run_flow(entries.annotate, flow_run=run, return_type="state")
+            assert state.is_failed(), "it goes its own way"
         client.delete_flow_run(first.id)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.actions import DeploymentScheduleCreate
+from prefect.client.schemas.actions import DeploymentScheduleCreate, DeploymentUpdate
 from prefect.client.schemas.objects import DeploymentSchedule
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import PrefectHTTPStatusError
@@ -81,7 +81,7 @@ def test_runs_work_in_the_folder_without_copying_it_and_show_that_they_live(
 
 
 def test_what_people_set_stays(client: SyncPrefectClient, target: Target) -> None:
-    identity, _ = register_deployment(client, ANNOTATE, target)
+    identity, _ = register_deployment(client, COLLECT, target)
     (nightly,) = client.read_deployment_schedules(identity)
     client.update_deployment_schedule(
         identity, nightly.id, active=False, schedule=CronSchedule(cron="30 4 * * *")
@@ -89,11 +89,28 @@ def test_what_people_set_stays(client: SyncPrefectClient, target: Target) -> Non
     own = CronSchedule(cron="0 12 * * *", timezone="Europe/Berlin")
     client.create_deployment_schedules(identity, [DeploymentScheduleCreate(schedule=own)])
     client.pause_deployment(identity)
-    assert outcome(client, ANNOTATE, target) == "left"
-    assert outcome(client, replace(ANNOTATE, description="Other words."), target) == "changed"
-    found = client.read_deployment_by_name("annotate/annotate")
+    assert outcome(client, COLLECT, target) == "left"
+    assert outcome(client, replace(COLLECT, description="Other words."), target) == "changed"
+    found = client.read_deployment_by_name("collect/collect")
     assert found.paused
     assert _crons(found.schedules) == {("0 12 * * *", True), ("30 4 * * *", False)}
+
+
+def test_a_deployment_of_a_former_release_asks_for_approval_as_a_new_one_does(
+    client: SyncPrefectClient, target: Target
+) -> None:
+    flow = client.create_flow_from_name("annotate")
+    schema = {"type": "object", "properties": {"settings": {"type": "object"}}}
+    client.create_deployment(
+        flow, "annotate", parameters={"settings": {}}, parameter_openapi_schema=schema
+    )
+    _, change = register_deployment(client, ANNOTATE, target)
+    assert "parameters" in change.details
+    found = client.read_deployment_by_name("annotate/annotate")
+    assert found.parameters == {"approval": "always"}, "it has no question `settings` any more"
+    client.update_deployment(found.id, DeploymentUpdate(parameters={"top_k": 5}))
+    assert outcome(client, ANNOTATE, target) == "left"
+    assert client.read_deployment(found.id).parameters == {"top_k": 5}, "as people set it"
 
 
 def _crons(schedules: list[DeploymentSchedule]) -> set[tuple[str, bool]]:
@@ -103,15 +120,15 @@ def _crons(schedules: list[DeploymentSchedule]) -> set[tuple[str, bool]]:
 def test_schedules_are_switched_when_that_is_asked_and_only_ours(
     client: SyncPrefectClient, target: Target
 ) -> None:
-    identity, _ = register_deployment(client, ANNOTATE, target)
+    identity, _ = register_deployment(client, COLLECT, target)
     noon = DeploymentScheduleCreate(schedule=CronSchedule(cron="0 12 * * *"))
     client.create_deployment_schedules(identity, [noon])
-    register_deployment(client, ANNOTATE, replace(target, schedules=False))
-    found = client.read_deployment_by_name("annotate/annotate")
-    assert _crons(found.schedules) == {("0 12 * * *", True), ("0 2 * * *", False)}
-    register_deployment(client, ANNOTATE, replace(target, schedules=True))
-    found = client.read_deployment_by_name("annotate/annotate")
-    assert _crons(found.schedules) == {("0 12 * * *", True), ("0 2 * * *", True)}
+    register_deployment(client, COLLECT, replace(target, schedules=False))
+    found = client.read_deployment_by_name("collect/collect")
+    assert _crons(found.schedules) == {("0 12 * * *", True), ("0 1 * * *", False)}
+    register_deployment(client, COLLECT, replace(target, schedules=True))
+    found = client.read_deployment_by_name("collect/collect")
+    assert _crons(found.schedules) == {("0 12 * * *", True), ("0 1 * * *", True)}
 
 
 @pytest.mark.parametrize(
