@@ -104,12 +104,17 @@ def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReferen
 def record_rounds(
     database: Database, recipe: RecipeReference, settings: Settings, collection: str
 ) -> None:
-    """Store the recipes of all rounds, and that these are the ones in use on a collection."""
+    """Store the recipes of all rounds, and that these are the ones in use on a collection.
+
+    They are not where a run takes no pending pairs: its plan was declined, or it is an audit.
+    """
+    takes_pending = any(reason != "audit" for reason in settings.reannotation.take)
     bodies = {
         item.recipe_id: recipe_of(settings, item.sandbox, item.labelling_round)
         for item in rounds_of(recipe, settings)
     }
-    recipes.record_recipes(database, bodies, demo=recipe.demo, used_on=collection)
+    used_on = collection if takes_pending else None
+    recipes.record_recipes(database, bodies, demo=recipe.demo, used_on=used_on)
 
 
 @task(

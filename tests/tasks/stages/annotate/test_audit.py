@@ -13,16 +13,17 @@ from prefect.logging import disable_run_logger
 
 from infra.collected import Collected
 from infra.errors import StabilityError
-from infra.ids import SearchId
+from infra.ids import RecipeId, SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
 from infra.settings import (
     AnnotationSettings,
     LanguageModelSettings,
     ReannotationSettings,
+    Reason,
     Settings,
     StoreSettings,
 )
-from infra.store import Database, candidates, corpus, open_database
+from infra.store import Database, candidates, corpus, open_database, recipes
 from infra.store.audits import load_audits
 from infra.store.pair_files import pairs_in
 from tasks.runtime.references import RecipeReference, SearchReference
@@ -166,3 +167,22 @@ def test_a_plan_with_an_audit_says_how_many_pairs_it_takes(world: World) -> None
     assert (audit.reason, audit.taken) == ("audit", PAIRS)
     assert plan.expected.requests.expected == PAIRS
     assert "12 pairs judged by openai/m" in plan.basis
+
+
+@pytest.mark.parametrize("take", [(), ("audit",)])
+def test_a_declined_plan_and_an_audit_put_no_recipe_into_use(
+    world: World, take: tuple[Reason, ...]
+) -> None:
+    def in_use() -> RecipeId:
+        return recipes.used_recipes(world.database, [world.search.search_id])[0].recipe_id
+
+    changed = world.settings.model_copy(update={"llm": LanguageModelSettings(model="openai/n")})
+    policy = world.settings.reannotation.model_copy(update={"take": take})
+    settings = changed.model_copy(update={"reannotation": policy})
+    recipe = current_recipe(settings)
+    with disable_run_logger():
+        plan = plan_annotation.fn(world.search, recipe, settings)
+        assert (plan.pending, in_use()) == (0, world.recipe.recipe_id)
+        assert recipes.load_recipe(world.database, recipe.recipe_id), "it is known all the same"
+        plan_annotation.fn(world.search, recipe, changed)
+    assert in_use() == recipe.recipe_id
