@@ -66,7 +66,7 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
             return judge.submit(number, settings, plan.recipe, queue, endpoint, mark)
 
         canaries = canary_watch(plan, settings, database)
-        steering = Steering(database, queue, settings)
+        steering = Steering(database, queue, settings.annotation)
         watch = RunWatch(plan, settings, bar, canaries, steering)
         patience_s = settings.ray.placement_timeout_s
         pairs = pairs_of(database, plan)

@@ -9,7 +9,7 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
 from agents.llm.rate_limit import SharedLimiter
-from infra.errors import BudgetExhaustedError, CanaryError
+from infra.errors import BudgetExhaustedError, CanaryError, RunBudgetExhaustedError
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings
 from infra.store.stage_state import JudgingState
@@ -43,6 +43,14 @@ class Spending:
         self._limiter.limit(None, budget_usd)
         self.tokens, self.usd = self._limiter.spent()
         return self._limiter.settings
+
+
+def tell_of_budget(plan: AnnotationPlan, error: BudgetExhaustedError, spending: Spending) -> None:
+    """Tell that a budget is spent: that of the run alone, or that of all."""
+    is_of_run = isinstance(error, RunBudgetExhaustedError)
+    tell = run_events.run_budget_exhausted if is_of_run else run_events.budget_exhausted
+    figures = {"usd": spending.usd, "tokens": spending.tokens}
+    tell(plan.reference.collection, str(error), {"model": plan.recipe.model, **figures})
 
 
 class RunWatch:
@@ -204,10 +212,7 @@ class RunWatch:
     def _tell(self, collection: str, error: Exception | None) -> None:
         model = self._plan.recipe.model
         if isinstance(error, BudgetExhaustedError):
-            usd, tokens = self._spending.usd, self._spending.tokens
-            run_events.budget_exhausted(
-                collection, str(error), {"model": model, "usd": usd, "tokens": tokens}
-            )
+            tell_of_budget(self._plan, error, self._spending)
         if isinstance(error, CanaryError):
             counts = self._canaries.counts
             run_events.canary_alarm(
