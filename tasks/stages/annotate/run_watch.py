@@ -4,6 +4,7 @@ import heapq
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
@@ -169,12 +170,13 @@ class RunWatch:
     def close(self, error: Exception | None) -> None:
         """Make the artifacts of the run, and tell of alarms; called once, at its end.
 
-        A server that takes no artifacts ends no run.
+        A server that takes no artifacts ends no run, and what cannot be shown hides no error.
 
         Args:
             error: What ended the run early.
         """
-        self._look(0, 0)
+        with suppress(BudgetExhaustedError):  # the ledger cannot be read: then as last looked at
+            self._look(0, 0)
         collection = self._plan.reference.collection
         self._tell(collection, error)
         run = self._judged_run()
@@ -193,7 +195,7 @@ class RunWatch:
                 key = artifact_key(kind, collection)
                 create_markdown_artifact(markdown, key=key, description=about)
         except Exception as refused:  # noqa: BLE001 - what a page shows is not worth a run
-            get_run_logger().warning("Prefect's server does not take the artifacts: %s", refused)
+            get_run_logger().warning("the end of the run cannot be shown: %s", refused)
 
     def _judged_run(self) -> JudgedRun:
         slowest = [pair for _, _, pair in sorted(self._slowest, reverse=True)]

@@ -128,6 +128,18 @@ def test_alarms_are_told_and_other_errors_are_not(seen: Seen) -> None:
     ]  # fmt: skip
 
 
+def test_a_ledger_that_cannot_be_read_hides_no_error_at_the_end(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def unread(*_: object) -> tuple[int, float]:
+        raise BudgetExhaustedError("the ledger cannot be read")
+
+    monkeypatch.setattr(SharedLimiter, "spent", unread)
+    seen.watch.close(CanaryError("4 of 6 are wrong"))
+    assert seen.told == [("canary_alarm", "4 of 6 are wrong")]
+    assert "the ledger cannot be read" in caplog.text
+
+
 def test_a_server_that_takes_no_page_ends_no_run(
     seen: Seen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
