@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from infra.errors import StoreError
 from infra.packed import PackedStore, prepare
+from infra.packed_files import files_of, first_of
 from infra.sqlite import connect
 
 _STEP_PAGES = 1_024  # of a snapshot, between which others may write
@@ -38,16 +39,14 @@ class Old(NamedTuple):
 
 def packed_stores(folder: Path) -> list[PackedStore]:
     """Return the packed stores of a folder, by name."""
-    stems = {file.stem.partition("-")[0] for file in folder.glob("*.sqlite")}
-    stores = [PackedStore(folder / f"{stem}.sqlite") for stem in sorted(stems)]
-    return [store for store in stores if _is_packed(store.file)]
+    firsts = {first_of(file) for file in folder.glob("*.sqlite")}
+    stores = [PackedStore(first) for first in sorted(firsts)]
+    return [store for store in stores if store.file.exists() and _is_packed(store.file)]
 
 
 def replaced_files(store: PackedStore) -> list[Path]:
-    """Return the damaged files whose place the store's file has taken."""
-    stem = store.file.stem.partition("-")[0]
-    found = {store.file.with_stem(stem), *store.file.parent.glob(f"{stem}-*.sqlite")}
-    return sorted(file for file in found - {store.file} if file.exists())
+    """Return the damaged files whose place the store's file has taken, first ones first."""
+    return files_of(first_of(store.file))[:-1]
 
 
 def condition_of(store: PackedStore, *, thorough: bool) -> Condition:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from infra.atomic import exchange
 from infra.errors import StoreError
 from infra.packed import PackedStore
+from infra.packed_files import first_of, remove_packed
 from infra.packed_upkeep import (
     condition_of,
     find_old,
@@ -101,3 +103,49 @@ def test_files_of_other_kinds_are_no_packed_stores(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "batches.sqlite") as connection:
         connection.execute("CREATE TABLE requests (key BLOB)")
     assert packed_stores(tmp_path) == []
+
+
+def damage(store: PackedStore) -> None:
+    """Damage a store's file, and let another take its place."""
+    pack(store)
+    with store.file.open("r+b") as stream:
+        stream.seek(100)  # behind the head: some of the rows can be read
+        stream.write(b"\xff" * 100)
+    PackedStore(first_of(store.file)).keep("ab", b"kept again")
+
+
+@pytest.mark.parametrize("removed", [1, 2], ids=["ended half way", "all"])
+def test_the_last_file_is_in_use_when_those_before_it_are_gone(
+    store: PackedStore, tmp_path: Path, removed: int
+) -> None:
+    for _ in range(2):
+        damage(store)
+    store.keep("cd", b"paid")
+    first, second = replaced_files(store)
+    assert [first.name, second.name] == ["replies.sqlite", "replies-1.sqlite"]
+    for gone in (first, second)[:removed]:
+        remove_packed(gone)
+    [found] = packed_stores(tmp_path)
+    assert PackedStore(first).find("cd") == found.find("cd") == b"paid"
+    assert replaced_files(found) == [second][: 2 - removed]
+
+
+def test_files_that_users_name_alike_are_neither_used_nor_taken_for_replaced(
+    store: PackedStore, tmp_path: Path
+) -> None:
+    snapshot(store.file, tmp_path / "replies-2024.sqlite")
+    snapshot(store.file, tmp_path / "replies-of-may.sqlite")
+    store.keep("cd", b"paid")
+    assert PackedStore(store.file).find("cd") == b"paid"
+    assert replaced_files(store) == []
+
+
+def test_a_process_goes_on_in_the_folder_that_took_the_place_of_its_own(tmp_path: Path) -> None:
+    one, other = (PackedStore(tmp_path / name / "replies.sqlite") for name in ("one", "other"))
+    one.keep("ab", b"of one")
+    other.keep("cd", b"of the other")
+    assert one.find("cd") is None
+    exchange(tmp_path / "one", tmp_path / "other")
+    assert one.find("cd") == b"of the other"
+    one.keep("ef", b"later")
+    assert PackedStore(tmp_path / "one" / "replies.sqlite").find("ef") == b"later"
