@@ -178,7 +178,7 @@ class PackedStore:
         remove_packed(part)
         rescued = sqlite3.connect(part, isolation_level=None)
         rescued.execute(_TABLE)
-        _insert(rescued, _readable_rows(damaged))
+        _insert(rescued, readable_rows(damaged))
         (number,) = rescued.execute("SELECT count(*) FROM packed").fetchone()
         rescued.close()
         part.rename(file_after(damaged))
@@ -277,7 +277,7 @@ def _insert(connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]])
             connection.execute("ROLLBACK")
 
 
-def _readable_rows(file: Path) -> Iterator[tuple[bytes, bytes]]:
+def readable_rows(file: Path) -> Iterator[tuple[bytes, bytes]]:
     """Yield the rows before the first damaged place, and those after the last one."""
     for statement in _ALL_ROWS:
         try:

@@ -2,14 +2,17 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
 import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from infra.atomic import exchange
-from infra.errors import StoreError
+from infra.errors import DiskFullError, StoreError
 from infra.packed import PackedStore
 from infra.packed_files import first_of, remove_packed
 from infra.packed_upkeep import (
@@ -21,6 +24,7 @@ from infra.packed_upkeep import (
     replaced_files,
     snapshot,
 )
+from tests.fakes.small_disk import small_disk
 
 KEYS = [f"{number:04x}" for number in range(50)]
 CONTENT = {key: os.urandom(2_000) for key in KEYS}
@@ -79,6 +83,41 @@ def test_a_snapshot_is_whole_while_others_write(store: PackedStore, tmp_path: Pa
     copy = PackedStore(tmp_path / "copy" / "replies.sqlite")
     assert [key for key in KEYS if copy.find(key) is None] == []
     assert copy.find("ab") is None
+
+
+WRITER = """
+import sqlite3, sys, time
+connection = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
+while True:
+    connection.execute("INSERT INTO packed (key, content) VALUES (randomblob(20), x'')")
+    print(flush=True)
+    time.sleep(0.001)
+"""
+
+
+def test_a_snapshot_of_many_steps_ends_while_others_write(
+    store: PackedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("infra.packed_upkeep._STEP_PAGES", 1)
+    command = [sys.executable, "-c", WRITER, str(store.file)]
+    copying = Thread(target=snapshot, args=(store.file, tmp_path / "copy.sqlite"))
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        copying.start()
+        copying.join(5)
+        ended = not copying.is_alive()
+        writer.kill()
+        copying.join()
+    assert ended
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk is mounted by root only")
+def test_a_snapshot_onto_a_full_disk_names_that_disk(store: PackedStore, tmp_path: Path) -> None:
+    store.keep("ab", os.urandom(2_000_000))
+    for disk in small_disk(tmp_path / "disk", 1):
+        with pytest.raises(DiskFullError, match=str(disk)):
+            snapshot(store.file, disk / "copy.sqlite")
 
 
 def test_damaged_files_are_told_and_those_that_were_replaced_are_known(
