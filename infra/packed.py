@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeVar
 from infra.atomic import sync
 from infra.errors import StoreError
 from infra.locks import locked
+from infra.packed_files import current_file, file_after, remove_packed
 from infra.sqlite import connect
 
 _WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large damaged file is saved in a minute
@@ -61,7 +62,7 @@ class PackedStore:
 
     def __init__(self, file: Path) -> None:
         self._first = file
-        self._current = file, self._after(file)
+        self._current = file, file_after(file)
         self._reader, self._writer = _Connection(), _Connection()
         self._reading = Lock()
         self._guard = Lock()
@@ -72,9 +73,10 @@ class PackedStore:
     def file(self) -> Path:
         """The file in use: the first one, or the last of those that took a damaged one's place."""
         current, after = self._current
-        while os.path.exists(after):  # noqa: PTH110 - at each look-up, and five times as fast
-            current, after = after, self._after(after)
-            self._current = current, after
+        # At each look-up, and five times as fast as by `Path`.
+        if os.path.exists(after) or not os.path.exists(current):  # noqa: PTH110
+            current = current_file(self._first)
+            self._current = current, file_after(current)
         return current
 
     def find(self, key: str) -> bytes | None:
@@ -173,23 +175,18 @@ class PackedStore:
         if self.file != damaged:  # another process was faster
             return
         part = damaged.with_name(f".{self._first.stem}.part")
-        _remove(part)
+        remove_packed(part)
         rescued = sqlite3.connect(part, isolation_level=None)
         rescued.execute(_TABLE)
-        _insert(rescued, _readable_rows(damaged))
+        _insert(rescued, readable_rows(damaged))
         (number,) = rescued.execute("SELECT count(*) FROM packed").fetchone()
         rescued.close()
-        part.rename(self._after(damaged))
+        part.rename(file_after(damaged))
         sync(part.parent)
         _log.warning(
             "%s is damaged (%s): %s entries could be read and are taken over into %s; what is "
             "lost will be made again", damaged, error, f"{number:,}", self.file.name,
         )  # fmt: skip
-
-    def _after(self, file: Path) -> Path:
-        """Return the file that takes the place of a damaged one."""
-        number = 0 if file == self._first else int(file.stem.rpartition("-")[2])
-        return self._first.with_stem(f"{self._first.stem}-{number + 1}")
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -232,10 +229,10 @@ def _enter_when_free(stack: ExitStack, file: Path) -> None:
 
 
 class _Connection:
-    """A connection that is made anew when it is to lead to another file."""
+    """A connection that is made anew when it is to lead to another file, also of the same name."""
 
     def __init__(self) -> None:
-        self._file: Path | None = None
+        self._file: tuple[int, int] | None = None
         self._connection: sqlite3.Connection
 
     @property
@@ -245,11 +242,20 @@ class _Connection:
 
     def to(self, file: Path) -> sqlite3.Connection:
         """Return the connection to a file, which has the table then."""
-        if self._file != file:
+        if self._file is None or self._file != _identity(file):
             connection = connect(file)
             prepare(connection)
-            self._connection, self._file = connection, file
+            self._connection, self._file = connection, _identity(file)
         return self._connection
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Return what tells a file from one that took its name, as by `cosqa store restore`."""
+    try:
+        found = os.stat(file)  # noqa: PTH116 - at each look-up
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -271,7 +277,7 @@ def _insert(connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]])
             connection.execute("ROLLBACK")
 
 
-def _readable_rows(file: Path) -> Iterator[tuple[bytes, bytes]]:
+def readable_rows(file: Path) -> Iterator[tuple[bytes, bytes]]:
     """Yield the rows before the first damaged place, and those after the last one."""
     for statement in _ALL_ROWS:
         try:
@@ -286,8 +292,3 @@ def _code(error: sqlite3.Error) -> int:
     """Return SQLite's primary error code."""
     code: int = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF
-
-
-def _remove(file: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        file.with_name(file.name + suffix).unlink(missing_ok=True)

@@ -8,11 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from infra.errors import StoreError
-from infra.packed import PackedStore, prepare
-from infra.sqlite import connect
+from infra.errors import DiskFullError, StoreError
+from infra.packed import PackedStore, prepare, readable_rows
+from infra.packed_files import files_of, first_of
+from infra.sqlite import connect, journal_mode
 
 _STEP_PAGES = 1_024  # of a snapshot, between which others may write
+_ADD = "INSERT OR IGNORE INTO packed (key, content, kept_at) VALUES (?, ?, strftime('%s', 'now'))"
 
 
 class Condition(NamedTuple):
@@ -38,16 +40,14 @@ class Old(NamedTuple):
 
 def packed_stores(folder: Path) -> list[PackedStore]:
     """Return the packed stores of a folder, by name."""
-    stems = {file.stem.partition("-")[0] for file in folder.glob("*.sqlite")}
-    stores = [PackedStore(folder / f"{stem}.sqlite") for stem in sorted(stems)]
-    return [store for store in stores if _is_packed(store.file)]
+    firsts = {first_of(file) for file in folder.glob("*.sqlite")}
+    stores = [PackedStore(first) for first in sorted(firsts)]
+    return [store for store in stores if store.file.exists() and _is_packed(store.file)]
 
 
 def replaced_files(store: PackedStore) -> list[Path]:
-    """Return the damaged files whose place the store's file has taken."""
-    stem = store.file.stem.partition("-")[0]
-    found = {store.file.with_stem(stem), *store.file.parent.glob(f"{stem}-*.sqlite")}
-    return sorted(file for file in found - {store.file} if file.exists())
+    """Return the damaged files whose place the store's file has taken, first ones first."""
+    return files_of(first_of(store.file))[:-1]
 
 
 def condition_of(store: PackedStore, *, thorough: bool) -> Condition:
@@ -75,11 +75,38 @@ def snapshot(file: Path, target: Path) -> None:
 
     Raises:
         StoreError: The file is damaged or the copy cannot be written.
+        DiskFullError: The disk of the copy has no room.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _explained(file), closing(connect(file)) as source, closing(sqlite3.connect(target)) as to:
+    with (
+        _explained(file, target),
+        closing(connect(file)) as source,
+        closing(sqlite3.connect(target)) as to,
+    ):
+        if journal_mode(file.parent) == "WAL":  # without it, others would have to wait
+            source.execute("BEGIN")
+            source.execute("SELECT 1 FROM sqlite_master").fetchall()  # else each write restarts it
         source.backup(to, pages=_STEP_PAGES, sleep=0.001)
         to.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+
+
+def add_missing(store: PackedStore, copy: Path) -> None:
+    """Add to a copy of a store the entries that it lacks, as far as they can be read.
+
+    Args:
+        store: The store, which may be damaged.
+        copy: The file, which is made where it lacks and which nobody else has open.
+
+    Raises:
+        StoreError: The copy cannot be written.
+        DiskFullError: Its disk has no room.
+    """
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with _explained(copy), closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        prepare(connection)
+        connection.execute("BEGIN")
+        connection.executemany(_ADD, readable_rows(store.file))
+        connection.execute("COMMIT")
 
 
 def find_old(store: PackedStore, before: datetime, needed: Iterable[str]) -> Old:
@@ -158,10 +185,21 @@ def _is_readable(content: object) -> bool:
 
 
 @contextmanager
-def _explained(file: Path) -> Iterator[None]:
+def _explained(file: Path, written: Path | None = None) -> Iterator[None]:
+    """Turn errors of a file into one that says what to do.
+
+    Args:
+        file: The file.
+        written: Another one that is written, if not the file itself.
+    """
     try:
         yield
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+            raise DiskFullError(
+                f"the disk of {written or file} is full: what was there before is unchanged; make "
+                "room there, then run the same command again"
+            ) from error
         raise StoreError(
             f"{file} cannot be read or written ({error}): make room there; if it is damaged, the "
             "next run that uses it saves what can be read"

@@ -25,7 +25,8 @@ from infra.store.copies import checksum, copy_verified, link_or_copy
 from infra.store.upgrades import identity_in
 
 MANIFEST = "cosqa-backup.json"
-_NOT_KEPT = (".lock", ".busy", "-wal", "-shm", ".partial", ".part")
+# Locks, logs, and what is on its way: a batch's results (.jsonl) are fetched again.
+_NOT_KEPT = (".lock", ".busy", "-wal", "-shm", "-journal", ".partial", ".part", ".jsonl")
 _BELOW = r"^[^/]*[^/.][^/]*(/[^/]*[^/.][^/]*)*$"  # no path that leads out of the folder
 _OTHER_FOLDER = "choose another folder"
 
@@ -77,7 +78,7 @@ def back_up(
         StoreLockedError: Another process has the database open for too long.
         DiskFullError: The disk has no room; nothing is left of the backup.
     """
-    folder = folder.absolute()
+    folder = folder.resolve()
     _require_new(settings, folder)
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
     with space_on(folder, _OTHER_FOLDER), _whole_folder(folder) as partial:
@@ -88,7 +89,7 @@ def back_up(
             copy_verified(settings.database, partial / settings.database.name)
         for part, copy in _parts(settings).items():
             report(f"copying {part.name}")
-            for file in _files_below(part):
+            for file in files_below(part):
                 _copy(copy, file, partial / file.relative_to(settings.folder))
         report("reading the backup")
         backup = Backup(
@@ -151,7 +152,7 @@ def _whole_folder(folder: Path) -> Iterator[Path]:
 
 
 def _require_new(settings: StoreSettings, folder: Path) -> None:
-    store = settings.folder.absolute()
+    store = settings.folder.resolve()
     if folder.is_relative_to(store) or store.is_relative_to(folder):
         raise StoreError(
             f"a backup of {store} cannot be in {folder}, which would go with the store: "
@@ -161,7 +162,7 @@ def _require_new(settings: StoreSettings, folder: Path) -> None:
         raise StoreError(f"{folder} is there and not empty: {_OTHER_FOLDER} for the backup")
 
 
-def _files_below(folder: Path) -> Iterator[Path]:
+def files_below(folder: Path) -> Iterator[Path]:
     """Yield the files that belong to a store, in the order of their names."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.name.endswith(_NOT_KEPT):
@@ -181,12 +182,13 @@ def _parts(settings: StoreSettings) -> dict[Path, Callable[[Path, Path], None]]:
     return {
         settings.vectors: link_or_copy,
         settings.replies: copy_reply,
-        settings.ledgers: _copy_ledger,
+        settings.ledgers: copy_ledger,
         settings.refused: copy_verified,
     }
 
 
-def _copy_ledger(file: Path, target: Path) -> None:
+def copy_ledger(file: Path, target: Path) -> None:
+    """Copy the file of what was spent by one key; runs may go on meanwhile."""
     with locked(file, shared=True):  # requests are counted by turns
         copy_verified(file, target)
 

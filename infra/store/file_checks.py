@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from infra.errors import StoreError
+from infra.packed_files import remove_packed
 from infra.packed_upkeep import condition_of, packed_stores, replaced_files
 from infra.settings import StoreSettings
 from infra.store.checks import Finding
@@ -61,16 +62,15 @@ def leftovers(settings: StoreSettings) -> list[Path]:
     limit = time.time() - _LEFT_AFTER_S
     old = [path for path in found if path.lstat().st_mtime < limit]
     replaced = [file for store in packed_stores(settings.replies) for file in replaced_files(store)]
-    return sorted([*old, *replaced])
+    return [*sorted(old), *replaced]  # these in the order in which they are to go
 
 
 def remove(path: Path) -> None:
     """Remove a file or a folder, with the logs that SQLite keeps beside a file."""
     if path.is_dir():
         shutil.rmtree(path)
-        return
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    else:
+        remove_packed(path)
 
 
 def _check_vectors(settings: StoreSettings, *, thorough: bool) -> Finding:

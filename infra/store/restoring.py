@@ -1,20 +1,25 @@
 """Putting a backup in a store's place, whole or not at all."""
 
 import shutil
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from infra.atomic import exchange, sync
 from infra.disk import OTHER_STORE, space_on
-from infra.errors import StoreError, StoreVersionError
+from infra.errors import StoreError, StoreLockedError, StoreVersionError
+from infra.locks import locked
+from infra.packed_files import current_file, first_of
+from infra.packed_upkeep import add_missing, packed_stores, snapshot
 from infra.settings import StoreSettings
-from infra.store.backups import Backup, faults_of, read_backup
+from infra.store.backups import Backup, copy_ledger, faults_of, files_below, read_backup
 from infra.store.connections import alone
 from infra.store.copies import copy_verified, link_or_copy
 from infra.store.lease import writer_lease
 from infra.store.migrations import SCHEMA_VERSION
+
+_BATCHES = "batches.sqlite"  # what language models are asked by batches
 
 
 def restore(
@@ -27,7 +32,7 @@ def restore(
     """Put a backup in the place of a store; return where the one that was there is kept.
 
     The backup is copied and compared with its checksums beside the store first; then both folders
-    take each other's names.
+    take each other's names. Replies that were paid for since, and what was spent, are taken over.
 
     Args:
         settings: Where the store is to be.
@@ -37,11 +42,12 @@ def restore(
 
     Raises:
         StoreError: There is a store and no ``force``, or the backup is damaged or none.
+        StoreLockedError: Another process has the database open, or restores.
         StoreBusyError: A run writes to the store that is there.
         StoreVersionError: The backup is of a later release.
         DiskFullError: The disk has no room; the store is as it was.
     """
-    store, folder = settings.folder.absolute(), folder.absolute()
+    store, folder = settings.folder.resolve(), folder.resolve()
     present = store.is_dir() and any(store.iterdir())
     if present and not force:
         raise StoreError(
@@ -51,6 +57,7 @@ def restore(
     backup = _readable(folder)
     new = store.with_name(f".{store.name}.restoring")
     with space_on(store.parent, OTHER_STORE), ExitStack() as stack:
+        stack.enter_context(_only_one(store))
         stack.callback(shutil.rmtree, new, ignore_errors=True)
         shutil.rmtree(new, ignore_errors=True)  # of a process that was killed
         report("copying the backup")
@@ -63,8 +70,7 @@ def restore(
                 f"the backup {folder} is damaged: {'; '.join(faults[:5])}; nothing was changed, "
                 "use another backup"
             )
-        report("putting it in place")
-        return _put_in_place(settings, new, present=present)
+        return _put_in_place(settings, new, report, present=present)
 
 
 def _readable(folder: Path) -> Backup:
@@ -78,13 +84,37 @@ def _readable(folder: Path) -> Backup:
     return backup
 
 
-def _put_in_place(settings: StoreSettings, new: Path, *, present: bool) -> Path | None:
-    store = settings.folder.absolute()
+@contextmanager
+def _only_one(store: Path) -> Iterator[None]:
+    """Keep other processes from restoring this store inside the ``with``."""
+    file = store.with_name(f".{store.name}.restoring.lock")
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(file, wait=False))
+        except BlockingIOError:
+            raise StoreLockedError(
+                f"another process puts a backup in the place of {store}: wait for it"
+            ) from None
+        stack.callback(file.unlink, missing_ok=True)
+        yield
+
+
+def _put_in_place(
+    settings: StoreSettings, new: Path, report: Callable[[str], object], *, present: bool
+) -> Path | None:
+    store = settings.folder.resolve()
     if not present:
+        report("putting it in place")
         new.rename(store)
+        sync(store.parent)
         return None
     kept = store.with_name(f"{store.name}-before-{datetime.now(UTC):%Y%m%dT%H%M%S%f}Z")
-    with writer_lease(settings, "cosqa store restore"), alone(settings, whole=False):
+    with ExitStack() as stack:
+        stack.enter_context(writer_lease(settings, "cosqa store restore"))
+        report("taking over what was paid for since")
+        _take_over(settings, new, stack)
+        stack.enter_context(alone(settings, whole=False))
+        report("putting it in place")
         new.rename(kept)  # the name that the former store has after the exchange
         try:
             exchange(store, kept)
@@ -95,6 +125,25 @@ def _put_in_place(settings: StoreSettings, new: Path, *, present: bool) -> Path 
             ) from error
         sync(store.parent)
     return kept
+
+
+def _take_over(settings: StoreSettings, new: Path, stack: ExitStack) -> None:
+    """Add the replies that the backup lacks; what was spent and is in batches is as it is now.
+
+    Args:
+        settings: The store that is there, which may be damaged.
+        new: The copy of the backup.
+        stack: Holds the locks of replies, so that none is kept elsewhere from then on.
+    """
+    for replies in packed_stores(settings.replies):
+        if replies.file.name != _BATCHES:  # which is taken for one where it is damaged
+            stack.enter_context(replies.locked())
+            add_missing(replies, current_file(new / "replies" / first_of(replies.file).name))
+    if (settings.replies / _BATCHES).is_file():
+        with suppress(StoreError):  # damaged: as in the backup
+            snapshot(settings.replies / _BATCHES, new / "replies" / _BATCHES)
+    for file in files_below(settings.ledgers):
+        copy_ledger(file, new / "ledgers" / file.name)
 
 
 def _copy(copy: Callable[[Path, Path], None], source: Path, target: Path) -> None:

@@ -9,14 +9,22 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from infra.atomic import exchange
-from infra.errors import DiskFullError, StoreBusyError, StoreError, StoreVersionError
+from infra.errors import (
+    DiskFullError,
+    StoreBusyError,
+    StoreError,
+    StoreLockedError,
+    StoreVersionError,
+)
 from infra.packed import PackedStore
 from infra.settings import StoreSettings
+from infra.sqlite import connect
 from infra.store import Database, open_database
 from infra.store.backups import MANIFEST, back_up, faults_of, read_backup
 from infra.store.checks import check_database
@@ -98,6 +106,74 @@ def test_a_store_gives_way_only_by_force_and_is_kept(database: Database, tmp_pat
     assert rows_of(kept / "cosqa.duckdb") == changed
     assert rows_of(settings.database) != changed
     check_whole(settings)
+
+
+def paid(settings: StoreSettings, key: str, spent: bytes) -> None:
+    """Let a reply be paid for, and a batch be sent."""
+    PackedStore(settings.replies / "replies.sqlite").keep(key, key.encode())
+    (settings.ledgers / "0123456789abcdef0123").write_bytes(spent)
+    with closing(connect(settings.replies / "batches.sqlite")) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS batches (mark TEXT)")
+        connection.execute("INSERT INTO batches VALUES (?)", [key])
+
+
+def batches_of(settings: StoreSettings) -> list[str]:
+    with closing(connect(settings.replies / "batches.sqlite")) as connection:
+        return [mark for (mark,) in connection.execute("SELECT mark FROM batches")]
+
+
+@pytest.mark.parametrize("damage", ["", "replies.sqlite", "batches.sqlite"])
+def test_what_was_paid_for_since_the_backup_is_taken_over(
+    database: Database, tmp_path: Path, damage: str
+) -> None:
+    settings = database.settings
+    paid(settings, "cd", b"little")
+    back_up(settings, tmp_path / "backup")
+    paid(settings, "ef", b"more")
+    if damage:
+        with closing(connect(settings.replies / damage)) as connection:
+            connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
+        (settings.replies / damage).write_bytes(b"no database")
+    restore(settings, tmp_path / "backup", force=True)
+    replies = PackedStore(settings.replies / "replies.sqlite")
+    since = None if damage == "replies.sqlite" else b"ef"
+    assert (replies.find("cd"), replies.find("ef")) == (b"cd", since)
+    assert (settings.ledgers / "0123456789abcdef0123").read_bytes() == b"more"
+    assert batches_of(settings) == (["cd"] if damage == "batches.sqlite" else ["cd", "ef"])
+    check_whole(settings)
+
+
+def test_a_store_by_a_link_stays_on_its_disk(database: Database, tmp_path: Path) -> None:
+    link, folder = tmp_path / "link", tmp_path / "backup"
+    link.symlink_to(database.settings.folder)
+    settings = StoreSettings(folder=link, lock_timeout_s=5.0)
+    back_up(settings, folder)
+    kept = restore(settings, folder, force=True)
+    assert link.is_symlink()
+    assert kept is not None
+    assert not kept.is_symlink()
+    assert not database.settings.folder.is_symlink()
+    with pytest.raises(StoreError, match="would go with the store"):
+        back_up(settings, database.settings.folder / "backup")
+
+
+def test_one_process_at_a_time_restores_a_store(database: Database, tmp_path: Path) -> None:
+    back_up(database.settings, tmp_path / "backup")
+
+    def report(_: str) -> None:
+        with pytest.raises(StoreLockedError, match="another process puts a backup"):
+            restore(database.settings, tmp_path / "backup", force=True)
+
+    assert restore(database.settings, tmp_path / "backup", force=True, report=report)
+
+
+def test_what_is_on_its_way_is_in_no_backup(database: Database, tmp_path: Path) -> None:
+    for name in ("replies.sqlite-journal", "batch-mark-0.jsonl"):
+        (database.settings.replies / name).write_bytes(b"half")
+    made = back_up(database.settings, tmp_path / "backup")
+    assert [file.path for file in made.files if "replies/" in file.path] == [
+        "replies/replies.sqlite"
+    ]
 
 
 def test_a_store_that_a_run_writes_to_does_not_give_way(database: Database, tmp_path: Path) -> None:
