@@ -69,14 +69,17 @@ def judge_candidates(
         StabilityError: The audit found that labels are not stable.
     """
     settings = with_run_budget(agreed(plan_run(search, recipe, ready.settings), ready))
-    plans = []
+    plans: list[AnnotationPlan] = []
     with writing(settings.store):
         for of_round in rounds_of(recipe, settings):
-            plan = plan_annotation(search, of_round, settings)
+            before = [item for former in plans for item in former.reasons]
+            plan = plan_annotation(search, of_round, settings, before)
             judge_plan(plan, settings)
             plans.append(plan)
-        if "audit" in settings.reannotation.take:
-            audit_labels(search, recipe, settings)
+        judged = sum(plan.pending for plan in plans)
+        policy = settings.reannotation
+        if "audit" in policy.take and policy.audited(policy.audit_pairs, judged):
+            audit_labels(search, recipe, settings, judged)
     return plans[0].reference
 
 
@@ -90,13 +93,21 @@ def agreed(plan: RunPlan, ready: Ready) -> Settings:
     return approved(plan, ready.database, settings.operation).bound(settings)
 
 
-def audit_labels(search: SearchReference, recipe: RecipeReference, settings: Settings) -> Audit:
+def audit_labels(
+    search: SearchReference, recipe: RecipeReference, settings: Settings, judged: int | None = None
+) -> Audit:
     """Judge a sample of labelled pairs again; store, show and tell how far the labels agree.
+
+    Args:
+        search: The candidates.
+        recipe: The recipe whose labels are audited.
+        settings: How many pairs are judged again.
+        judged: How many pairs the run has judged for other reasons; None for an audit by itself.
 
     Raises:
         StabilityError: They differ too much, or more than before.
     """
-    plan = plan_audit(search, recipe, settings)
+    plan = plan_audit(search, recipe, settings, judged)
     judge_plan(plan, settings)
     found = compare_audit(search, recipe, plan, settings)
     sentence = audit_sentence(found)

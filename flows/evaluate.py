@@ -27,7 +27,8 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
     source = collected_source(ready)
     recipe = exported_recipe(ready.database, source.search, ready.settings.publish)
     labels = label_sets(ready.database, source, recipe)
-    return score_benchmarks(ready, source, published_benchmarks(labels, ready.settings.publish))
+    published = published_benchmarks(ready.database, labels, ready.settings.publish)
+    return score_benchmarks(ready, source, published)
 
 
 def score_benchmarks(

@@ -85,6 +85,10 @@ class BudgetExhaustedError(LanguageModelError):
     """The model's budget is spent, or cannot be counted."""
 
 
+class RunBudgetExhaustedError(BudgetExhaustedError):
+    """The budget of this run alone is spent: the next run has its own."""
+
+
 class ModelRefusedError(LanguageModelError):
     """The provider rejected the request itself: key, model name or request."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from infra.errors import BudgetExhaustedError
+from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
 from infra.identity import digest
 from infra.locks import locked
 from infra.records import Record
@@ -78,7 +78,8 @@ class SharedLimiter:
         name = digest("ledger", settings.model, settings.base_url or "", key)
         self._file = folder / name
         self._busy = folder / f"{name}.busy"  # locked, shared, while requests are in flight
-        self._own = self._settings = settings
+        self._own = settings
+        self.limit(None, None)
 
     @property
     def settings(self) -> LanguageModelSettings:
@@ -86,10 +87,21 @@ class SharedLimiter:
         return self._settings
 
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
-        """Set other limits than the settings'; None returns to those. They hold at once."""
+        """Set other limits than the settings'; None returns to those. They hold at once.
+
+        The end of a run's own budget is none of them: it holds where it is lower.
+        """
         given = {"requests_per_minute": requests_per_minute, "budget_usd": budget_usd}
         update = {name: value for name, value in given.items() if value is not None}
-        self._settings = self._own.model_copy(update=update)
+        limited = self._own.model_copy(update=update)
+        end, shared = limited.run_ends_usd, limited.budget_usd
+        is_lower = end is not None and (shared is None or end < shared)
+        self._run_end = end if is_lower else None
+        self._named = (
+            "`cosqa limit --budget-usd`" if budget_usd is not None
+            else f"{limited.variables}BUDGET_USD"
+        )  # fmt: skip
+        self._settings = limited.model_copy(update={"budget_usd": end}) if is_lower else limited
 
     def reserve(self, tokens: int, usd: float | None = None) -> Ticket:
         """Reserve tokens and money for a request, which is sent once `take_turn` allows it.
@@ -221,14 +233,23 @@ class SharedLimiter:
     def _refuse_beyond_budget(self, balance: _Balance, tokens: float, usd: float) -> None:
         settings = self._settings
         if settings.budget_usd is not None and balance.unpriced:
-            raise BudgetExhaustedError(
-                f"the price of {settings.model} is unknown, so {settings.variables}BUDGET_USD "
-                f"cannot be kept: set {settings.variables}BUDGET_TOKENS instead"
+            of_all = self._run_end is None
+            name = self._named if of_all else "the budget of this run"
+            raise (BudgetExhaustedError if of_all else RunBudgetExhaustedError)(
+                f"the price of {settings.model} is unknown, so {name} in US dollars cannot be "
+                f"kept: set {settings.variables}BUDGET_TOKENS instead"
             )
         limits = (
             (f"{settings.variables}BUDGET_TOKENS", settings.budget_tokens, balance.tokens, tokens),
-            (f"{settings.variables}BUDGET_USD", settings.budget_usd, balance.usd, usd),
+            (self._named, settings.budget_usd, balance.usd, usd),
         )
+        if self._run_end is not None and balance.usd + usd > self._run_end:
+            raise RunBudgetExhaustedError(
+                f"the budget of this run has {max(0.0, self._run_end - balance.usd):,.6g} US "
+                f"dollars left and the next request to {settings.model} may take {usd:,.6g}: what "
+                "was paid for is stored; run the same command or deployment again to go on, with "
+                "another budget for that run"
+            )
         for name, limit, spent, more in limits:
             if limit is not None and spent + more > limit:
                 raise BudgetExhaustedError(

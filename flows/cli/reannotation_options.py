@@ -25,7 +25,8 @@ Pairs = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Judge at most N pairs in this run; with the reason audit, audit N labelled pairs.",
+        help="Judge at most N pairs in this run, over all labelling rounds; with the reason audit, "
+        "audit N labelled pairs, or what the other reasons leave of them.",
         show_default="all pending ones",
         rich_help_panel=JUDGE,
     ),

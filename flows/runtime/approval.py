@@ -61,7 +61,7 @@ class Approval(Record):
         reasons: Reasons whose pairs may be judged; none where the plan is declined.
         pairs: The most pairs.
         budget_usd: The most US dollars.
-        limits: Reason → pairs that were offered, which is the most of each labelling round.
+        limits: Reason → pairs that were offered, which is the most of the run.
         decided_by: Who answered, as far as is known.
     """
 
@@ -190,8 +190,7 @@ def _suspended(
         raise
     answer = _approval(given)
     # What has come up since it was offered is not approved.
-    limits = {name: -(-pairs // plan.rounds) for name, pairs in offer.reasons.items()}
-    return answer.model_copy(update={"limits": limits})
+    return answer.model_copy(update={"limits": offer.reasons})
 
 
 def _approval(answer: Answer) -> Approval:

@@ -14,7 +14,12 @@ from prefect.exceptions import ObjectNotFound
 from flows.runtime.triggers import NAME_PREFIX
 from infra.errors import SettingsError
 from infra.settings import OperationSettings
-from tasks.runtime.run_events import AUDIT_ALARM, BUDGET_EXHAUSTED, CANARY_ALARM
+from tasks.runtime.run_events import (
+    AUDIT_ALARM,
+    BUDGET_EXHAUSTED,
+    CANARY_ALARM,
+    RUN_BUDGET_EXHAUSTED,
+)
 
 _SUBJECT = "CoSQA+: {{ event.resource.name }}"
 _BODY = "{{ event.event }}\n\n{{ event.payload.message }}"
@@ -48,7 +53,7 @@ def notifications(operation: OperationSettings) -> list[AutomationCore]:
             name=f"{NAME_PREFIX}notify of alarms",
             description="Tells of canaries judged wrongly, of labels that are less stable than "
             "they are to be, and of a spent budget.",
-            trigger=_on({CANARY_ALARM, AUDIT_ALARM, BUDGET_EXHAUSTED}),
+            trigger=_on({CANARY_ALARM, AUDIT_ALARM, BUDGET_EXHAUSTED, RUN_BUDGET_EXHAUSTED}),
             actions=[_notification(operation.notification_block)],
         )
     ]

@@ -36,7 +36,9 @@ class ReannotationSettings(Section):
         + ". `cosqa annotate --plan` shows how many pairs each has.",
     )
     limits: dict[Reason, int] = Field(
-        {}, description="Most pairs of a reason that one run judges, such as {stale = 500}."
+        {},
+        description="Most pairs of a reason that one run judges, over all labelling rounds, such "
+        "as {stale = 500}; of the audit, most labelled pairs that it judges again.",
     )
     budgets_usd: dict[Reason, float] = Field(
         {},
@@ -44,7 +46,10 @@ class ReannotationSettings(Section):
         "expected to pay for.",
     )
     pairs: int | None = Field(
-        None, ge=1, description="Most pairs that one run judges, over all reasons but the audit."
+        None,
+        ge=1,
+        description="Most pairs that one run judges, over all reasons and labelling rounds; an "
+        "audit gets what the other reasons leave of them.",
     )
     budget_usd: float | None = Field(
         None,
@@ -83,10 +88,27 @@ class ReannotationSettings(Section):
     def _check(self) -> Self:
         if len(set(self.take)) < len(self.take):
             raise ValueError("take names a reason twice: each has one place in the order")
+        if "audit" in self.budgets_usd:
+            raise ValueError(
+                "budgets_usd has no part for the audit: bound it by limits or budget_usd"
+            )
         for name, bounds in (("limits", self.limits), ("budgets_usd", self.budgets_usd)):
             if any(bound < 0 for bound in bounds.values()):
                 raise ValueError(f"{name} must not be negative; 0 takes no pair of the reason")
         return self
+
+    def audited(self, labelled: int, judged: int | None = None) -> int:
+        """Return how many of the labelled pairs an audit judges again, which comes last in a run.
+
+        Args:
+            labelled: How many there are.
+            judged: How many pairs the run judges for other reasons; None for an audit by itself,
+                which `pairs` does not bound.
+        """
+        most = min(labelled, self.audit_pairs, self.limits.get("audit", self.audit_pairs))
+        if self.pairs is None or judged is None:
+            return most
+        return min(most, max(0, self.pairs - judged))
 
     def delay_s(self, tries: int) -> float:
         """Return after how many seconds a pair that failed so often is due again."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, PrivateAttr, SecretStr, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from infra.records import Support
@@ -125,6 +125,20 @@ class LanguageModelSettings(Section):
         description="Maximum length of a text in a structured reply, for servers with constrained "
         "decoding.",
     )
+
+    # Of one run, set by the program: no variable and no file has it.
+    _run_ends_usd: float | None = PrivateAttr(None)
+
+    @property
+    def run_ends_usd(self) -> float | None:
+        """What all runs may have spent when this one ends by its own budget; None without one."""
+        return self._run_ends_usd
+
+    def ending_at(self, usd: float) -> Self:
+        """Return the settings of a run that ends when all runs have spent so much."""
+        ending = self.model_copy()
+        ending._run_ends_usd = usd  # noqa: SLF001 - its own class's
+        return ending
 
     @property
     def is_demo(self) -> bool:

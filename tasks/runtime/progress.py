@@ -40,10 +40,10 @@ class Bar:
     """
 
     def __init__(self, key: str, description: str) -> None:
-        artifact = create_progress_artifact(progress=0.0, key=key, description=description)
-        assert isinstance(artifact, UUID)  # noqa: S101 - a coroutine only under an event loop
-        self._artifact = artifact
+        self._key = key
+        self._artifact: UUID | None = None
         self._silent_until = 0.0
+        self.show(0.0, 1.0, description)
 
     def show(self, part: float, whole: float, description: str, *, at_end: bool = False) -> None:
         """Show a part of a whole, unless the server took none a while ago and more will come."""
@@ -51,10 +51,18 @@ class Bar:
             return
         per_cent = min(100.0, 100.0 * part / max(whole, 1e-9))
         try:
-            update_progress_artifact(self._artifact, progress=per_cent, description=description)
+            self._put(per_cent, description)
         except Exception as error:  # noqa: BLE001 - what the bar shows is not worth a run
             self._silent_until = time.monotonic() + _SECONDS_AFTER_A_FAILURE
             get_run_logger().warning("Prefect's server does not take the progress: %s", error)
+
+    def _put(self, per_cent: float, description: str) -> None:
+        if self._artifact is not None:
+            update_progress_artifact(self._artifact, progress=per_cent, description=description)
+            return
+        made = create_progress_artifact(progress=per_cent, key=self._key, description=description)
+        assert isinstance(made, UUID)  # noqa: S101 - a coroutine only under an event loop
+        self._artifact = made
 
 
 @dataclass

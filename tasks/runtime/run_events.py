@@ -11,6 +11,7 @@ from prefect.events import emit_event
 from prefect.runtime import deployment
 
 BUDGET_EXHAUSTED = "cosqa.budget.exhausted"
+RUN_BUDGET_EXHAUSTED = "cosqa.run-budget.exhausted"
 CANARY_ALARM = "cosqa.canary.alarm"
 AUDIT_ALARM = "cosqa.audit.alarm"
 BENCHMARK_PUBLISHED = "cosqa.benchmark.published"
@@ -34,6 +35,11 @@ def artifact_key(kind: str, name: str) -> str:
 def budget_exhausted(collection: str, message: str, payload: Payload) -> None:
     """Tell that a model's budget is spent."""
     _of_collection(BUDGET_EXHAUSTED, collection, message, payload)
+
+
+def run_budget_exhausted(collection: str, message: str, payload: Payload) -> None:
+    """Tell that the budget of one run is spent: the next one of its deployment has its own."""
+    _of_collection(RUN_BUDGET_EXHAUSTED, collection, message, payload)
 
 
 def canary_alarm(collection: str, message: str, payload: Payload) -> None:

@@ -10,7 +10,7 @@ from prefect.logging import get_run_logger
 from infra.identity import digest, digest_of
 from infra.program import program_digest
 from infra.settings import PublishSettings
-from infra.store import Database, benchmarks, exports
+from infra.store import Database, annotations, benchmarks, exports
 from infra.store.benchmarks import Published
 from infra.store.exports import Export
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
@@ -149,19 +149,39 @@ def _warn_of_unlicensed(name: str, dropped: Mapping[str, int]) -> None:
         )  # fmt: skip
 
 
-def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:
-    """Return the exports of these label sets that are in the folder of benchmarks."""
+def published_benchmarks(
+    database: Database, labels: Sequence[LabelSet], settings: PublishSettings
+) -> list[Published]:
+    """Return the exports of these label sets that are in the folder of benchmarks.
+
+    That of the agents may be by a recipe that was in use before: its labels stand beside theirs.
+    """
     exports = []
+    logger = get_run_logger()
     for item in labels:
         folder = _folder(item, settings)
-        if is_export(folder) and (manifest := read_manifest(folder)).label_origin == item.origin:
-            exports.append(_reference(item, manifest, settings))
-        else:
-            get_run_logger().warning(
+        manifest = read_manifest(folder) if is_export(folder) else None
+        if manifest is None or manifest.label_origin not in _origins(database, item):
+            logger.warning(
                 "the labels by %s of %s are not exported yet: run `cosqa publish` to score methods "
                 "on them", item.origin, item.collection.name,
             )  # fmt: skip
+            continue
+        if manifest.label_origin != item.origin:
+            logger.info(
+                "%s is the export of %s, in use before %s: `cosqa publish` brings it up to date",
+                folder, manifest.label_origin, item.origin,
+            )  # fmt: skip
+        exports.append(_reference(item, manifest, settings))
     return exports
+
+
+def _origins(database: Database, labels: LabelSet) -> set[str]:
+    """Return the origin of labels, and those by comparable recipes that were in use before."""
+    if not labels.rounds:
+        return {labels.origin}
+    sets = current_labels(database, labels).coverage.sets
+    return {annotations.label_origin(rounds[0], len(rounds)) for rounds in sets}
 
 
 def _folder(labels: LabelSet, settings: PublishSettings) -> Path:
@@ -173,7 +193,7 @@ def _reference(labels: LabelSet, manifest: Manifest, settings: PublishSettings) 
         benchmark_id=manifest.fingerprint,
         name=labels.name,
         collection=labels.collection.name,
-        label_origin=labels.origin,
+        label_origin=manifest.label_origin,
         demo=manifest.demo,
         folder=str(_folder(labels, settings)),
     )

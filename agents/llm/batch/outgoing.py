@@ -25,6 +25,13 @@ class Room(NamedTuple):
     usd: float = inf
 
 
+class Allowance(NamedTuple):
+    """What people allow: whether to submit at all, and another budget than the settings'."""
+
+    is_paused: bool = False
+    budget_usd: float | None = None
+
+
 class Outgoing(NamedTuple):
     """The keys of a batch's requests, and the most that they may take; usd is None if unknown."""
 

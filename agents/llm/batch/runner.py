@@ -9,7 +9,7 @@ from pathlib import Path
 from agents.llm.batch.api import ProviderBatch
 from agents.llm.batch.incoming import Incoming, read_results
 from agents.llm.batch.messages import WAY_OUT, BatchMessages, question_of
-from agents.llm.batch.outgoing import Room, write_batch
+from agents.llm.batch.outgoing import Allowance, Room, write_batch
 from agents.llm.batch.patient_api import NoBatchesError, PatientBatchApi
 from agents.llm.batch.requests import BatchRequests, SentBatch, alone
 from agents.llm.cache import ReplyCache
@@ -38,6 +38,7 @@ class BatchRunner:
         annotation: How often to look, and how many requests a batch may have.
         store: The folders of replies and of what was spent.
         on_progress: Gets the number of finished requests, that of all, and what is awaited.
+        allowed: What holds now; it is asked before each batch.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class BatchRunner:
         annotation: AnnotationSettings,
         store: StoreSettings,
         on_progress: OnProgress,
+        allowed: Callable[[], Allowance] = Allowance,
     ) -> None:
         self._llm = llm
         self._poll_s = annotation.batch_poll_s
@@ -58,6 +60,8 @@ class BatchRunner:
         self._messages = BatchMessages(llm)
         self._api = PatientBatchApi(llm, self._messages)
         self._on_progress = on_progress
+        self._allowed = allowed
+        self._is_paused = False
         self._form: ResponseFormat | None = None
         self._must_wait = False
         self._silent_polls = 0
@@ -81,7 +85,7 @@ class BatchRunner:
                 await self._find_lost()
                 waiting = sum(self._requests.roles_waiting().values())
                 self._total = waiting + sum(batch.requests for batch in self._sent())
-                while await self._submit_waiting() or self._sent():
+                while await self._submit_waiting() or self._sent() or self._is_paused:
                     await self._look()
             return self._total > 0
         finally:
@@ -117,8 +121,12 @@ class BatchRunner:
 
     async def _submit_waiting(self) -> bool:
         """Submit what waits, as far as budget and provider allow now; return whether any was."""
-        before = self._done
+        before, self._is_paused = self._done, False
         while not self._must_wait and self._requests.roles_waiting():
+            self._is_paused, budget_usd = self._allowed()
+            self._limiter.limit(None, budget_usd)
+            if self._is_paused:
+                break
             if self._form is None:
                 await self._find_format()
                 continue
@@ -189,8 +197,9 @@ class BatchRunner:
                 # What is reserved for it stays: it may be billed.
                 self._requests.end(batch.mark, failed=[*self._requests.keys_of(batch.mark)])
                 ended += 1
-        self._on_progress(self._done + done, self._total, ", ".join(running))
-        if running and not ended:
+        awaited = ["paused: no more are submitted"] * self._is_paused + running
+        self._on_progress(self._done + done, self._total, ", ".join(awaited))
+        if awaited and not ended:
             await asyncio.sleep(self._poll_s)
 
     async def _state_of(self, batch: SentBatch) -> ProviderBatch | None:

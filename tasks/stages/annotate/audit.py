@@ -39,20 +39,27 @@ class Audit(Record):
 
 @task(name="plan-audit", task_run_name="sample {search.collection}", cache_policy=NO_CACHE)
 def plan_audit(
-    search: SearchReference, recipe: RecipeReference, settings: Settings
+    search: SearchReference, recipe: RecipeReference, settings: Settings, judged: int | None = None
 ) -> AnnotationPlan:
     """Draw the sample of the next audit of a recipe's fresh labels; return the plan to judge it.
 
     The recipe of the audit differs from the audited one in the number of the audit alone. It is
     never in use, so that its labels are none of a benchmark, and its requests are asked anew.
     An audit that was interrupted goes on with the pairs that it has judged.
+
+    Args:
+        search: The candidates.
+        recipe: The recipe whose labels are audited.
+        settings: How many pairs are judged again.
+        judged: How many pairs the run judges for other reasons; None for an audit by itself.
     """
     database = open_database(settings.store)
     audited = audited_by(database, search, recipe, settings)
     body = recipe_of(settings, recipe.sandbox) | {"audit": audited.audit}
     recipes.record_recipes(database, {audited.recipe_id: body}, demo=recipe.demo)
     policy = settings.reannotation
-    sample = Sample(policy.audit_pairs, f"{policy.audit_seed} {audited.audit}", audited.recipe_id)
+    most = policy.audited(policy.audit_pairs, judged)
+    sample = Sample(most, f"{policy.audit_seed} {audited.audit}", audited.recipe_id)
     selection = selection_of(database, search, recipe, settings)
     rows = coverage_rows(database, selection, recipe, settings)
     keys = new_keys_file(settings.store.folder, audited.recipe_id)

@@ -5,19 +5,24 @@ Then all of them are answered by batches, and the next pass goes one step furthe
 """
 
 import asyncio
+from functools import partial
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from agents.committee.remembering import forget_runs
+from agents.llm.batch.outgoing import Allowance
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.batch.runner import BatchRunner
+from infra.errors import BudgetExhaustedError
 from infra.settings import Settings
-from infra.store import annotations, open_database
+from infra.store import Database, annotations, open_database
+from infra.store.controls import current_controls
 from infra.store.pair_files import write_unfinished
 from tasks.runtime.progress import Progress, progress
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
+from tasks.stages.annotate.run_watch import Spending, tell_of_budget
 
 
 def forget_collected(settings: Settings) -> None:
@@ -49,10 +54,20 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     step = of_roles or "of an earlier run"
     get_run_logger().info("%s requests are to be answered by batches: %s", f"{number:,}", step)
     with progress("batches", f"requests answered by batches ({step})", number) as bar:
-        report = _Report(bar, step)
-        runner = BatchRunner(settings.llm, settings.annotation, settings.store, report)
-        asyncio.run(runner.answer_all())
+        report, allowed = _Report(bar, step), partial(_allowed, open_database(settings.store))
+        runner = BatchRunner(settings.llm, settings.annotation, settings.store, report, allowed)
+        try:
+            asyncio.run(runner.answer_all())
+        except BudgetExhaustedError as error:
+            tell_of_budget(plan, error, Spending(settings))
+            raise
     return _next_pass(plan, settings)
+
+
+def _allowed(database: Database) -> Allowance:
+    """Return what people allow now: batches that are submitted go on, the next ones obey."""
+    controls = current_controls(database)
+    return Allowance(controls.paused, controls.budget_usd)
 
 
 def _next_pass(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan:

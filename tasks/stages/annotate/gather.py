@@ -14,7 +14,7 @@ from tempfile import NamedTemporaryFile
 from prefect.futures import PrefectFuture
 
 from agents import Endpoint
-from infra.errors import DiskFullError, StoreError
+from infra.errors import BudgetExhaustedError, DiskFullError, StoreError
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.settings import Settings
@@ -66,7 +66,7 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
             return judge.submit(number, settings, plan.recipe, queue, endpoint, mark)
 
         canaries = canary_watch(plan, settings, database)
-        steering = Steering(database, queue, settings)
+        steering = Steering(database, queue, settings.annotation)
         watch = RunWatch(plan, settings, bar, canaries, steering)
         patience_s = settings.ray.placement_timeout_s
         pairs = pairs_of(database, plan)
@@ -215,7 +215,8 @@ class Gathering:
         returned = self._queue.offer(pairs, is_last=self._has_all)
         self._waiting = returned.waiting
         self._store(returned.annotations, writer)
-        self._watch.turn(returned.waiting, returned.held)
+        with self._ending_the_run():
+            self._watch.turn(returned.waiting, returned.held)
 
     def _store(self, arrived: list[Annotation], writer: AnnotationWriter) -> None:
         arrived = [item for item in arrived if item.status != "pending"]
@@ -263,9 +264,9 @@ class Gathering:
 
     @contextmanager
     def _ending_the_run(self) -> Iterator[None]:
-        """Let an error of the store end the run after the pairs in flight."""
+        """Let an error of the store or the ledger end the run after the pairs in flight."""
         try:
             yield
-        except (StoreError, DiskFullError) as error:
+        except (StoreError, DiskFullError, BudgetExhaustedError) as error:
             self._error = self._error or error
             self._end()

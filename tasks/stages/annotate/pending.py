@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from agents import recipe_of
 from infra.ids import SearchId
-from infra.settings import ReannotationSettings, Reason, Settings
+from infra.settings import Reason, Settings
 from infra.store import Database, candidates
 from infra.store.coverage import JudgedBy
 from infra.store.pending import (
@@ -21,6 +21,8 @@ from tasks.stages.annotate.effort import cost_of_reason, history_of
 from tasks.stages.coverage import coverage_of
 
 _LONGEST_DELAY_S = 86_400.0
+
+Taken = Sequence[tuple[Reason, int]]  # reasons, each with its number of pairs
 
 
 class RoundPending(NamedTuple):
@@ -114,24 +116,52 @@ def coverage_rows(
 
 
 def taken_pairs(
-    database: Database, pending: RoundPending, recipe: RecipeReference, settings: Settings
+    database: Database,
+    pending: RoundPending,
+    recipe: RecipeReference,
+    settings: Settings,
+    before: Taken = (),
 ) -> list[tuple[Reason, int]]:
-    """Return the reasons that a run takes, in their order, each with its number of pairs.
+    """Return the reasons that a round takes, in their order, each with its number of pairs.
 
-    A reason's limit and budget hold first, then the run's number of pairs, and the demo model's,
-    which all runs share.
+    A reason's limit and budget hold first, then the run's number of pairs. These are of all rounds:
+    each takes an equal part of what those before have left. The demo model's number of pairs, which
+    all runs share, is of each round.
+
+    Args:
+        database: The store.
+        pending: The pending pairs of the round.
+        recipe: Its recipe.
+        settings: What a run takes.
+        before: What the earlier rounds of the run take.
     """
     policy, numbers = settings.reannotation, pending.pending
-    most = by_budget(database, pending, settings) if policy.budgets_usd else {}
-    left = sum(numbers.values()) if policy.pairs is None else policy.pairs
+    done: Counter[Reason] = Counter()
+    for reason, number in before:
+        done[reason] += number
+    rounds = settings.annotation.rounds - recipe.labelling_round + 1
+    budgets = by_budget(database, pending, settings) if policy.budgets_usd else {}
+    most = {
+        reason: share(min(bounds) - done[reason], rounds)
+        for reason in policy.take
+        if (bounds := [of[reason] for of in (policy.limits, budgets) if reason in of])
+    }
+    left = sum(numbers.values())
+    if policy.pairs is not None:
+        left = share(policy.pairs - done.total(), rounds)
     if recipe.demo:
         left = min(left, max(0, settings.annotation.demo_pairs - pending.counts.fresh))
-    return within(numbers, policy, most, left)
+    return within(numbers, policy.take, most, left)
+
+
+def share(left: int, rounds: int) -> int:
+    """Return what the next of so many rounds takes of what is left: an equal part, rounded up."""
+    return max(0, -(-left // rounds))
 
 
 def within(
     numbers: Mapping[Reason, int],
-    policy: ReannotationSettings,
+    take: Sequence[Reason],
     most: Mapping[Reason, int],
     left: int,
 ) -> list[tuple[Reason, int]]:
@@ -139,15 +169,14 @@ def within(
 
     Args:
         numbers: Reason → pending pairs.
-        policy: The reasons taken, and their limits.
-        most: Reason → the pairs that its budget pays for.
-        left: Pairs of the whole run.
+        take: The reasons taken.
+        most: Reason → the most pairs of it; all where it is not named.
+        left: The most pairs of all.
     """
     taken: list[tuple[Reason, int]] = []
-    for reason in policy.take:
-        limits = (policy.limits.get(reason), most.get(reason))
-        bounds = [bound for bound in limits if bound is not None]
-        number = min([numbers.get(reason, 0), left, *bounds])
+    for reason in take:
+        pending = numbers.get(reason, 0)
+        number = min(pending, left, most.get(reason, pending))
         if number:
             taken.append((reason, number))
         left -= number
@@ -155,11 +184,16 @@ def within(
 
 
 def by_budget(database: Database, pending: RoundPending, settings: Settings) -> dict[Reason, int]:
-    """Return reason → pairs that its budget is expected to pay for, in each of all rounds."""
+    """Return reason → pairs that its budget is expected to pay for, over all rounds.
+
+    A budget of nothing takes none, also of a model that costs nothing.
+    """
     history = history_of(database, settings)
     numbers = {}
     for reason, budget in settings.reannotation.budgets_usd.items():
         of_one = cost_of_reason(pending.paths(reason), history, settings)
         if of_one:
-            numbers[reason] = int(budget / settings.annotation.rounds / of_one)
+            numbers[reason] = int(budget / of_one)
+        elif not budget:
+            numbers[reason] = 0
     return numbers

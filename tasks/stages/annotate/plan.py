@@ -21,7 +21,7 @@ from sandbox.backends import make_sandbox
 from tasks.reports._text import words
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.canaries import Canary, load_judged_canaries, next_canaries
-from tasks.stages.annotate.pending import RoundPending, pending_of, taken_pairs
+from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
 
 
 class KnownLabel(Record):
@@ -104,12 +104,17 @@ def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReferen
 def record_rounds(
     database: Database, recipe: RecipeReference, settings: Settings, collection: str
 ) -> None:
-    """Store the recipes of all rounds, and that these are the ones in use on a collection."""
+    """Store the recipes of all rounds, and that these are the ones in use on a collection.
+
+    They are not where a run takes no pending pairs: its plan was declined, or it is an audit.
+    """
+    takes_pending = any(reason != "audit" for reason in settings.reannotation.take)
     bodies = {
         item.recipe_id: recipe_of(settings, item.sandbox, item.labelling_round)
         for item in rounds_of(recipe, settings)
     }
-    recipes.record_recipes(database, bodies, demo=recipe.demo, used_on=collection)
+    used_on = collection if takes_pending else None
+    recipes.record_recipes(database, bodies, demo=recipe.demo, used_on=used_on)
 
 
 @task(
@@ -118,11 +123,17 @@ def record_rounds(
     cache_policy=NO_CACHE,
 )
 def plan_annotation(
-    search: SearchReference, recipe: RecipeReference, settings: Settings
+    search: SearchReference, recipe: RecipeReference, settings: Settings, before: Taken = ()
 ) -> AnnotationPlan:
     """Choose the pairs of a search that a round judges, by the settings' reasons, and its canaries.
 
     Their keys are written to a file once: what the run stores changes no reason of another pair.
+
+    Args:
+        search: The search.
+        recipe: The recipe of the round.
+        settings: What a run takes.
+        before: What the earlier rounds of the run have taken.
     """
     database = open_database(settings.store)
     record_rounds(database, recipe, settings, search.collection)
@@ -135,7 +146,7 @@ def plan_annotation(
         demo=recipe.demo,
     )
     of_round = pending_of(database, search, recipe, settings)
-    taken = taken_pairs(database, of_round, recipe, settings)
+    taken = taken_pairs(database, of_round, recipe, settings, before)
     keys = new_keys_file(settings.store.folder, recipe.recipe_id)
     to_judge = 0
     if taken:

@@ -43,10 +43,11 @@ def planned_run(
         recipe: The recipe of the first labelling round.
         settings: The reasons taken, their limits and budgets, the model and the agents.
     """
-    rounds = []
+    rounds: list[_Round] = []
     for of_round in rounds_of(recipe, settings):
         pending = pending_of(database, search, of_round, settings)
-        taken = dict(taken_pairs(database, pending, of_round, settings))
+        before = [item for former in rounds for item in former.taken.items()]
+        taken = dict(taken_pairs(database, pending, of_round, settings, before))
         canaries = canaries_for(database, of_round, sum(taken.values()), settings)
         rounds.append(_Round(pending, taken, len(canaries)))
     judged = sum(sum(item.taken.values()) for item in rounds) + _audited(rounds, settings)
@@ -94,7 +95,9 @@ def _in_order(settings: Settings) -> list[Reason]:
 def _audited(rounds: list[_Round], settings: Settings) -> int:
     """Return how many labelled pairs an audit of the run judges again."""
     policy = settings.reannotation
-    return min(policy.audit_pairs, rounds[0].pending.counts.fresh) if "audit" in policy.take else 0
+    judged = sum(sum(item.taken.values()) for item in rounds)
+    fresh = rounds[0].pending.counts.fresh
+    return policy.audited(fresh, judged) if "audit" in policy.take else 0
 
 
 def _reason(

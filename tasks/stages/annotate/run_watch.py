@@ -4,12 +4,13 @@ import heapq
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 
 from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
 from agents.llm.rate_limit import SharedLimiter
-from infra.errors import BudgetExhaustedError, CanaryError
+from infra.errors import BudgetExhaustedError, CanaryError, RunBudgetExhaustedError
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings
 from infra.store.stage_state import JudgingState
@@ -43,6 +44,14 @@ class Spending:
         self._limiter.limit(None, budget_usd)
         self.tokens, self.usd = self._limiter.spent()
         return self._limiter.settings
+
+
+def tell_of_budget(plan: AnnotationPlan, error: BudgetExhaustedError, spending: Spending) -> None:
+    """Tell that a budget is spent: that of the run alone, or that of all."""
+    is_of_run = isinstance(error, RunBudgetExhaustedError)
+    tell = run_events.run_budget_exhausted if is_of_run else run_events.budget_exhausted
+    figures = {"usd": spending.usd, "tokens": spending.tokens}
+    tell(plan.reference.collection, str(error), {"model": plan.recipe.model, **figures})
 
 
 class RunWatch:
@@ -161,12 +170,13 @@ class RunWatch:
     def close(self, error: Exception | None) -> None:
         """Make the artifacts of the run, and tell of alarms; called once, at its end.
 
-        A server that takes no artifacts ends no run.
+        A server that takes no artifacts ends no run, and what cannot be shown hides no error.
 
         Args:
             error: What ended the run early.
         """
-        self._look(0, 0)
+        with suppress(BudgetExhaustedError):  # the ledger cannot be read: then as last looked at
+            self._look(0, 0)
         collection = self._plan.reference.collection
         self._tell(collection, error)
         run = self._judged_run()
@@ -185,7 +195,7 @@ class RunWatch:
                 key = artifact_key(kind, collection)
                 create_markdown_artifact(markdown, key=key, description=about)
         except Exception as refused:  # noqa: BLE001 - what a page shows is not worth a run
-            get_run_logger().warning("Prefect's server does not take the artifacts: %s", refused)
+            get_run_logger().warning("the end of the run cannot be shown: %s", refused)
 
     def _judged_run(self) -> JudgedRun:
         slowest = [pair for _, _, pair in sorted(self._slowest, reverse=True)]
@@ -204,10 +214,7 @@ class RunWatch:
     def _tell(self, collection: str, error: Exception | None) -> None:
         model = self._plan.recipe.model
         if isinstance(error, BudgetExhaustedError):
-            usd, tokens = self._spending.usd, self._spending.tokens
-            run_events.budget_exhausted(
-                collection, str(error), {"model": model, "usd": usd, "tokens": tokens}
-            )
+            tell_of_budget(self._plan, error, self._spending)
         if isinstance(error, CanaryError):
             counts = self._canaries.counts
             run_events.canary_alarm(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from infra.errors import StoreLockedError
-from infra.settings import Settings
+from infra.settings import AnnotationSettings
 from infra.store import Database
 from infra.store.controls import Change, Controls, current_controls, last_changes
 from tasks.runtime.pair_queue import Limits
@@ -29,8 +29,7 @@ class Steering:
     Args:
         database: The store.
         queue: The queue of pairs.
-        settings: How many pairs are in flight where no control says otherwise, and the end of the
-            run's own budget, which no control moves beyond what a person approved.
+        annotation: How many pairs are in flight where no control says otherwise.
         clock: Gives the time in seconds.
     """
 
@@ -38,15 +37,13 @@ class Steering:
         self,
         database: Database,
         queue: Steered,
-        settings: Settings,
+        annotation: AnnotationSettings,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         patience = {"lock_timeout_s": _PATIENCE_S}
         self._database = Database(database.settings.model_copy(update=patience), database.store_id)
         self._queue = queue
-        self._in_flight = settings.annotation.in_flight
-        has_own = settings.reannotation.budget_usd is not None
-        self._budget_of_run = settings.llm.budget_usd if has_own else None
+        self._in_flight = annotation.in_flight
         self._clock = clock
         self._look_at = clock()
         self.controls = Controls()
@@ -68,15 +65,9 @@ class Steering:
         except StoreLockedError:
             return
 
-    def _bounded(self, budget_usd: float | None) -> float | None:
-        """Return a budget over all runs, which does not end after that of this run."""
-        if budget_usd is None or self._budget_of_run is None:
-            return budget_usd
-        return min(budget_usd, self._budget_of_run)
-
     def _pass_on(self, controls: Controls, changes: list[Change]) -> None:
         before, self.controls = self.controls, controls
-        limits = Limits(controls.requests_per_minute, self._bounded(controls.budget_usd))
+        limits = Limits(controls.requests_per_minute, controls.budget_usd)
         self._queue.steer(self.in_flight, limits, paused=controls.paused)
         who = {item.control: f"{item.set_by}, {item.set_at:%Y-%m-%d %H:%M}" for item in changes}
         log = run_logger(__name__)

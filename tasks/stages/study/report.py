@@ -58,7 +58,7 @@ def studied_benchmark(
     labels = label_sets(database, source, recipe)
     own = [item for item in labels if item.collection == source.main]
     ordered = sorted(own, key=lambda item: not item.recipe_id) or labels
-    published = published_benchmarks(ordered, settings.publish)
+    published = published_benchmarks(database, ordered, settings.publish)
     if not published:
         return None
     verify_export(Path(published[0].folder))

@@ -3,7 +3,7 @@
 import logging
 from contextvars import ContextVar
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -36,6 +36,26 @@ def test_a_prefect_server_that_takes_no_progress_ends_no_run(
         progress.progress("key", "pairs judged", 4),
     ):
         raise StoreLockedError("held")
+
+
+def test_a_bar_that_the_server_does_not_take_is_made_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made: list[float] = []
+
+    def create(progress: float, **_: str) -> UUID:
+        made.append(progress)
+        if len(made) == 1:
+            raise ConnectionError("no server")
+        return uuid4()
+
+    monkeypatch.setattr(progress, "create_progress_artifact", create)
+    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    bar = progress.Bar("key", "pairs judged")
+    bar.show(1, 4, "pairs judged")  # no second try at once
+    bar.show(4, 4, "pairs judged", at_end=True)
+    assert made == [0.0, 100.0]
+    assert "no server" in caplog.text
 
 
 def test_the_state_of_a_stage_stands_beside_the_store_while_it_works_and_at_its_end(

@@ -16,9 +16,11 @@ from prefect.logging import disable_run_logger
 
 from infra.collected import Collected
 from infra.errors import DiskFullError
+from infra.ids import RecipeId
 from infra.records import Label, Query, SourceInfo
 from infra.settings import PublishSettings, Settings, StoreSettings
-from infra.store import Database, benchmarks, corpus, evidence, open_database
+from infra.store import Database, benchmarks, corpus, evidence, open_database, recipes
+from infra.store.annotations import label_origin
 from infra.store.benchmarks import Published
 from tasks.benchmarks import (
     Benchmark,
@@ -29,7 +31,7 @@ from tasks.benchmarks import (
 )
 from tasks.stages import publish
 from tasks.stages.labels import LabelSet, judging_recipe, labelled_benchmark, labels_of_agents
-from tasks.stages.publish import publish_benchmark
+from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.scoring import OpenBenchmark, method_key, score_method
 from tests.fakes.benchmarks import people_benchmark
 from tests.tasks.stages.generate.world import CODES, ROUNDS, judged_store, label
@@ -108,6 +110,27 @@ def test_a_damaged_manifest_is_written_anew(
         manifest.write_text(damaged, encoding="utf-8")
         assert published(labels, tmp_path / "out") == first
         assert manifest.read_text("utf-8") == whole
+
+
+def test_an_export_by_a_former_recipe_is_scored_until_the_next_one(
+    tmp_path: Path, labels: tuple[Database, LabelSet]
+) -> None:
+    database, of_agents = labels
+    chosen = PublishSettings(folder=tmp_path / "out")
+    assert published_benchmarks(database, [of_agents], chosen) == [], "nothing is exported"
+    export = published(labels, tmp_path / "out")
+    assert published_benchmarks(database, [of_agents], chosen) == [export]
+
+    def in_use(body: dict[str, object], recipe: str) -> LabelSet:
+        origin = label_origin(RecipeId(recipe))
+        recipes.record_recipes(database, {RecipeId(recipe): body}, demo=False, used_on="c")
+        named = {"recipe_id": RecipeId(recipe), "rounds": (RecipeId(recipe),), "origin": origin}
+        return of_agents.model_copy(update=named)
+
+    changed = in_use({"model": {"model": "other"}}, "r9")
+    assert published_benchmarks(database, [changed], chosen) == [export], "by the former recipe"
+    demo = in_use({"model": {"model": "m"}, "model_file": "small"}, "r10")
+    assert published_benchmarks(database, [demo], chosen) == [], "labels of another kind"
 
 
 def test_an_export_holds_the_evidence_of_the_store(

@@ -5,12 +5,14 @@ python -m tests.agents.llm.batch.batching SERVER FOLDER PAIRS
 
 import asyncio
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
 from agents import build_committee
+from agents.llm.batch.outgoing import Allowance
 from agents.llm.batch.runner import BatchRunner
 from infra.records import Annotation
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
@@ -40,10 +42,10 @@ async def one_pass(settings: Settings, number: int, sandbox: Sandbox) -> list[An
         await committee.close()
 
 
-async def answer(settings: Settings) -> bool:
-    """Answer what waits by batches; return whether anything did."""
+async def answer(settings: Settings, allowed: Callable[[], Allowance] = Allowance) -> bool:
+    """Answer what waits by batches, as people allow; return whether anything did."""
     runner = BatchRunner(
-        settings.llm, settings.annotation, settings.store, lambda done, total, states: None
+        settings.llm, settings.annotation, settings.store, lambda *_: None, allowed
     )
     return await runner.answer_all()
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agents.llm.batch.outgoing import Allowance
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.rate_limit import SharedLimiter
 from infra.errors import (
@@ -249,6 +250,33 @@ async def test_a_budget_without_room_for_one_request_stops_the_run(
 ) -> None:
     with pytest.raises(BudgetExhaustedError, match="BUDGET_TOKENS"):
         await judged(batch_settings(server.base_url, tmp_path, budget_tokens=3_000), PAIRS)
+
+
+async def test_while_runs_are_paused_nothing_is_submitted_and_then_all_is(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path, requests=4)
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    asked: list[int] = []
+
+    def allowed() -> Allowance:
+        asked.append(len(server.batches.batches))
+        return Allowance(is_paused=2 <= len(asked) < 6)  # after the request that finds the format
+
+    assert await answer(settings, allowed)
+    assert asked[:6] == [0] * 6, "it looks again and submits nothing meanwhile"
+    assert len(server.batches.batches) == 3
+    assert BatchRequests(settings.store.replies, settings.llm).roles_waiting() == {}
+
+
+async def test_a_budget_that_is_set_by_hand_holds_for_the_next_batch(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
+        await answer(settings, lambda: Allowance(budget_usd=1e-9))
+    assert server.calls == []
 
 
 async def test_what_a_killed_run_collected_but_did_not_submit_is_not_paid_for(

@@ -13,22 +13,29 @@ from prefect.logging import disable_run_logger
 
 from infra.collected import Collected
 from infra.errors import StabilityError
-from infra.ids import SearchId
+from infra.ids import RecipeId, SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
 from infra.settings import (
     AnnotationSettings,
     LanguageModelSettings,
     ReannotationSettings,
+    Reason,
     Settings,
     StoreSettings,
 )
-from infra.store import Database, candidates, corpus, open_database
+from infra.store import Database, candidates, corpus, open_database, recipes
 from infra.store.audits import load_audits
 from infra.store.pair_files import pairs_in
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
 from tasks.stages.annotate.judge import judge_all
-from tasks.stages.annotate.plan import AnnotationPlan, current_recipe, in_round, plan_annotation
+from tasks.stages.annotate.plan import (
+    AnnotationPlan,
+    current_recipe,
+    in_round,
+    plan_annotation,
+    rounds_of,
+)
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.annotate.sinks import LocalPairs
 from tests.fakes.llm_server import KEY, ScriptedServer
@@ -166,3 +173,51 @@ def test_a_plan_with_an_audit_says_how_many_pairs_it_takes(world: World) -> None
     assert (audit.reason, audit.taken) == ("audit", PAIRS)
     assert plan.expected.requests.expected == PAIRS
     assert "12 pairs judged by openai/m" in plan.basis
+
+
+@pytest.mark.parametrize("take", [(), ("audit",)])
+def test_a_declined_plan_and_an_audit_put_no_recipe_into_use(
+    world: World, take: tuple[Reason, ...]
+) -> None:
+    def in_use() -> RecipeId:
+        return recipes.used_recipes(world.database, [world.search.search_id])[0].recipe_id
+
+    changed = world.settings.model_copy(update={"llm": LanguageModelSettings(model="openai/n")})
+    policy = world.settings.reannotation.model_copy(update={"take": take})
+    settings = changed.model_copy(update={"reannotation": policy})
+    recipe = current_recipe(settings)
+    with disable_run_logger():
+        plan = plan_annotation.fn(world.search, recipe, settings)
+        assert (plan.pending, in_use()) == (0, world.recipe.recipe_id)
+        assert recipes.load_recipe(world.database, recipe.recipe_id), "it is known all the same"
+        plan_annotation.fn(world.search, recipe, changed)
+    assert in_use() == recipe.recipe_id
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ({}, {"new_queries": 2 * PAIRS, "audit": 8}),
+        ({"pairs": 10}, {"new_queries": 10}),
+        ({"pairs": 27}, {"new_queries": 2 * PAIRS, "audit": 3}),
+        ({"limits": {"new_queries": 7, "audit": 5}}, {"new_queries": 7, "audit": 5}),
+        ({"budgets_usd": {"new_queries": 0.0}}, {"audit": 8}),
+    ],
+)
+def test_numbers_that_a_person_gives_are_those_that_the_plan_counts_over_all_rounds(
+    world: World, policy: dict[str, Any], expected: dict[Reason, int]
+) -> None:
+    """The first of three rounds has judged all pairs."""
+    given = {"take": ("new_queries", "audit"), "audit_pairs": 8, **policy}
+    update = {
+        "reannotation": ReannotationSettings(**given),
+        "annotation": world.settings.annotation.model_copy(update={"rounds": 3}),
+    }
+    settings = world.settings.model_copy(update=update)
+    plan = planned_run(world.database, world.search, world.recipe, settings)
+    assert {item.reason: item.taken for item in plan.reasons if item.taken} == expected
+    with disable_run_logger():
+        before: list[tuple[Reason, int]] = []
+        for of_round in rounds_of(world.recipe, settings):
+            before += plan_annotation.fn(world.search, of_round, settings, before).reasons
+    assert sum(number for _, number in before) == expected.get("new_queries", 0)

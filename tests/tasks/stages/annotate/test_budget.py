@@ -3,11 +3,13 @@
 Covers `tasks.stages.annotate.effort`.
 """
 
+import pickle
 from pathlib import Path
 
 import pytest
 
 from agents.llm.rate_limit import SharedLimiter
+from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
 from infra.settings import (
     AnnotationSettings,
     LanguageModelSettings,
@@ -38,7 +40,31 @@ def test_a_run_may_spend_its_budget_beyond_what_is_spent_within_that_of_all_runs
     given = settings(tmp_path, of_run, shared, "openai/m")
     limiter = SharedLimiter(given.store.ledgers, LanguageModelSettings(model="openai/m"))
     limiter.settle(limiter.reserve(100, 0.75), 100, 0.75)
-    assert with_run_budget(given).llm.budget_usd == expected
+    ending = pickle.loads(pickle.dumps(with_run_budget(given)))  # as judges get it
+    in_force = SharedLimiter(given.store.ledgers, ending.llm)
+    assert in_force.settings.budget_usd == expected
+    in_force.limit(None, 50.0)
+    assert in_force.settings.budget_usd == (50.0 if of_run is None else 0.75 + of_run), (
+        "what is set by hand for all runs widens no run"
+    )
+    in_force.limit(None, 0.5)
+    assert in_force.settings.budget_usd == 0.5
+
+
+def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: Path) -> None:
+    given = with_run_budget(settings(tmp_path, 2.0, 10.0, "openai/m"))
+    limiter = SharedLimiter(given.store.ledgers, given.llm)
+    limiter.settle(limiter.reserve(100, 1.75), 100, 1.75)
+    with pytest.raises(
+        RunBudgetExhaustedError, match=r"this run has 0\.25 US dollars left.*take 1:"
+    ):
+        limiter.reserve(100, 1.0)
+    limiter.limit(None, 1.0)
+    with pytest.raises(
+        BudgetExhaustedError, match=r"of `cosqa limit --budget-usd`=1 are"
+    ) as of_all:
+        limiter.reserve(100, 1.0)
+    assert not isinstance(of_all.value, RunBudgetExhaustedError)
 
 
 def test_the_demo_model_has_no_budget(tmp_path: Path) -> None:

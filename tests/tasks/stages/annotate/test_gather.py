@@ -12,7 +12,12 @@ from typing import Any, cast
 import pytest
 
 from flows import annotate
-from infra.errors import ModelUnavailableError, SettingsError, StoreLockedError
+from infra.errors import (
+    BudgetExhaustedError,
+    ModelUnavailableError,
+    SettingsError,
+    StoreLockedError,
+)
 from infra.ids import RecipeId
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import Settings, StoreSettings
@@ -145,6 +150,22 @@ def test_a_store_that_cannot_be_read_ends_the_run_after_the_pairs_in_flight(
         run.gather(locked_in_the_midst(), judges=1)
     assert run.queue.is_closed
     assert run.stored() == 4, "what had arrived is stored"
+
+
+def test_a_ledger_that_cannot_be_read_ends_the_run_after_the_pairs_in_flight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path, monkeypatch, lambda number, queue: judged(queue, number))
+
+    def look(waiting: int, held: int) -> None:
+        if run.judges > 1:
+            raise BudgetExhaustedError("the ledger cannot be written")
+
+    run.watch.turn = look
+    with pytest.raises(BudgetExhaustedError, match="the ledger cannot be written"):
+        run.gather(iter(PAIRS), judges=1)
+    assert run.queue.is_closed
+    assert run.stored() > 0, "what had arrived is stored"
 
 
 def test_a_run_waits_long_for_a_store_that_another_command_holds(

@@ -1,13 +1,17 @@
 """Laws of which pending pairs a run takes."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from infra.ids import RecipeId, SearchId
-from infra.settings import REASONS, ReannotationSettings, Reason
+from infra.settings import REASONS, ReannotationSettings, Reason, Settings, StoreSettings
+from infra.store import open_database
 from infra.store.pending import PendingCounts, PendingGroup, Selection
-from tasks.stages.annotate.pending import RoundPending, within
+from tasks.stages.annotate.pending import RoundPending, by_budget, share, within
 
 NUMBERS: dict[Reason, int] = {"new_queries": 40, "failed": 3, "stale": 100}
 ENOUGH = 1_000
@@ -35,12 +39,45 @@ def test_reasons_are_taken_in_their_order_within_their_limits_and_the_runs(
     left: int,
     expected: list[tuple[Reason, int]],
 ) -> None:
-    assert within(NUMBERS, ReannotationSettings(**policy), most, left) == expected
+    chosen = ReannotationSettings(**policy)
+    assert within(NUMBERS, chosen.take, {**chosen.limits, **most}, left) == expected
+
+
+@given(st.integers(0, 50), st.lists(st.integers(0, 30), min_size=1, max_size=5))
+def test_rounds_share_what_a_person_bounds_and_never_take_more(most: int, of: list[int]) -> None:
+    left = most
+    for number, pending in enumerate(of):
+        left -= min(pending, share(left, len(of) - number))
+    assert left >= 0
+    if min(of) >= most:
+        assert left == 0, "where enough is pending, all of it is taken"
+
+
+def test_an_audit_gets_what_its_limit_and_the_other_reasons_leave() -> None:
+    policy = ReannotationSettings(audit_pairs=50, limits={"audit": 40}, pairs=100)
+    assert policy.audited(1_000) == 40, "an audit by itself"
+    assert [policy.audited(1_000, judged) for judged in (0, 70, 100, 130)] == [40, 30, 0, 0]
+    assert policy.audited(7, 0) == 7
+    with pytest.raises(ValueError, match="no part for the audit"):
+        ReannotationSettings(budgets_usd={"audit": 1.0})
 
 
 def test_by_default_all_reasons_but_the_audit_are_taken() -> None:
     policy = ReannotationSettings()
     assert {*policy.take, "audit"} == set(REASONS)
+
+
+def test_a_budget_of_nothing_takes_no_pair_of_a_model_that_costs_nothing_either(
+    tmp_path: Path,
+) -> None:
+    store = StoreSettings(folder=tmp_path)
+    policy = ReannotationSettings(budgets_usd={"stale": 0.0, "failed": 1.0})
+    settings = Settings(store=store, reannotation=policy)
+    assert settings.llm.is_demo
+    selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
+    groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 3)]
+    pending = RoundPending(selection, [], PendingCounts(20, 5, 0, groups))
+    assert by_budget(open_database(store), pending, settings) == {"stale": 0}
 
 
 def test_failed_pairs_that_have_to_wait_are_not_pending() -> None:

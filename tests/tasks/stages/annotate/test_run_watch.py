@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.llm.rate_limit import SharedLimiter
-from infra.errors import BudgetExhaustedError, CanaryError
+from infra.errors import BudgetExhaustedError, CanaryError, RunBudgetExhaustedError
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
@@ -57,7 +57,7 @@ class Seen:
         monkeypatch.setattr("tasks.stages.annotate.canaries.create_markdown_artifact", self._page)
         monkeypatch.setattr(run_watch, "Bar", self._bar)
         monkeypatch.setattr(run_watch, "get_run_logger", lambda: logging.getLogger("run"))
-        for name in ("budget_exhausted", "canary_alarm"):
+        for name in ("budget_exhausted", "run_budget_exhausted", "canary_alarm"):
             monkeypatch.setattr(
                 run_events, name,
                 lambda collection, message, _, name=name: self.told.append((name, message)),
@@ -119,11 +119,25 @@ def test_the_pages_have_keys_that_are_the_same_in_each_run_and_name_the_slowest(
 
 def test_alarms_are_told_and_other_errors_are_not(seen: Seen) -> None:
     seen.watch.close(BudgetExhaustedError("all is spent"))
+    seen.watch.close(RunBudgetExhaustedError("that of the run is"))
     seen.watch.close(CanaryError("4 of 6 are wrong"))
     seen.watch.close(OSError("gone"))
     assert seen.told == [
-        ("budget_exhausted", "all is spent"), ("canary_alarm", "4 of 6 are wrong"),
+        ("budget_exhausted", "all is spent"), ("run_budget_exhausted", "that of the run is"),
+        ("canary_alarm", "4 of 6 are wrong"),
     ]  # fmt: skip
+
+
+def test_a_ledger_that_cannot_be_read_hides_no_error_at_the_end(
+    seen: Seen, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def unread(*_: object) -> tuple[int, float]:
+        raise BudgetExhaustedError("the ledger cannot be read")
+
+    monkeypatch.setattr(SharedLimiter, "spent", unread)
+    seen.watch.close(CanaryError("4 of 6 are wrong"))
+    assert seen.told == [("canary_alarm", "4 of 6 are wrong")]
+    assert "the ledger cannot be read" in caplog.text
 
 
 def test_a_server_that_takes_no_page_ends_no_run(

@@ -6,13 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import StoreLockedError
-from infra.settings import (
-    AnnotationSettings,
-    LanguageModelSettings,
-    ReannotationSettings,
-    Settings,
-    StoreSettings,
-)
+from infra.settings import AnnotationSettings, StoreSettings
 from infra.store import Database, open_database
 from infra.store.controls import CONTROLS, Controls, set_control
 from tasks.runtime.pair_queue import Limits
@@ -36,11 +30,11 @@ class Queue:
 class Run:
     """A run whose clock is moved by hand."""
 
-    def __init__(self, database: Database, settings: Settings | None = None) -> None:
+    def __init__(self, database: Database) -> None:
         self.now = 0.0
         self.queue = Queue()
-        settings = settings or Settings(annotation=AnnotationSettings(in_flight=64))
-        self.steering = Steering(database, self.queue, settings, lambda: self.now)
+        annotation = AnnotationSettings(in_flight=64)
+        self.steering = Steering(database, self.queue, annotation, lambda: self.now)
 
     def turn(self, after_s: float = 2.0) -> list[Steered]:
         """Let time pass; return what the queue is told."""
@@ -89,17 +83,6 @@ def test_each_change_is_passed_on_once_and_said_with_who_made_it(
 def test_what_was_changed_before_holds_for_the_next_run(database: Database) -> None:
     set_control(database, "paused", value=True)
     assert Run(database).turn(after_s=0) == [(64, Limits(), True)]
-
-
-def test_a_budget_of_all_runs_does_not_widen_that_of_one(database: Database) -> None:
-    own = Settings(
-        llm=LanguageModelSettings(model="openai/m", budget_usd=12.0),  # 10 are spent
-        reannotation=ReannotationSettings(budget_usd=2.0),
-    )
-    set_control(database, "budget_usd", 50.0, "somebody")
-    assert Run(database, own).turn()[0][1] == Limits(None, 12.0)
-    set_control(database, "budget_usd", 11.0, "somebody")
-    assert Run(database, own).turn()[0][1] == Limits(None, 11.0)
 
 
 def test_a_store_that_is_held_is_looked_at_the_next_time(
