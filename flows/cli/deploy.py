@@ -35,7 +35,8 @@ def deploy(options: DeployOptions) -> None:
         register(options)
     say(f"The UI: {url.removesuffix('/api')}/deployments")
     if options.pool_type == "process":
-        say(f"A worker runs them: prefect worker start --pool {options.pool}")
+        start = f"PREFECT_API_URL={url} prefect worker start --pool {options.pool}"
+        say(f"Unless `make server` runs, which has a worker, start one: {start}")
 
 
 def register(options: DeployOptions, *, briefly: bool = False) -> None:

@@ -79,7 +79,8 @@ Prune = Annotated[
     bool,
     typer.Option(
         "--prune",
-        help="Remove deployments and automations of an earlier version that are no more.",
+        help="Remove deployments and automations that an earlier version registered and this one "
+        "does not have.",
         rich_help_panel=_WHAT,
     ),
 ]

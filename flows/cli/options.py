@@ -154,7 +154,8 @@ DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Print how many pairs are left to judge and what that may cost.",
+        help="Print how many pairs are left to judge and what that may cost, also before anything "
+        "is collected; --plan says more afterwards.",
         rich_help_panel=INSTEAD,
     ),
 ]

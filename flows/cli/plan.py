@@ -30,9 +30,8 @@ def print_plan(settings: Settings) -> None:
     if not plan.candidates:
         say(f"There is nothing to annotate: {plan.collection} has no candidates for the agents.")
         return
-    demo = ". The embedded demo model judges a few pairs; name a model with --model" * plan.demo
     print_table(
-        f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration}){demo}",
+        f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
         HEADER,
         plan_rows(plan),
         rest="a wider terminal",

@@ -31,5 +31,5 @@ def change_controls(options: ControlOptions) -> None:
 def answer(options: AnswerOptions) -> None:
     """Answer a run that waits for approval."""
     run = answer_run(options.run, options.answer, options.reasons)
-    word = "ends without judging" if options.reasons == () else "goes on"
+    word = "goes on without judging" if options.reasons == () else "goes on"
     say(f"{run} {word} as soon as a worker takes it.")

@@ -97,15 +97,16 @@ def limit(
         float | None,
         typer.Option(
             min=0.0, metavar="X",
-            help="US dollars that may be spent in all on the model's key, as "
-            "COSQA_LLM__BUDGET_USD says otherwise.",
+            help="US dollars that all runs together may spend on the model, in place of "
+            "COSQA_LLM__BUDGET_USD. A run's own budget holds besides.",
             rich_help_panel=_LIMITS, show_default=False,
         ),
     ] = None,
     clear: Annotated[
         bool,
         typer.Option(
-            "--clear", help="Return all limits that are not given to the settings.",
+            "--clear",
+            help="Drop all limits set by hand but those given here: the settings hold again.",
             rich_help_panel=_LIMITS,
         ),
     ] = False,

@@ -62,14 +62,15 @@ def check(*, store: Store = None, quick: Quick = False) -> None:
                 _say_problem(finding)
     problems = [finding for finding in found if finding.problem]
     faults = sum(finding.is_fault for finding in problems)
-    say(f"{settings.folder}: {len(found)} checks, {faults} faults, {len(problems) - faults} notes.")
+    notes = len(problems) - faults
+    say(f"{settings.folder}: {len(found)} checks; faults: {faults}, notes: {notes}.")
     if faults:
         raise typer.Exit(1)
 
 
 def _say_problem(finding: Finding) -> None:
     kind, style = ("FAULT", "red") if finding.is_fault else ("note", "")
-    say(f"{kind}, as to whether {finding.check}: {finding.problem}", style=style)
+    say(f"{kind}: {finding.problem} (expected: {finding.check})", style=style)
     say(f"  what to do: {finding.advice}")
 
 
@@ -149,7 +150,7 @@ def prune(*, store: Store = None, yes: Yes = False) -> None:
     rows = [(item.what, f"{item.rows:,}", _size(item.size)) for item in found]
     print_table("", ("what", "number", "about"), rows, rest="a wider terminal")
     if not any(item.rows for item in found):
-        say("Nothing is old enough to go.")
+        say("Nothing is old enough to be removed.")
     elif yes:
         say("Removed. `cosqa store compact` gives the room back to the disk.")
     else:

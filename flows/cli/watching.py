@@ -13,7 +13,7 @@ WATCHING = {
         examples=("cosqa status", "cosqa status --once --store cosqa-data"),
     ),
     "pause": Command(
-        "Let annotation pause: pairs in flight are finished, no more are started.",
+        "Pause annotation: pairs in flight are finished, no more are started.",
         options="steering_options:pause",
         action="steering:change_controls",
         details="A run that goes on obeys within seconds and waits; it holds for later runs too, "
@@ -21,9 +21,10 @@ WATCHING = {
         examples=("cosqa pause",),
     ),
     "resume": Command(
-        "Let annotation go on after `cosqa pause`.",
+        "Continue annotation after `cosqa pause`.",
         options="steering_options:resume",
         action="steering:change_controls",
+        details="It does not answer a run that waits for approval: `cosqa approve` does.",
         examples=("cosqa resume",),
     ),
     "limit": Command(
@@ -41,13 +42,14 @@ WATCHING = {
         ),
     ),
     "approve": Command(
-        "Let a run go on that waits for approval on the Prefect server.",
+        "Approve the plan of a run that waits on the Prefect server, as Resume does in its UI.",
         options="steering_options:approve",
         action="steering:answer",
+        details="The server is that of PREFECT_API_URL, else the one on this machine.",
         examples=("cosqa approve", "cosqa approve --budget-usd 2 --reason new_queries"),
     ),
     "decline": Command(
-        "Let a run end that waits for approval on the Prefect server; it judges nothing.",
+        "Decline the plan of a run that waits on the Prefect server: it judges nothing.",
         options="steering_options:decline",
         action="steering:answer",
         examples=("cosqa decline",),

@@ -19,7 +19,7 @@ PRESET = FormField(
 SOURCE = setting_field("source", "source.name", "Source", choices=tuple(sources))
 PATH = FormField(
     "path", "Folder or file of the source",
-    "Seen from the folder in which runs work, or absolute; spelled as when it was collected.",
+    "Absolute, or relative to the folder in which runs work.",
     setting="source.path", examples=("src/", "/data/CoSQA"),
 )  # fmt: skip
 QUERIES = FormField(
@@ -53,26 +53,28 @@ MODEL = setting_field(
     examples=_MODELS,
 )  # fmt: skip
 CONFIGURATION = setting_field(
-    "configuration", "annotation.configuration", "Agents",
+    "configuration", "annotation.configuration", "Configuration of the agents",
     description="Which agents judge a pair; `cosqa list configurations` says what each does.",
 )  # fmt: skip
 LIMIT = setting_field("limit", "annotation.limit", "Queries to annotate at most")
-BATCH = setting_field("batch", "annotation.batch", "Batches at half the price")
+BATCH = setting_field("batch", "annotation.batch", "Use OpenAI's batch protocol")
 REASONS = setting_field(
     "reasons", "reannotation.take", "Reasons",
-    description="Reasons for which pairs are judged, the most urgent first; none given takes all "
-    "but the audit.",
+    description="Reasons for which pairs are judged, the most urgent first.",
+)  # fmt: skip
+RETRY_ALL = setting_field(
+    "retry_all", "reannotation.retry_all", "Failed pairs that are not due too"
 )  # fmt: skip
 PAIRS = setting_field("pairs", "reannotation.pairs", "Pairs to judge at most")
 BUDGET = setting_field("budget_usd", "reannotation.budget_usd", "Budget of the run in US dollars")
 APPROVAL = setting_field(
     "approval", "operation.approval", "Approval",
-    description="Whether the run waits in this UI for a person who approves its plan: never, "
-    "always, or above the cost below. A cost that is not known is above.",
+    description="Whether the run waits in this UI until a person approves its plan: never, "
+    "always, or only above the cost below. An unknown cost counts as above.",
 )  # fmt: skip
 APPROVAL_ABOVE = setting_field(
-    "approval_above_usd", "operation.approval_above_usd", "Approved up to so many US dollars",
-    description="Expected cost that `above` approves beforehand.",
+    "approval_above_usd", "operation.approval_above_usd", "Approval needed above (US dollars)",
+    description="With `above`: a plan that is expected to cost at most this needs no approval.",
 )  # fmt: skip
 AUDIT_PAIRS = setting_field("audit_pairs", "reannotation.audit_pairs", "Pairs to judge again")
 OUTPUT = setting_field("output", "publish.folder", "Folder of benchmarks and reports")
@@ -97,7 +99,7 @@ RUNS = FormField(
 UNJUDGED = FormField(
     "unjudged_to_annotate", "Unjudged results to annotate",
     "Number of unjudged results that the agents annotate, best-ranked first, before all methods "
-    "are scored again.",
+    "are scored again, as --annotate-unjudged with --at-most.",
     _COUNT,
 )  # fmt: skip
 BEFORE = FormField("before", "First version", "Folder of the earlier benchmark.", required=True)
@@ -116,7 +118,7 @@ JUDGED = FormField(
     "judged", "Judged sample", "Folder of a benchmark whose queries are a random sample of these."
 )
 HALF_WIDTH = setting_field("half_width", "estimation.half_width", "Half-width to plan for")
-ANYWAY = setting_field("anyway", "estimation.anyway", "Give refused estimates too")
+ANYWAY = setting_field("anyway", "estimation.anyway", "Show refused estimates too")
 TRUTH = FormField(
     "truth", "Pairs with known labels", "JSON Lines, or a file as CoSQA publishes its own.",
     required=True, examples=("CoSQA/cosqa-dev.json",),
@@ -126,7 +128,8 @@ MODELS = FormField(
     list[str], examples=([_MODELS[0]],),
 )  # fmt: skip
 CONFIGURATIONS = FormField(
-    "configurations", "Agents", "Configurations of the agents; none given takes the paper's.",
+    "configurations", "Configurations of the agents",
+    "`cosqa list configurations` says what each does; none given takes the paper's.",
     list[Configuration],
 )  # fmt: skip
 TRUTH_LIMIT = FormField(

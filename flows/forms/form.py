@@ -99,7 +99,9 @@ def _if_empty(field: FieldInfo) -> str:
     if isinstance(default, tuple):
         default = ", ".join(default)
     told = default if isinstance(default, str | Path | int | float) else ""
-    return f" If empty: as in cosqa.toml, else {told}." if f"{told}" and told is not False else ""
+    if told is False or not f"{told}":
+        return ""
+    return f" If empty: as in the environment or cosqa.toml, else {told}."
 
 
 def choice_of(names: tuple[str, ...]) -> Any:  # noqa: ANN401 - a type

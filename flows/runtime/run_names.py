@@ -7,16 +7,18 @@ from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
-from infra.settings import Settings
+from infra.errors import SettingsError
+from infra.settings import Settings, load_settings
 
 _LONGEST = 200
+_SUBJECTS = ("benchmark", "before", "truth", "data", "queries", "codes", "preset", "source")
 
 
 def run_name() -> str:
     """Return flow, subject and time of a run: ``annotate python-source, 21 Nov 09:30``."""
     settings = flow_run.parameters.get("settings")
-    named = settings.source.title if isinstance(settings, Settings) else _answered()
-    return _name(named)
+    is_command = isinstance(settings, Settings)
+    return _name(settings.source.title if is_command else subject_of(flow_run.parameters))
 
 
 def data_name() -> str:
@@ -39,13 +41,15 @@ def rename_run(name: str) -> None:
         get_run_logger().warning("Prefect's server does not take the run's name: %s", error)
 
 
-def _answered() -> str:
-    """Return what a deployment's run is about, by its form."""
-    answers: Mapping[str, object] = flow_run.parameters
-    for name in ("collection", "benchmark", "before", "data", "queries", "preset", "source"):
+def subject_of(answers: Mapping[str, object]) -> str:
+    """Return what a deployment's run is about, by its form, else by the settings where it works."""
+    for name in _SUBJECTS:
         if answer := answers.get(name):
             return "+".join(map(str, answer)) if isinstance(answer, list) else str(answer)
-    return "as set up"
+    try:
+        return load_settings().source.title
+    except SettingsError:  # the run itself says what is wrong with them
+        return "unknown"
 
 
 def _name(subject: str) -> str:

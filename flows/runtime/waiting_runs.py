@@ -21,9 +21,9 @@ from prefect.input.actions import (
     delete_flow_run_input,
     read_flow_run_input,
 )
-from prefect.settings import PREFECT_API_URL
 
 from flows.deployments import TAG
+from flows.runtime.prefect_server import running_server
 from flows.runtime.run_inputs import DECIDED_BY, FORM_KEY
 from infra.errors import SettingsError
 from infra.records import Record
@@ -51,15 +51,10 @@ def answer_run(
         reasons: The reasons to take; None takes all of the plan, and an empty list declines it.
 
     Raises:
-        SettingsError: No server is configured, no run or several runs are meant, the plan has no
-            such reason, or the server refuses the answer.
+        SettingsError: No server answers, no run or several runs are meant, the plan has no such
+            reason, or the server refuses the answer.
     """
-    if not PREFECT_API_URL.value():
-        raise SettingsError(
-            "no Prefect server is configured: set PREFECT_API_URL to the address of the one whose "
-            "runs wait"
-        )
-    with get_client(sync_client=True) as client:
+    with running_server(), get_client(sync_client=True) as client:
         run = _meant(waiting_runs(client), name)
         offered = _offered_reasons(run.id)
         if unknown := [reason for reason in reasons or () if reason not in offered]:

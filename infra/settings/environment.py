@@ -13,13 +13,15 @@ from infra.errors import SettingsError
 
 PREFIX = "COSQA_"
 DELIMITER = "__"
-_OTHER_VARIABLES = frozenset(  # read elsewhere: by this package, the set-up scripts and the tests
+_OTHER_VARIABLES = frozenset(  # read elsewhere: this package, set-up scripts, Compose, tests
     {
         "COSQA_CONFIG",
         "COSQA_DATA",
+        "COSQA_FOLDER",
         "COSQA_MODEL_CACHE",
         "COSQA_PRESET",
         "COSQA_REQUIRE_DOCKER",
+        "COSQA_SCREENSHOTS",
         "COSQA_SOAK",
     }
 )

@@ -14,15 +14,17 @@ class OperationSettings(Section):
 
     approval: AskFor = Field(
         "never",
-        description="Whether annotation waits for a person who approves its plan: `never`, "
-        "`always`, or `above` what approval_above_usd says. A deployment's run waits in the "
-        "Prefect UI, a command asks in its terminal.",
+        description="Whether annotation waits until a person approves its plan: `never`, "
+        "`always`, or only `above` approval_above_usd. A command asks in its terminal, a "
+        "deployment's run waits in the Prefect UI. The deployments annotate, audit and benchmark "
+        "are registered with the answer `always`, which comes before this setting: change it in "
+        "the UI (Edit). generate and compare-annotators never ask; llm.budget_usd bounds them.",
     )
     approval_above_usd: float = Field(
         1.0,
         ge=0,
-        description="Expected cost in US dollars that `above` approves beforehand; a cost that "
-        "is not known is not approved.",
+        description="With `above`: a plan that is expected to cost at most so many US dollars "
+        "needs no approval; one of unknown cost does.",
     )
     approval_days: float = Field(
         14.0,
@@ -34,6 +36,7 @@ class OperationSettings(Section):
         "",
         pattern=r"^([a-z0-9-]+/[a-z0-9-]+)?$",
         description="Prefect notification block, as TYPE/NAME such as slack-webhook/benchmarks, "
-        "that `cosqa deploy` sends alarms to: canaries judged wrongly, a falling alpha, a spent "
-        "budget. Without one they stand in the event feed, the run's log and its artifacts.",
+        "to which alarms go: canaries judged wrongly, a falling alpha, a spent budget. `cosqa "
+        "deploy` registers it, and `cosqa server` when it starts. Without one alarms stand in the "
+        "event feed, the run's log and its artifacts.",
     )

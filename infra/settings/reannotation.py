@@ -54,8 +54,8 @@ class ReannotationSettings(Section):
     budget_usd: float | None = Field(
         None,
         gt=0,
-        description="US dollars that one run may cost, beside `llm.budget_usd`, which all runs "
-        "share; needs a model with a known price.",
+        description="US dollars that one run may cost. `llm.budget_usd`, which all runs share, "
+        "holds too. Needs a model with a known price.",
     )
     retry_after_s: float = Field(
         600.0,
@@ -66,11 +66,13 @@ class ReannotationSettings(Section):
     max_tries: int = Field(
         10,
         ge=1,
-        description="Failures of a pair under one recipe after which only `--reason failed` takes "
-        "it.",
+        description="Failures of a pair under one recipe after which it is due no more: only "
+        "retry_all takes it.",
     )
     retry_all: bool = Field(
-        False, description="Take all failed pairs, due or not, as `--reason failed` does."
+        False,
+        description="Take failed pairs that are not due yet too; `--reason failed` of "
+        "`cosqa annotate` sets it.",
     )
     audit_pairs: int = Field(
         50, ge=2, description="Labelled pairs that a stability audit judges again."
@@ -80,8 +82,8 @@ class ReannotationSettings(Section):
         0.8,
         ge=-1,
         le=1,
-        description="Krippendorff's alpha below which an audit raises an alarm; he asks for .8 "
-        "where conclusions are to be drawn from labels.",
+        description="Krippendorff's alpha below which an audit raises an alarm; Krippendorff asks "
+        "for 0.8 where conclusions are to be drawn from labels.",
     )
 
     @model_validator(mode="after")

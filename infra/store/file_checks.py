@@ -42,7 +42,7 @@ def check_files(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]
     refused = sorted(settings.refused.glob("*.json"))
     yield Finding(
         check="no annotation was refused",
-        problem=f"{settings.refused} has {len(refused):,}" if refused else "",
+        problem=f"{settings.refused} has {len(refused):,} files" if refused else "",
         advice="the log of the run says why; `cosqa annotate` judges their pairs again",
         is_fault=False,
     )

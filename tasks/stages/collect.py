@@ -1,6 +1,8 @@
 """Stage 1, collect: a source's queries and codes, read into collections of the store."""
 
+import os
 import time
+from collections.abc import Callable
 
 from prefect.logging import get_run_logger
 
@@ -12,7 +14,7 @@ from infra.store.corpus import StoredCollection
 from tasks.corpus.stamps import stamp_of
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.progress import open_ended_progress
-from tasks.sources import open_source
+from tasks.sources import Part, open_source
 
 
 def _unchanged(
@@ -91,6 +93,39 @@ def collect_source(
             ),
         )
     return stored
+
+
+def as_collected(database: Database, source: SourceSettings) -> tuple[SourceSettings, str]:
+    """Return a source's settings and fingerprint, with its paths as when it was collected.
+
+    A fingerprint has the paths of the files as they are given. So a source that was collected by
+    relative paths is found by absolute ones too, and the other way round.
+
+    Raises:
+        SourceError: An input file is missing.
+    """
+    for spell in (str, os.path.abspath, os.path.relpath):
+        spelled = _spelled(source, spell)
+        fingerprint = open_source(spelled).fingerprint()
+        if corpus.collections_of(database, fingerprint):
+            return spelled, fingerprint
+    return source, open_source(source).fingerprint()
+
+
+def _spelled(source: SourceSettings, spell: Callable[[str], str]) -> SourceSettings:
+    """Return the settings with another spelling of the paths of source, queries and codes."""
+
+    def of_part(text: str) -> str:
+        part = Part.of(text)
+        if part is None:
+            return spell(text)
+        return f"{part.name}={spell(part.path)}" if part.path else text
+
+    given = source.model_dump(mode="json")
+    found: dict[str, object] = {"codes": [of_part(text) for text in source.codes]}
+    found |= {"path": spell(given["path"])} if given.get("path") else {}
+    found |= {"queries": of_part(given["queries"])} if given.get("queries") else {}
+    return SourceSettings.model_validate(given | found)
 
 
 def stored_collections(

@@ -28,7 +28,7 @@ from tasks.stages.annotate.forecast import NO_AGENTS
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.candidates import search_of
-from tasks.stages.collect import stored_collections
+from tasks.stages.collect import as_collected, stored_collections
 from tasks.stages.generate.write import verifying_settings
 
 
@@ -59,8 +59,10 @@ def check_ready(settings: Settings | None) -> Ready:
         StoreError: The store cannot be opened.
     """
     settings = _loaded(settings)
-    source = check_pipeline_input(settings)
-    return Ready(settings, _opened(settings.store), source.fingerprint())
+    check_pipeline_input(settings)
+    database = _opened(settings.store)
+    source, fingerprint = as_collected(database, settings.source)
+    return Ready(settings.model_copy(update={"source": source}), database, fingerprint)
 
 
 def _opened(store: StoreSettings) -> Database:

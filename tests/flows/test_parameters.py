@@ -23,6 +23,7 @@ from pydantic import SecretStr
 import flows
 from flows.benchmark import benchmark
 from flows.leaderboard import leaderboard
+from flows.runtime.run_names import subject_of
 from infra.errors import SettingsError
 from infra.settings import (
     EvaluationSettings,
@@ -64,6 +65,19 @@ def test_no_flow_has_a_secret_in_its_form(name: str) -> None:
 def test_a_key_in_a_form_is_refused_with_the_way_to_give_it(model: dict[str, Any]) -> None:
     with pytest.raises(ParameterTypeError, match="COSQA_LLM__API_KEY"):
         benchmark.validate_parameters({"settings": {"llm": model}})
+
+
+def test_a_run_is_named_by_its_answers_and_else_by_what_is_set_where_it_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert subject_of({"codes": ["a=x", "b=y"], "preset": "cosqa-plus-v2"}) == "a=x+b=y"
+    assert subject_of({"truth": "dev.json"}) == "dev.json"
+    assert subject_of({"source": None, "path": ""}) == "python-source"
+    (tmp_path / "cosqa.toml").write_text('[source]\nname = "jsonl"\n')
+    assert subject_of({}) == "jsonl"
+    (tmp_path / "cosqa.toml").write_text("[sauce]\n")
+    assert subject_of({}) == "unknown"
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -59,15 +59,15 @@ def minutes(value: Amount) -> str:
 
 def plan_notes(plan: RunPlan) -> list[str]:
     """Return what the table leaves open: which parts changed, what waits, what is left out."""
-    found = []
+    found = [*_demo_note(plan)]
     for item in plan.reasons:
         if item.causes:
             parts = ", ".join(f"{cause.part} {cause.pairs:,}" for cause in item.causes)
             found.append(f"{words(item.reason)}, by what has changed since: {parts}")
         if item.not_due:
             found.append(
-                f"{item.not_due:,} failed pairs are not due yet: `cosqa annotate --reason failed` "
-                "takes them now"
+                f"{item.not_due:,} failed pairs are not due yet: `cosqa annotate --reason failed`, "
+                'or "Failed pairs that are not due too" in the form of annotate, takes them now'
             )
     if plan.without_code:
         found.append(
@@ -76,6 +76,18 @@ def plan_notes(plan: RunPlan) -> list[str]:
     if plan.budget_usd is not None:
         found.append(f"the run ends when {cost(plan.budget_usd)} are spent")
     return [*found, f"requests, tokens, cost and time: {plan.basis}"]
+
+
+def _demo_note(plan: RunPlan) -> list[str]:
+    """Return what who approves must know of the demo model, nothing of others."""
+    if not plan.demo:
+        return []
+    told = (
+        f"{plan.model} is the demo model: it judges a few pairs in all, and its labels are neither "
+        "meaningful nor exported. For another model, set COSQA_LLM__MODEL and COSQA_LLM__API_KEY "
+        "where runs work, before the worker starts"
+    )
+    return [told]
 
 
 def plan_markdown(plan: RunPlan) -> str:

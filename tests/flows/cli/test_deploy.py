@@ -41,6 +41,7 @@ def test_it_says_what_it_did_and_the_second_time_that_nothing_was_to_do(
     assert re.search(r"(made|changed) +deployment collect \(.*nightly at 0 1 \* \* \*", first)
     assert f"Runs work in {tmp_path}." in first
     assert f"The UI: {prefect_server.removesuffix('/api')}/deployments" in first
+    assert f"PREFECT_API_URL={prefect_server} prefect worker start --pool cosqa" in first
     deploy(chosen)
     second = capsys.readouterr().out
     assert not re.search("^(made|changed|removed)", second, re.MULTILINE)

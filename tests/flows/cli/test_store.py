@@ -29,8 +29,8 @@ def run(settings: StoreSettings, *words: str, status: int = 0) -> str:
 
 
 def test_a_whole_store_passes_its_checks(database: Database) -> None:
-    assert "0 faults, 2 notes" in run(database.settings, "check"), "its exports are not there"
-    assert "0 faults" in run(database.settings, "check", "--quick")
+    assert "faults: 0, notes: 2" in run(database.settings, "check"), "its exports are not there"
+    assert "faults: 0" in run(database.settings, "check", "--quick")
 
 
 def test_a_fault_is_said_with_what_to_do_and_the_exit_status_is_1(database: Database) -> None:
@@ -39,7 +39,7 @@ def test_a_fault_is_said_with_what_to_do_and_the_exit_status_is_1(database: Data
     printed = run(database.settings, "check", status=1)
     assert "FAULT" in printed
     assert "cosqa store restore" in printed
-    assert "1 faults" in printed
+    assert "faults: 1" in printed
 
 
 def test_a_backup_is_made_and_put_back(database: Database, tmp_path: Path) -> None:

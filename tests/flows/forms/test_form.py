@@ -86,6 +86,19 @@ def test_answers_set_settings_and_what_is_empty_is_left_to_the_file(
     assert settings.source.options == {"path": "src"}
 
 
+def test_failed_pairs_that_are_not_due_are_taken_by_a_form_as_by_a_command() -> None:
+    form = deployment_named("annotate").form
+    asked = form.settings({"reasons": ["failed"], "retry_all": True}).reannotation
+    assert (asked.take, asked.retry_all) == (("failed",), True)
+
+
+def test_a_question_says_where_an_empty_answer_is_taken_from() -> None:
+    asked = deployment_named("annotate").form.schema["properties"]
+    told = " If empty: as in the environment or cosqa.toml, else never."
+    assert asked["approval"]["description"].endswith(told)
+    assert "If empty" not in asked["batch"]["description"], "no is no answer in words"
+
+
 def test_a_preset_is_one_of_the_answers() -> None:
     settings = deployment_named("study").form.settings({"preset": "cosqa-plus-v2"})
     assert settings.preset == "cosqa-plus-v2"

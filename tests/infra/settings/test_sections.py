@@ -100,7 +100,7 @@ def test_an_unknown_key_in_a_variable_is_refused(monkeypatch: pytest.MonkeyPatch
         load_settings()
 
 
-@pytest.mark.parametrize("variable", ["COSQA_DATA", "COSQA_SOAK", "cosqa_llm__budget_usd"])
+@pytest.mark.parametrize("variable", ["COSQA_FOLDER", "COSQA_SOAK", "cosqa_llm__budget_usd"])
 def test_known_variables_are_taken(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv(variable, "5")
     assert load_settings().llm.budget_usd in (None, 5)

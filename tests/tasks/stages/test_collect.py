@@ -16,7 +16,7 @@ from infra.store import Database, corpus, open_database
 from infra.store.corpus import StoredCollection
 from tasks.sources import open_source
 from tasks.sources.jsonl import JsonLinesSource
-from tasks.stages.collect import collect_source
+from tasks.stages.collect import as_collected, collect_source
 
 Change = Callable[[Path, pytest.MonkeyPatch], object]
 
@@ -55,6 +55,36 @@ def collect(database: Database, folder: Path, **options: object) -> StoredCollec
     with disable_run_logger():
         (collection,) = collect_source.fn(database, source, fingerprint)
     return collection
+
+
+def test_a_source_is_found_by_relative_and_absolute_paths_alike(
+    folder: Path, database: Database, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    below, above = Path("input"), folder.absolute()
+    for collected, asked in ((below, above), (above, below)):
+        first = collect(database, collected, reread=True)
+        source = SourceSettings.model_validate({"name": "jsonl", "path": str(asked)})
+        found, fingerprint = as_collected(database, source)
+        assert (found.options["path"], fingerprint) == (str(collected), first.fingerprint)
+        with disable_run_logger():
+            collect_source.fn(database, found, fingerprint)
+    assert reads == ["read"] * 2, "only as --reread asked for"
+
+
+def test_paths_of_queries_and_codes_are_found_alike_too(
+    folder: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    given = {"name": "jsonl", "queries": "jsonl=input", "codes": ["jsonl=input"]}
+    source = SourceSettings.model_validate(given)
+    assert as_collected(database, source)[0] == source, "as it is asked for, while it is unknown"
+    fingerprint = open_source(source).fingerprint()
+    with disable_run_logger():
+        collect_source.fn(database, source, fingerprint)
+    asked = source.model_copy(update={"codes": (f"jsonl={folder}",)})
+    assert open_source(asked).fingerprint() != fingerprint
+    assert as_collected(database, asked)[1] == fingerprint
 
 
 def rewrite_unseen(folder: Path, _: pytest.MonkeyPatch) -> None:

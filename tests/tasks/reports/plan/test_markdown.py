@@ -3,6 +3,7 @@
 Covers `tasks.reports.plan.record`.
 """
 
+from flows.forms.fields import RETRY_ALL
 from infra.ids import RecipeId
 from infra.records import Record
 from tasks.forecast.pairs import Amount, Expected
@@ -14,6 +15,7 @@ from tasks.reports.plan import (
     RunPlan,
     plan_markdown,
     plan_notes,
+    plan_question,
     plan_rows,
     plan_sentence,
 )
@@ -77,9 +79,18 @@ def test_the_notes_say_what_changed_and_what_waits() -> None:
     notes = "\n".join(plan_notes(PLAN))
     assert "stale, by what has changed since: prompt of arbiter 300, model 70" in notes
     assert "3 failed pairs are not due yet" in notes
+    assert f'"{RETRY_ALL.title}"' in notes
     assert "2 pairs are skipped" in notes
     assert "$2.00 are spent" in notes
     assert notes.endswith("measured here")
+    assert "demo" not in notes
+
+
+def test_the_demo_model_is_named_as_such_wherever_a_plan_is_shown() -> None:
+    demo = with_(demo=True)
+    for told in ("\n".join(plan_notes(demo)), plan_markdown(demo), plan_question(demo)):
+        assert "the demo model: it judges a few pairs in all" in told
+        assert "neither meaningful nor exported" in told
 
 
 def test_the_page_escapes_what_it_is_given() -> None:
