@@ -18,8 +18,10 @@ _CANDIDATES = (ask.ENCODERS, ask.TOP_K)
 _AGENTS = (ask.MODEL, ask.CONFIGURATION)
 _APPROVAL = (ask.APPROVAL, ask.APPROVAL_ABOVE)
 _EXTENT = (
-    *(ask.LIMIT, ask.REASONS, ask.RETRY_ALL, ask.PAIRS, ask.BUDGET), *_APPROVAL, ask.BATCH,
-)  # fmt: skip
+    *(ask.LIMIT, ask.REASONS, ask.RETRY_ALL, ask.PAIRS, ask.BUDGET),
+    *_APPROVAL,
+    ask.BATCH,
+)
 # What a form begins with where a run may cost money: a person sees the plan first.
 _ASK_FIRST = {"approval": "always"}
 _EXPORT = (ask.OUTPUT, ask.ALLOW_DEMO, ask.UNLICENSED)

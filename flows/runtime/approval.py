@@ -11,11 +11,13 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
 
 import typer
+from prefect.events import emit_event
+from prefect.exceptions import Pause
 from prefect.flow_runs import suspend_flow_run
 from prefect.input import RunInput
 from prefect.input.actions import create_flow_run_input, read_flow_run_input
 from prefect.logging import get_run_logger
-from prefect.runtime import deployment
+from prefect.runtime import deployment, flow_run
 from pydantic import Field, create_model
 from pydantic.json_schema import SkipJsonSchema
 
@@ -24,6 +26,7 @@ from flows.runtime.run_inputs import (
     OFFERED,
     PAUSE_KEY,
     forget_question,
+    show_alive,
     was_answered,
 )
 from infra.errors import SettingsError
@@ -177,7 +180,15 @@ def _suspended(
         )
     timeout_s = round(timedelta(days=operation.approval_days).total_seconds())
     form = form_for(offer, plan_question(plan))
-    answer = _approval(suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=PAUSE_KEY))
+    show_alive()
+    try:
+        given = suspend_flow_run(wait_for_input=form, timeout=timeout_s, key=PAUSE_KEY)
+    except Pause:
+        # Else a sign of life that came after the state would be taken for the first of a silence.
+        run = f"prefect.flow-run.{flow_run.id}"
+        emit_event("prefect.flow-run.Suspended", resource={"prefect.resource.id": run})
+        raise
+    answer = _approval(given)
     # What has come up since it was offered is not approved.
     return answer.model_copy(update={"limits": offer.reasons})
 

@@ -4,9 +4,11 @@ Prefect stores each of a run's inputs once, and forgets that a run was suspended
 again after its end, by Retry in the UI: then it is to ask anew.
 """
 
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun
 from prefect.context import FlowRunContext
 from prefect.input.actions import delete_flow_run_input, read_flow_run_input
+from prefect.states import Running
 
 PAUSE_KEY = "approval"
 OFFERED = "cosqa-offer"  # where a run leaves what it offers
@@ -27,6 +29,18 @@ def was_answered() -> bool:
     """Return whether this process goes on with a run that has asked a person and was answered."""
     run = deployed_run()
     return bool(run and PAUSE_KEY in (run.empirical_policy.pause_keys or ()))
+
+
+def show_alive() -> None:
+    """Have the server take this run for a living one, as only such a run can ask.
+
+    A server that was away for minutes has seen no sign of life of it, and marked it as crashed.
+    """
+    run = deployed_run()
+    with get_client(sync_client=True) as client:
+        state = client.read_flow_run(run.id).state if run else None
+        if run and state and state.is_crashed():
+            client.set_flow_run_state(run.id, Running(), force=True)
 
 
 def forget_question() -> None:

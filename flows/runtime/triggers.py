@@ -29,7 +29,7 @@ _RESTING = (
     "Resuming", "Late",
 )  # fmt: skip
 _STARTED = ("Running", "Retrying", "Paused", "Cancelling")
-_SILENT_S = 90.0  # three signs of life are missing
+_SILENT_S = 180.0  # so long a server may be away, to be restarted, before runs count as dead
 _PENDING_S = 600.0  # an image may have to be pulled
 _LATE_S = 12 * 3600.0  # a nightly run that finds no worker until noon
 
@@ -41,7 +41,7 @@ def housekeeping() -> list[AutomationCore]:
             name=f"{NAME_PREFIX}a run that shows no sign of life has crashed",
             description="Its process is gone, with its worker or its machine.",
             trigger=_missing({_SIGN_OF_LIFE}, {_SIGN_OF_LIFE, *_events(_RESTING)}, _SILENT_S),
-            actions=[_crashed("it has shown no sign of life for a minute and a half")],
+            actions=[_crashed("it has shown no sign of life for three minutes")],
         ),
         AutomationCore(
             name=f"{NAME_PREFIX}a run that stays pending has crashed",

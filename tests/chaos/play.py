@@ -17,10 +17,11 @@ from tests.flows.world import World
 
 _FAILED = "SELECT query_id FROM annotations WHERE status = 'failed'"
 _TICK_S = 0.05
-_WHOLE_S = 900.0
+_WHOLE_S = 1_200.0
 _PAUSE_S = 1.0
 _MOST_RUNS = 15
 _CHILDREN_S = 120.0  # Ray's agents look for their head once a minute
+_DEAD_S = 240.0  # a run without a sign of life is taken for dead after three minutes
 _CONTAINERS_S = 30.0
 
 
@@ -119,7 +120,7 @@ def _judge(theatre: Theatre, world: World, scene: Scene, outcome: Outcome) -> No
     faults += _next_run_has_nothing_to_do(scene, says_so=not theatre.is_deployed)
     for rival in scene.rivals:
         said = "" if theatre.is_deployed else rival.printed()  # else the server's words too
-        faults += _has_ended_with_a_word(rival.wait(_CHILDREN_S), said)
+        faults += _has_ended_with_a_word(rival.wait(_DEAD_S), said)
     left = [title_of(one) for one in scene.processes_left(_CHILDREN_S)]
     faults += [f"processes left: {', '.join(left)}"] if left else []
     faults += labels_as_scripted(world, theatre.pairs.expected())

@@ -6,6 +6,7 @@ Covers `flows.runtime.approval`, `flows.runtime.run_inputs`, `flows.runtime.wait
 
 import contextlib
 import io
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow
 from prefect.input.actions import read_flow_run_input
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import AwaitingRetry, Scheduled
+from prefect.states import AwaitingRetry, Crashed, Scheduled
 
 from flows.deployments import TAG
 from flows.runtime import approval
@@ -136,10 +137,12 @@ class Deployed:
         self.answers: list[Approval] = []
         self.plan = PLAN
         self.operation = ALWAYS
+        self.first: Callable[[], object] = lambda: None
         self.then: Callable[[], object] = lambda: None
 
         @flow(name="asks", persist_result=True)
         def asks() -> str:
+            self.first()
             plan = stored(database, self.plan)
             self.answers.append(approved(plan, database, self.operation))
             self.then()
@@ -215,6 +218,32 @@ def test_a_run_that_is_started_again_after_its_end_asks_anew(
     assert deployed.resume().status.value == "ACCEPT"
     assert deployed.work().state_name == "Completed"
     assert deployed.answers[-1].limits == {"stale": 70}
+
+
+@pytest.mark.exhaustive
+def test_a_living_run_that_was_taken_for_dead_can_ask(
+    deployed: Deployed, client: SyncPrefectClient
+) -> None:
+    deployed.first = lambda: client.set_flow_run_state(deployed.run_id, Crashed(), force=True)
+    assert deployed.work().state_name == "Suspended"
+
+    def said() -> int:
+        events = client.request(
+            "POST",
+            "/events/filter",
+            json={
+                "filter": {
+                    "event": {"name": ["prefect.flow-run.Suspended"]},
+                    "resource": {"id": [f"prefect.flow-run.{deployed.run_id}"]},
+                }
+            },
+        )
+        return len(events.json()["events"])
+
+    deadline = time.monotonic() + 20
+    while said() < 2:
+        assert time.monotonic() < deadline, "the second one comes after all signs of life"
+        time.sleep(0.2)
 
 
 @pytest.mark.exhaustive

@@ -17,6 +17,7 @@ from tasks.stages.preflight import Ready
 from tests.tasks.stages.annotate.test_audit import PAIRS, Fickle, World
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("prefect_server")
 def test_an_audit_asks_a_person_before_it_pays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -38,7 +38,7 @@ TOML = '[source]\nname = "jsonl"\npath = "source"\n[search]\ntop_k = 1\n'
 SECRET = "sk-of-a-provider"
 
 
-def waited(find: Callable[[], Any], timeout_s: float = 240.0) -> Any:
+def waited(find: Callable[[], Any], timeout_s: float = 360.0) -> Any:
     """Return what ``find`` gives as soon as it gives something."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:

@@ -3,7 +3,11 @@
 `docker compose` is not needed: the file is read as YAML.
 """
 
+import os
 import re
+import signal
+import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +51,39 @@ def test_ray_takes_work_with_its_token_only() -> None:
     for name in of_ray:
         assert SERVICES[name]["environment"]["RAY_AUTH_MODE"] == "token"
         assert "set it in .env" in SERVICES[name]["environment"]["RAY_AUTH_TOKEN"]
+
+
+@pytest.mark.parametrize("signalled", [False, True])
+def test_the_worker_s_container_ends_with_its_node_of_ray_and_ends_when_it_is_asked(
+    tmp_path: Path, signalled: bool
+) -> None:
+    stubs = {
+        "ray": "exit 0",
+        "prefect": "exec sleep 60",
+        "pgrep": f"test -e {tmp_path}/node",
+        "sleep": '[ "$1" = 60 ] && exec /bin/sleep 60; exec /bin/sleep 0.1',
+    }
+    for name, does in stubs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o700)
+    (tmp_path / "node").touch()
+    *shell, script = SERVICES["worker"]["command"]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    with subprocess.Popen(
+        [*shell, script.replace("$$", "$")], env={"PATH": path}, start_new_session=True
+    ) as container:
+        try:
+            with pytest.raises(subprocess.TimeoutExpired):
+                container.wait(1.0)
+            if signalled:
+                container.terminate()
+            else:
+                (tmp_path / "node").unlink()  # the head of the cluster was started again
+            status = container.wait(10)
+            assert signalled or status == 1, "so that Compose starts it again"
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(container.pid, signal.SIGKILL)
 
 
 def test_the_folder_has_one_path_for_all_who_read_or_write_it() -> None:
