@@ -4,6 +4,7 @@ Covers `infra.store.pair_files`.
 """
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -293,10 +294,14 @@ def test_a_later_pass_takes_what_is_left_of_the_same_pairs_and_no_others(
     annotate(database, IN_ORDER[0])
     annotate(database, IN_ORDER[2], "undecided")
     annotate(database, IN_ORDER[3], "failed")
-    assert write_unfinished(database, RECIPE, file) == 3
+    began = datetime.now(UTC)
+    assert write_unfinished(database, RECIPE, file, began) == 3
     rows = read_keys(file).to_pylist()
     expected = [IN_ORDER[1], IN_ORDER[3], IN_ORDER[4]]
     assert [(row["query_id"], row["code_id"]) for row in rows] == expected
+    annotate(database, IN_ORDER[4], "failed")
+    assert write_unfinished(database, RECIPE, file, began) == 2, "one try a run"
+    assert tries(database) == 1
 
 
 def test_a_candidate_without_its_code_is_counted_apart_and_not_read(database: Database) -> None:
