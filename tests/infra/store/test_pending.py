@@ -325,6 +325,23 @@ def test_what_an_interrupted_run_leaves_of_a_query_is_still_of_a_new_query(
     assert reasons(database) == {"new_codes": 2, "new_queries": 9}
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (CODES[1], {"new_codes": 2, "new_queries": 9}),  # two collections of one code share it
+        (Code.of("def h(x):\n    return x"), {"new_queries": 12}),  # of a collection of other code
+    ],
+)
+def test_an_earlier_search_that_names_another_collection_is_of_those_whose_code_it_found(
+    database: Database, code: Code, expected: dict[str, int]
+) -> None:
+    candidates.record_search(database, SearchId("before"), "another", ["minilm"], 3)
+    found = candidate(QUERIES[0], code, 1)
+    candidates.add_candidates(database, SearchId("before"), [found])
+    annotate(database, found.key)
+    assert reasons(database) == expected
+
+
 def test_a_later_round_knows_nothing_of_what_the_first_has_judged(database: Database) -> None:
     later = RecipeId("second round")
     bodies = {RECIPE: {"round": 1}, later: {"round": 2}}
