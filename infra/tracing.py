@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _CONTEXT = ("traceparent", "tracestate")  # as variables in capitals
+_PATIENCE_S = 1.0  # that the end of a run waits for a collector, which may not answer
 _RUN = "prefect.run.type"  # an attribute of the spans of flows and tasks
 
 _log = logging.getLogger(__name__)
@@ -112,10 +114,14 @@ def _set_provider() -> None:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
     class UntilEachRunsEnd(BatchSpanProcessor):
+        _sending: Thread | None = None
+
         def on_end(self, span: ReadableSpan) -> None:
             super().on_end(span)
-            if _RUN in (span.attributes or {}):
-                self.force_flush()
+            if _RUN in (span.attributes or {}) and not (self._sending and self._sending.is_alive()):
+                self._sending = Thread(target=self.force_flush, daemon=True)
+                self._sending.start()
+                self._sending.join(_PATIENCE_S)
 
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         name = os.environ.get("OTEL_SERVICE_NAME", "cosqa")

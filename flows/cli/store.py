@@ -120,14 +120,18 @@ def backup(folder: Backup, *, store: Store = None) -> None:
 def restore(folder: Backup, *, store: Store = None, force: Force = False) -> None:
     """Put a backup in the store's place, after comparing all of it with its checksums.
 
-    A store that is there is not overwritten: with --force it is kept under another name.
+    A store that is there is not overwritten: with --force it is kept under another name, and the
+    replies that were paid for since and what was spent are taken over from it.
     """
     settings = _settings(store).store
     with _steps() as step:
         kept = restore_backup(settings, folder, force=force, report=step)
     say(f"{settings.folder} is as in {folder}.")
     if kept:
-        say(f"What was there is in {kept}: remove it when it is not needed any more.")
+        say(
+            f"What was there is in {kept}: remove it when it is not needed any more. The replies "
+            "that were paid for since and what was spent were taken over from it."
+        )
 
 
 @app.command()
@@ -139,10 +143,10 @@ def prune(*, store: Store = None, yes: Yes = False) -> None:
     """
     settings = _settings(store)
     require_store(settings.store)
-    pruning = Pruning(settings)
     lease = writer_lease(settings.store, "cosqa store prune") if yes else nullcontext()
     with lease, _steps() as step:
         step("looking for what is old")
+        pruning = Pruning(settings)  # which labels stand is settled while no run writes others
         found = pruning.find()
         if yes:
             step("removing it")

@@ -57,22 +57,28 @@ class RetentionSettings(Section):
     superseded_days: int | None = Field(
         365,
         ge=0,
+        le=36_500,
         description="Days after which an annotation is removed, with its calls and executions, "
-        "where labels of recipes that came into use later have taken its place; none given keeps "
-        "them for ever, as in the next three.",
+        "where labels of recipes that came into use later have taken its place. 0 removes it at "
+        "once; 36500 keeps it for good (so too in the next three).",
     )
     outputs_days: int | None = Field(
-        90, ge=0, description="Days after which what programs printed is removed, results stay."
+        90,
+        ge=0,
+        le=36_500,
+        description="Days after which what programs printed is removed, results stay.",
     )
     replies_days: int | None = Field(
         180,
         ge=0,
+        le=36_500,
         description="Days after which a model's reply is removed from the replies that are not "
         "paid for twice; those of annotations that stay are in the database too.",
     )
     searches_days: int | None = Field(
         90,
         ge=0,
+        le=36_500,
         description="Days after which candidates are removed where a later search of the same "
         "collection has taken their place; the same search finds them again.",
     )

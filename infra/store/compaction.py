@@ -51,7 +51,7 @@ def compact(
         for store in packed_stores(settings.replies):
             report(f"packing {store.file.name}")
             before = _size(store.file)
-            _require_room(store.file)
+            _require_room(store.file, before)
             pack(store)
             yield Compacted(store.file, before, _size(store.file))
 
@@ -60,7 +60,7 @@ def _compact_database(settings: StoreSettings, report: Callable[[str], object]) 
     file = settings.database
     with alone(settings):
         before = _size(file)
-        _require_room(file)
+        _require_room(file, 2 * before)  # the copy and, at most, its log
         with replacement(file) as new:
             with closing(duckdb.connect()) as connection:
                 _attach(connection, file, new)
@@ -106,8 +106,8 @@ def _require_equal(connection: duckdb.DuckDBPyConnection) -> None:
             )
 
 
-def _require_room(file: Path) -> None:
-    size, free = _size(file), shutil.disk_usage(file.parent).free
+def _require_room(file: Path, size: int) -> None:
+    free = shutil.disk_usage(file.parent).free
     if free < size:
         raise DiskFullError(
             f"{file} is written anew beside itself, which takes at most {size / _MB:,.0f} MiB "

@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
 from infra.errors import StoreError
@@ -60,9 +61,17 @@ def leftovers(settings: StoreSettings) -> list[Path]:
     """Return files that killed runs have left, and damaged ones that were replaced."""
     found = {path for pattern in _LEFTOVERS for path in settings.folder.glob(pattern)}
     limit = time.time() - _LEFT_AFTER_S
-    old = [path for path in found if path.lstat().st_mtime < limit]
+    old = [path for path in found if _changed_at(path) < limit]
     replaced = [file for store in packed_stores(settings.replies) for file in replaced_files(store)]
     return [*sorted(old), *replaced]  # these in the order in which they are to go
+
+
+def _changed_at(path: Path) -> float:
+    """Return when a file was changed; one that a run has just removed is not old."""
+    try:
+        return path.lstat().st_mtime
+    except FileNotFoundError:
+        return inf
 
 
 def remove(path: Path) -> None:

@@ -24,26 +24,28 @@ _SCHEMA = pa.schema(
 )  # fmt: skip
 _PAIR = "query_id, code_id, recipe_id"
 # One row for each annotation that counts for a collection: in which set of rounds, and whether
-# another set stands before it.
+# another set stands before it, whatever support an export asks for: by votes of the same grade.
 _COUNTED = f"""
     CREATE TEMP TABLE counted AS
     WITH pairs AS (
         SELECT DISTINCT collection, query_id, code_id
         FROM candidates JOIN searches USING (search_id)
     ), judged AS (
-        SELECT collection, {_PAIR}, number, round, rounds, label, annotated_at FROM annotations
+        SELECT collection, {_PAIR}, number, round, rounds, label, grade, annotated_at
+        FROM annotations
         JOIN pairs USING (query_id, code_id) JOIN covered USING (collection, recipe_id, met)
         WHERE status <> 'failed'
     ), standing AS (
-        SELECT collection, query_id, code_id, min(number) AS stands FROM (
-            SELECT collection, query_id, code_id, number FROM judged
-            GROUP BY collection, query_id, code_id, number, rounds
-            HAVING 2 * count(DISTINCT round) FILTER (label = 1) > rounds
-                OR 2 * count(DISTINCT round) FILTER (label = 0) > rounds
-        ) GROUP BY ALL
+        SELECT collection, query_id, code_id, grade, number FROM judged
+        GROUP BY collection, query_id, code_id, grade, number, rounds
+        HAVING 2 * count(DISTINCT round) FILTER (label = 1) > rounds
+            OR 2 * count(DISTINCT round) FILTER (label = 0) > rounds
     )
-    SELECT judged.*, coalesce(number > stands, false) AS behind
-    FROM judged LEFT JOIN standing USING (collection, query_id, code_id)
+    SELECT judged.*, EXISTS (
+        SELECT 1 FROM standing AS s WHERE s.collection = judged.collection
+        AND s.query_id = judged.query_id AND s.code_id = judged.code_id
+        AND (s.grade = judged.grade OR judged.label IS NULL) AND s.number < judged.number
+    ) AS behind FROM judged
 """  # noqa: S608 - column names only
 _SUPERSEDED = f"""
     CREATE TEMP TABLE superseded AS

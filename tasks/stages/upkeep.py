@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from stat import S_ISREG
 
 from infra.errors import PublishError
 from infra.packed import PackedStore
@@ -66,7 +67,7 @@ class Pruning:
             old = find_old(store, self._before, needed)
             found.append(Found(f"entries of {store.file.name}", *old))
         left = leftovers(self._store)
-        size = sum(path.stat().st_size for path in left if path.is_file())
+        size = sum(map(_size, left))
         return [*found, Found("files of killed runs", len(left), size)]
 
     def remove(self) -> None:
@@ -80,6 +81,15 @@ class Pruning:
 
     def _packed(self) -> Sequence[PackedStore]:
         return () if self._days is None else packed_stores(self._store.replies)
+
+
+def _size(path: Path) -> int:
+    """Return a file's bytes; 0 for a folder, and for a file that has just gone."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return 0
+    return found.st_size if S_ISREG(found.st_mode) else 0
 
 
 def coverages(database: Database) -> list[CollectionCoverage]:

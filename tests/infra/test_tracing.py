@@ -8,11 +8,18 @@ from infra.tracing import span, start_tracing
 from tests.fakes.collector import Collector
 
 WORK = """
-import sys
+import os, sys, time
 import infra.tracing as tracing
 if len(sys.argv) > 1:
     sys.modules["opentelemetry.exporter"] = None
 started = tracing.start_tracing()
+if started and os.environ.get("RUN_ENDS"):
+    from opentelemetry import trace
+    began = time.monotonic()
+    for _ in range(3):
+        trace.get_tracer("x").start_span("run", attributes={"prefect.run.type": "flow"}).end()
+    print(time.monotonic() - began, flush=True)
+    os._exit(0)
 with tracing.span("pair", query="q") as note:
     with tracing.span("model request"):
         pass
@@ -68,3 +75,8 @@ def test_a_missing_package_or_collector_disturbs_nothing() -> None:
     assert "telemetry" in done.stderr
     assert "Traceback" not in done.stderr
     assert work(**address, OTEL_EXPORTER_OTLP_TIMEOUT="1").stdout.startswith("True")
+
+
+def test_a_collector_that_does_not_answer_holds_up_no_run() -> None:
+    done = work(OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", RUN_ENDS="1")
+    assert float(done.stdout) < 3

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from infra.ids import RecipeId
 from infra.settings import RetentionSettings
@@ -108,6 +109,22 @@ def test_a_label_stands_although_the_next_recipe_left_the_pair_undecided(
     assert found(retention(database, EVERYTHING, [NEW], [OLD]))[1] == 0
 
 
+def test_a_label_by_tests_stays_where_the_next_recipe_has_only_read_the_pair(
+    database: Database,
+) -> None:
+    """An export of labels with a certain support rests on it."""
+    with database.transaction() as tx:
+        tx.execute("UPDATE annotations SET grade = 'valid_oracle' WHERE recipe_id = 'former'")
+        tx.execute("UPDATE annotations SET grade = 'screened' WHERE recipe_id = 'new'")
+    assert found(retention(database, EVERYTHING, [NEW], [OLD]))[1] == 0
+    with database.transaction() as tx:
+        tx.execute(
+            "UPDATE annotations SET status = 'undecided', label = NULL, grade = 'undecided' "
+            "WHERE recipe_id = 'former'"
+        )
+    assert found(retention(database, EVERYTHING, [NEW], [OLD]))[1] == 2, "no export has it"
+
+
 def test_recipes_that_do_not_count_for_a_collection_keep_their_annotations(
     database: Database,
 ) -> None:
@@ -128,6 +145,13 @@ def test_a_label_that_counts_in_another_collection_stays(database: Database) -> 
     [other] = covered(database, [OLD])
     both = [first, other._replace(collection="c2")]
     assert found(Retention(database, EVERYTHING, IN_A_DAY, both))[1] == 0
+
+
+def test_the_longest_time_is_for_good(database: Database) -> None:
+    longest = RetentionSettings(superseded_days=36_500, outputs_days=36_500, searches_days=36_500)
+    assert found(retention(database, longest, [NEW], [OLD])) == [0, 0, 0]
+    with pytest.raises(ValidationError):
+        RetentionSettings(superseded_days=740_000)
 
 
 def test_what_is_young_stays(database: Database) -> None:

@@ -4,13 +4,14 @@ import os
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from infra.settings import RetentionSettings, Settings
 from infra.store import Database
 from infra.store.checks import check_database
-from infra.store.file_checks import check_files
+from infra.store.file_checks import check_files, leftovers
 from tasks.stages.upkeep import Pruning, check_exports, coverages
 from tests.fakes.stores import whole_store
 
@@ -45,6 +46,24 @@ def test_what_is_shown_is_removed_and_the_store_is_whole_afterwards(database: Da
     settings = database.settings
     found = [*check_database(settings, thorough=True), *check_files(settings, thorough=True)]
     assert [item for item in found if item.problem] == []
+
+
+def test_files_that_a_run_removes_meanwhile_disturb_nobody(database: Database) -> None:
+    stop = Event()
+
+    def work() -> None:
+        partial = database.settings.folder / ".stage.json.1.partial"
+        while not stop.is_set():
+            partial.touch()
+            partial.unlink()
+
+    run = Thread(target=work)
+    run.start()
+    try:
+        assert all(leftovers(database.settings) == [] for _ in range(100))
+    finally:
+        stop.set()
+        run.join()
 
 
 def test_replies_stay_for_ever_where_the_settings_say_no_days(database: Database) -> None:
