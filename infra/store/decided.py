@@ -23,7 +23,7 @@ class Decided(NamedTuple):
 
     Attributes:
         labels: ``query_id``, ``code_id``, ``relevance``, ``demo``, ``origin``, and ``fresh``:
-            whether the recipe in use would say the same.
+            whether the recipe in use has judged the pair; others wait to be judged anew.
         undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
             which no label has more than half.
         unfinished: Number of pairs without a label that a later run may give one.
@@ -41,7 +41,7 @@ def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
     with database.transaction() as tx, standing(tx, labels):
         return Decided(
             labels=tx.arrow(
-                "SELECT query_id, code_id, relevance, demo, origin, number = 0 AS fresh "
+                "SELECT query_id, code_id, relevance, demo, origin, fresh "
                 "FROM standing WHERE relevance IS NOT NULL ORDER BY query_id, code_id"
             ),
             undecided=tx.arrow(_UNDECIDED),

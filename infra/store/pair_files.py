@@ -1,6 +1,7 @@
 """Files of the keys of pairs that a run judges, and the pairs read from them."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,18 +25,31 @@ def new_keys_file(folder: Path, name: str) -> Path:
     return pending / f"{name}.arrow"
 
 
-def write_unfinished(database: Database, recipe_id: RecipeId, file: Path) -> int:
-    """Leave in a file of keys those that the recipe has not finished; return their number."""
-    keys = read_keys(file)
-    with database.transaction() as tx, tx.stream("planned", _numbered(keys)):
-        left = tx.arrow(
-            "SELECT query_id, code_id FROM planned ANTI JOIN (SELECT query_id, code_id "
-            "FROM annotations WHERE recipe_id = ? AND status <> 'failed') "
-            "USING (query_id, code_id) ORDER BY place",
-            [recipe_id],
-        )
+def write_unfinished(database: Database, recipe_id: RecipeId, file: Path, since: datetime) -> int:
+    """Leave in a file of keys those that `unfinished` returns; return their number."""
+    left = unfinished(database, recipe_id, read_keys(file), since)
     with database.space():
         return write_keys(left, file)
+
+
+def unfinished(
+    database: Database, recipe_id: RecipeId, keys: pa.Table, since: datetime
+) -> pa.Table:
+    """Return the keys of pairs that a recipe has not finished, and not failed to since a moment.
+
+    Args:
+        database: The store.
+        recipe_id: The recipe.
+        keys: Columns ``query_id`` and ``code_id``.
+        since: When the run began, which tries each pair once.
+    """
+    with database.transaction() as tx, tx.stream("planned", _numbered(keys)):
+        return tx.arrow(
+            "SELECT query_id, code_id FROM planned ANTI JOIN (SELECT query_id, code_id "
+            "FROM annotations WHERE recipe_id = ? AND (status <> 'failed' OR annotated_at >= ?)) "
+            "USING (query_id, code_id) ORDER BY place",
+            [recipe_id, since],
+        )
 
 
 def read_keys(file: Path) -> pa.Table:

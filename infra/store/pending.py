@@ -44,17 +44,21 @@ _CLASSIFIED = """
             SELECT a.*, c.fresh FROM annotations AS a LEFT JOIN coverage AS c
             ON a.recipe_id = c.recipe_id AND coalesce(a.met, '') = c.met AND a.status <> 'failed'
         ) GROUP BY query_id, code_id
+    ), own_codes AS (
+        SELECT code_id FROM collection_codes WHERE collection = $collection
     ), known AS (
         SELECT DISTINCT query_id FROM candidates
-        SEMI JOIN (SELECT search_id FROM searches WHERE collection = $collection AND NOT pool)
-            USING (search_id)
+        SEMI JOIN (SELECT search_id FROM searches WHERE NOT pool AND (
+            collection = $collection OR search_id IN (  -- it names the first of those that share it
+                SELECT search_id FROM candidates SEMI JOIN selected USING (query_id)
+                SEMI JOIN own_codes USING (code_id)))) USING (search_id)
         SEMI JOIN (SELECT query_id, code_id FROM annotations WHERE status <> 'failed'
             AND recipe_id IN (SELECT rounds[$round] FROM recipe_uses
                 WHERE collection = $collection)) USING (query_id, code_id)
         WHERE search_id <> $search
     )
     SELECT selected.position, found.rank, query_id, code_id, judged.recipe_id, judged.met,
-        collection_codes.code_id IS NOT NULL AS readable,
+        own_codes.code_id IS NOT NULL AS readable,
         CASE
             WHEN judged.fresh THEN NULL
             WHEN tries IS NOT NULL THEN 'failed'
@@ -72,8 +76,7 @@ _CLASSIFIED = """
     FROM found JOIN selected USING (query_id)
     LEFT JOIN judged USING (query_id, code_id)
     LEFT JOIN known USING (query_id)
-    LEFT JOIN (SELECT code_id FROM collection_codes WHERE collection = $collection)
-        AS collection_codes USING (code_id)
+    LEFT JOIN own_codes USING (code_id)
 """
 
 

@@ -70,7 +70,9 @@ _STANDING = """
             END::DOUBLE AS relevance
         FROM votes GROUP BY query_id, code_id, number
     )
-    SELECT * FROM counted
+    SELECT *, bool_or(number = 0 AND (is_complete OR relevance IS NOT NULL))
+        OVER (PARTITION BY query_id, code_id) AS fresh
+    FROM counted
     QUALIFY row_number() OVER (
         PARTITION BY query_id, code_id
         ORDER BY CASE WHEN relevance IS NOT NULL THEN 0 WHEN is_complete THEN 1 ELSE 2 END,
@@ -101,8 +103,10 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     """Make temporary tables of the current labels inside the ``with``.
 
     ``standing`` has one row a pair that is judged: its ``relevance``, NULL where the first set that
-    is complete gives no label. ``basis`` are the keys of the annotations that this rests on.
-    ``failed`` are the pairs that nobody has judged, though it was tried.
+    is complete gives no label, and whether it is ``fresh``: the recipe in use has judged the pair.
+    A label by a former recipe is fresh where that one left the pair undecided. ``basis`` are the
+    keys of the annotations that this rests on. ``failed`` are the pairs that nobody has judged,
+    though it was tried.
     """
     searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
     support, recipes = list(labels.support), sorted(labels.coverage.recipes)

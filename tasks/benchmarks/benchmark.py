@@ -50,7 +50,7 @@ class Benchmark(Record):
         recipe: Everything that could change the agents' labels, of the recipe in use; None for
             labels of another origin.
         recipes: The recipes that gave labels, the one in use and former ones.
-        stale: Labelled pairs that the recipe in use might label differently.
+        stale: Labelled pairs that the recipe in use has not judged yet.
         failed: Pairs that could not be judged; counted, never exported.
         dropped: Reason → items of the sources that were dropped.
         removed: Reason → labelled pairs of the export before that are not labelled in this one.

@@ -40,7 +40,7 @@ class RecipeLabels(LabelRecipe):
 
     Attributes:
         labels: Number of its labels.
-        stale: Those of them that the recipe in use might give differently.
+        stale: Those of them whose pairs the recipe in use has not judged yet.
     """
 
     labels: int

@@ -7,6 +7,7 @@ Then all of them are answered by batches, and the next pass goes one step furthe
 import asyncio
 from functools import partial
 
+import pyarrow as pa
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
@@ -17,9 +18,9 @@ from agents.llm.batch.requests import BatchRequests
 from agents.llm.batch.runner import BatchRunner
 from infra.errors import BudgetExhaustedError
 from infra.settings import Settings
-from infra.store import Database, annotations, open_database
+from infra.store import Database, open_database
 from infra.store.controls import current_controls
-from infra.store.pair_files import write_unfinished
+from infra.store.pair_files import unfinished, write_unfinished
 from tasks.runtime.progress import Progress, progress
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.run_watch import Spending, tell_of_budget
@@ -47,8 +48,7 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     waiting = requests.roles_waiting()
     number = sum(waiting.values()) + sum(batch.requests for batch in requests.sent())
     if not number:
-        requests.clear()
-        forget_runs(settings.store.replies)
+        _end(requests, settings)
         return None
     of_roles = ", ".join(f"{role} {count:,}" for role, count in waiting.items())
     step = of_roles or "of an earlier run"
@@ -61,7 +61,17 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
         except BudgetExhaustedError as error:
             tell_of_budget(plan, error, Spending(settings))
             raise
-    return _next_pass(plan, settings)
+    next_pass = _next_pass(plan, settings)
+    if next_pass.pairs:
+        return next_pass
+    _end(requests, settings)
+    return None
+
+
+def _end(requests: BatchRequests, settings: Settings) -> None:
+    """Forget what serves the passes of one run alone."""
+    requests.clear()
+    forget_runs(settings.store.replies)
 
 
 def _allowed(database: Database) -> Allowance:
@@ -71,13 +81,20 @@ def _allowed(database: Database) -> Allowance:
 
 
 def _next_pass(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan:
-    """Return the plan of what is left of a pass: it adds no canaries."""
+    """Return the plan of what is left of a pass: it adds no canaries.
+
+    A pair that has failed in this run is not: each pass would count as one more of its tries.
+    """
     database = open_database(settings.store)
-    pending = write_unfinished(database, plan.recipe.recipe_id, plan.pairs_file)
-    keys = [canary.key for canary in plan.canaries]
-    judged = annotations.load_annotations(database, plan.recipe.recipe_id, keys, evidence=False)
-    done = {item.key for item in judged if item.status != "failed"}
-    left = tuple(canary for canary in plan.canaries if canary.key not in done)
+    recipe_id, since = plan.recipe.recipe_id, plan.planned_at
+    pending = write_unfinished(database, recipe_id, plan.pairs_file, since)
+    known = [canary.key for canary in plan.canaries]
+    columns = {name: [getattr(key, name) for key in known] for name in ("query_id", "code_id")}
+    keys = pa.table(columns, schema=pa.schema([(name, pa.string()) for name in columns]))
+    waiting = {
+        tuple(row.values()) for row in unfinished(database, recipe_id, keys, since).to_pylist()
+    }
+    left = tuple(canary for canary in plan.canaries if canary.key in waiting)
     get_run_logger().info(
         "%s pairs are left to judge%s", f"{pending:,}", in_round(plan.recipe, settings)
     )

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
+from pydantic import Field
 
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
@@ -41,6 +43,7 @@ class AnnotationPlan(Record):
         pending: Their number.
         reasons: Reason → pairs that are judged for it, in that order.
         canaries: Pairs with known labels to judge among them.
+        planned_at: When it was made: a pair that fails after that waits for another run.
     """
 
     reference: AnnotationReference
@@ -49,6 +52,7 @@ class AnnotationPlan(Record):
     pending: int = 0
     reasons: tuple[tuple[Reason, int], ...] = ()
     canaries: tuple[KnownLabel, ...] = ()
+    planned_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def pairs(self) -> int:

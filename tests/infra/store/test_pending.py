@@ -4,6 +4,7 @@ Covers `infra.store.pair_files`.
 """
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -293,10 +294,14 @@ def test_a_later_pass_takes_what_is_left_of_the_same_pairs_and_no_others(
     annotate(database, IN_ORDER[0])
     annotate(database, IN_ORDER[2], "undecided")
     annotate(database, IN_ORDER[3], "failed")
-    assert write_unfinished(database, RECIPE, file) == 3
+    began = datetime.now(UTC)
+    assert write_unfinished(database, RECIPE, file, began) == 3
     rows = read_keys(file).to_pylist()
     expected = [IN_ORDER[1], IN_ORDER[3], IN_ORDER[4]]
     assert [(row["query_id"], row["code_id"]) for row in rows] == expected
+    annotate(database, IN_ORDER[4], "failed")
+    assert write_unfinished(database, RECIPE, file, began) == 2, "one try a run"
+    assert tries(database) == 1
 
 
 def test_a_candidate_without_its_code_is_counted_apart_and_not_read(database: Database) -> None:
@@ -318,6 +323,23 @@ def test_what_an_interrupted_run_leaves_of_a_query_is_still_of_a_new_query(
     assert reasons(database) == {"new_queries": 11}
     search(database, SearchId("before"), [candidate(QUERIES[0], CODES[1], 1)])
     assert reasons(database) == {"new_codes": 2, "new_queries": 9}
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (CODES[1], {"new_codes": 2, "new_queries": 9}),  # two collections of one code share it
+        (Code.of("def h(x):\n    return x"), {"new_queries": 12}),  # of a collection of other code
+    ],
+)
+def test_an_earlier_search_that_names_another_collection_is_of_those_whose_code_it_found(
+    database: Database, code: Code, expected: dict[str, int]
+) -> None:
+    candidates.record_search(database, SearchId("before"), "another", ["minilm"], 3)
+    found = candidate(QUERIES[0], code, 1)
+    candidates.add_candidates(database, SearchId("before"), [found])
+    annotate(database, found.key)
+    assert reasons(database) == expected
 
 
 def test_a_later_round_knows_nothing_of_what_the_first_has_judged(database: Database) -> None:

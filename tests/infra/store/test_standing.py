@@ -82,7 +82,8 @@ def test_a_label_stands_although_it_was_not_repeated(database: Database, status:
     judge(database, ONE, "new", None, status=status)
     judge(database, TWO, "new", None, status=status)
     both = labels_by(SEARCH, ["new"], ["old"])
-    assert said(database, both) == {ONE: (1.0, "agents:old", False)}
+    is_judged = status == "undecided"  # then nothing will judge it again
+    assert said(database, both) == {ONE: (1.0, "agents:old", is_judged)}
     found = decide_labels(database, both)
     assert (found.undecided.num_rows, found.unfinished) == (
         (1, 0) if status == "undecided" else (0, 1)
@@ -198,6 +199,10 @@ def decided(
     items: Sequence[Drawn], sets: Sequence[tuple[str, ...]], covered: set[Covered]
 ) -> tuple[float, bool] | None:
     """Return label and freshness; where several annotations vote for a round, the round's own."""
+    is_judged = all(
+        any(Covered(RecipeId(item.recipe), item.met, 0, place) in covered for item in items)
+        for place in range(len(sets[0]))
+    )
     for number, rounds in enumerate(sets):
         votes: Counter[int] = Counter()
         for place, own in enumerate(rounds):
@@ -213,5 +218,5 @@ def decided(
             votes.update([counting[0].label] if counting else [])  # type: ignore[list-item]
         for value in (0, 1):
             if votes[value] * 2 > len(rounds):
-                return float(value), number == 0
+                return float(value), number == 0 or is_judged
     return None
