@@ -8,14 +8,22 @@ from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 
 from infra.errors import BudgetExhaustedError
+from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
+from infra.records import Annotation
+from infra.settings import Settings, StoreSettings
 from infra.store import open_database
+from infra.store.annotation_writer import add_annotations
 from infra.store.controls import set_control
+from infra.store.pair_files import new_keys_file, write_keys
 from tasks.runtime import progress, run_events
+from tasks.runtime.references import AnnotationReference, RecipeReference
 from tasks.stages.annotate import batches
-from tasks.stages.annotate.batches import answer_by_batch
+from tasks.stages.annotate.batches import _next_pass, answer_by_batch
+from tasks.stages.annotate.plan import AnnotationPlan, KnownLabel
 from tests.agents.judging import made_up_sandbox, script
 from tests.agents.llm.batch.batching import batch_settings, one_pass
 from tests.fakes.llm_server import ScriptedServer
@@ -48,3 +56,39 @@ def test_a_budget_that_was_set_by_hand_bounds_batches_and_its_end_is_told(
         answer_by_batch.fn(plan, settings)
     assert server.calls == []
     assert told == [(run_events.BUDGET_EXHAUSTED,)]
+
+
+def test_a_later_pass_leaves_out_what_was_finished_or_has_failed_in_this_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, recipe = StoreSettings(folder=tmp_path), RecipeId("r")
+    database = open_database(store)
+    keys = [PairKey(QueryId(f"q{number}"), CodeId("c")) for number in range(4)]
+    add_annotations(database, [annotation(keys[0], "failed"), annotation(keys[3], "failed")])
+    columns = {"query_id": [key.query_id for key in keys], "code_id": ["c"] * len(keys)}
+    file = new_keys_file(tmp_path, "r")
+    write_keys(pa.table(columns), file)
+    reference = AnnotationReference(
+        recipe_id=recipe, rounds=(recipe,), search_id=SearchId("s"), collection="c", model="m",
+        demo=False,
+    )  # fmt: skip
+    plan = AnnotationPlan(
+        reference=reference,
+        recipe=RecipeReference(recipe_id=recipe, model="m", demo=False),
+        pairs_file=file,
+        pending=4,
+        canaries=tuple(KnownLabel(key=key, label=0) for key in keys),
+    )
+    add_annotations(database, [annotation(keys[1]), annotation(keys[3], "failed")])
+    monkeypatch.setattr(batches, "get_run_logger", lambda: logging.getLogger("run"))
+    left = _next_pass(plan, Settings(store=store))
+    assert left.pending == 2, "the one that failed before, and the one that waits"
+    assert [canary.key for canary in left.canaries] == [keys[0], keys[2]]
+    assert _next_pass(left, Settings(store=store)).pending == 2
+
+
+def annotation(key: PairKey, status: str = "labelled") -> Annotation:
+    label = 1 if status == "labelled" else None
+    return Annotation.model_validate(
+        {**key._asdict(), "recipe_id": "r", "status": status, "label": label, "path": "read_alone"}
+    )
