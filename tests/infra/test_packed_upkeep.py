@@ -1,4 +1,7 @@
-"""Laws of packed stores' upkeep: old entries go, others stay, and a snapshot is whole."""
+"""Laws of packed stores' upkeep: old entries go, others stay, and a snapshot is whole.
+
+Covers `infra.packed_files`.
+"""
 
 import os
 import sqlite3
