@@ -1,4 +1,7 @@
-"""Laws of packed stores' upkeep: old entries go, others stay, and a snapshot is whole."""
+"""Laws of packed stores' upkeep: old entries go, others stay, and a snapshot is whole.
+
+Covers `infra.packed_files`.
+"""
 
 import os
 import sqlite3
@@ -99,7 +102,7 @@ def test_a_snapshot_of_many_steps_ends_while_others_write(
     store: PackedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("infra.packed_upkeep._STEP_PAGES", 1)
-    store.keep("ab", os.urandom(2_000_000))
+    store.keep("ab", os.urandom(20_000_000))
     command = [sys.executable, "-c", WRITER, str(store.file)]
     copying = Thread(target=snapshot, args=(store.file, tmp_path / "copy.sqlite"))
     with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
