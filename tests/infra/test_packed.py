@@ -1,4 +1,7 @@
-"""Laws of packed stores: kept is kept, by kill, damage and a full disk; covers `infra.sqlite`."""
+"""Laws of packed stores: kept is kept, by kill, damage and a full disk.
+
+Covers `infra.packed_files`, `infra.sqlite`.
+"""
 
 import fcntl
 import os
