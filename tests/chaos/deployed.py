@@ -9,9 +9,10 @@ from typing import Any
 import httpx
 import psutil
 
-from tests.chaos.scene import end_all, is_running
+from tests.chaos.scene import end_all
 from tests.chaos.services import Service, children_of
 from tests.flows.world import COSQA
+from tests.processes import is_running
 
 _READY = "The UI is at"
 _READY_S = 180.0

@@ -35,6 +35,7 @@ SOME = 5  # of the first and of the last runs, which are compared
 _POOLED = {"server_threads": 8, "server_files": 8}  # pools of the server fill up with time
 _SETTLES_S = 90.0  # Ray's agents look for their head once a minute
 _SHOWN = (1, 2, 5, 10, 25, 50, 100, 150, 200)
+_WORKER = {"PREFECT_WORKER_QUERY_SECONDS": "2"}  # it looks for runs every 10 s otherwise
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ def sample(theatre: Theatre, world: World, scene: Scene, temporary: Path, second
     )
 
 
-def many_runs(theatre: Theatre, runs: int, temporary: Path) -> list[Sample]:
-    """Return a sample after each of so many runs.
+def many_runs(theatre: Theatre, runs: int, temporary: Path) -> dict[int, Sample]:
+    """Return samples after the first and the last of so many runs and some between, by number.
 
     Args:
         theatre: Where they run.
@@ -85,7 +86,8 @@ def many_runs(theatre: Theatre, runs: int, temporary: Path) -> list[Sample]:
     Raises:
         SystemExit: A run failed.
     """
-    samples: list[Sample] = []
+    sampled = {*range(1, SOME + 1), *_SHOWN, *range(runs - SOME + 1, runs + 1)}
+    samples: dict[int, Sample] = {}
     with theatre.scene() as (world, scene):
         for number in range(1, runs + 1):
             queries = 1 + (number - 1) % theatre.pairs.queries
@@ -94,10 +96,10 @@ def many_runs(theatre: Theatre, runs: int, temporary: Path) -> list[Sample]:
             if run.wait() != 0:
                 raise SystemExit(f"run {number} failed: {run.printed()}")
             taken = time.monotonic() - started
-            samples.append(sample(theatre, world, scene, temporary, taken))
+            if number in sampled:
+                samples[number] = sample(theatre, world, scene, temporary, taken)
+                say(f"run {number}: {asdict(samples[number])}")
             scene.runs.clear()
-            if number in _SHOWN:
-                say(f"run {number}: {asdict(samples[-1])}")
     return samples
 
 
@@ -122,15 +124,15 @@ def _by_name(samples: Iterable[Mapping[str, float]]) -> dict[str, list[float]]:
     return values
 
 
-def print_curve(samples: list[Sample]) -> None:
+def print_curve(samples: Mapping[int, Sample]) -> None:
     """Print a row for each kind, a column for some of the runs."""
-    shown = [number for number in _SHOWN if number <= len(samples)]
-    table = Table(title=f"{len(samples)} runs in a row on one store", title_justify="left")
+    shown = [number for number in samples if number in _SHOWN]
+    table = Table(title=f"{max(samples)} runs in a row on one store", title_justify="left")
     table.add_column("after run")
     for number in shown:
         table.add_column(str(number), justify="right")
-    for name in asdict(samples[0]):
-        values = [getattr(samples[number - 1], name) for number in shown]
+    for name in asdict(samples[1]):
+        values = [getattr(samples[number], name) for number in shown]
         table.add_row(
             name.replace("_", " "), *(f"{value:,.1f}".removesuffix(".0") for value in values)
         )
@@ -154,12 +156,15 @@ def main() -> None:
         tempfile.TemporaryDirectory(dir="/tmp", prefix="r-") as name,  # short: for sockets
         own_engine_if_possible() as engine,
         theatre_of(
-            options.pairs, engine, deployed=not options.commands, more={"TMPDIR": name}
+            options.pairs,
+            engine,
+            deployed=not options.commands,
+            more={"TMPDIR": name, **_WORKER},
         ) as theatre,
     ):
         samples = many_runs(theatre, options.runs, Path(name))
     print_curve(samples)
-    more = growth(samples)
+    more = growth([*samples.values()])
     print(f"more at the end than at the beginning: {'; '.join(more) or 'nothing'}")
     sys.exit(bool(more))
 

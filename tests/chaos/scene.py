@@ -12,6 +12,7 @@ from typing import Protocol
 import psutil
 
 from tests.chaos.services import Clock, Disk, Service, children_of
+from tests.processes import is_running, still_running
 from tests.sandbox.own_engine import OwnEngine
 
 _LOOK_S = 0.5
@@ -165,21 +166,12 @@ class Scene:
     def processes_left(self, wait_s: float) -> list[psutil.Process]:
         """Return what runs and rivals have started and what has not ended in so many seconds."""
         started = [one for run in (*self.runs, *self.rivals) for one in run.processes()]
-        _, alive = psutil.wait_procs(started, timeout=wait_s)
-        return [one for one in alive if is_running(one)]
+        return still_running(started, wait_s)
 
     def end(self) -> None:
         """End what is left of it, by process id."""
         for run in (*self.runs, *self.rivals):
             run.kill_all()
-
-
-def is_running(process: psutil.Process) -> bool:
-    """Return whether a process is there and no zombie."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def end_all(processes: Iterable[psutil.Process]) -> None:

@@ -17,6 +17,7 @@ from infra.settings import StoreSettings
 from infra.store import open_database
 from tests.fakes.embed_run import BATCH, CODES, SHARD, TEXTS
 from tests.flows.world import stored_items
+from tests.processes import still_running
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 ACTORS = 2
@@ -57,8 +58,7 @@ class Run:
     def end(self) -> int:
         """Return the exit status, within minutes; nothing of the run is left then."""
         status = self._process.wait(timeout=900)
-        _, alive = psutil.wait_procs(self._family, timeout=120)
-        assert not alive
+        assert still_running(self._family, 120) == []
         return status
 
     @property

@@ -24,6 +24,7 @@ from infra.store import open_database
 from infra.store.lease import lease_holder
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, Case, World, environment, read, rule
+from tests.processes import still_running
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
@@ -131,7 +132,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
     left = psutil.Process(server.process.pid).children(recursive=True)
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(90) == 0, server.log.read_text()[-3000:]
-    assert psutil.wait_procs(left, timeout=60)[1] == [], "nothing outlives it"
+    assert still_running(left, 60) == [], "nothing outlives it"
 
 
 def test_a_dead_worker_with_the_lease_stops_no_schedule(

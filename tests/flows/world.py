@@ -18,6 +18,7 @@ from infra.store import Database, open_database
 from infra.store.vector_files import read_vectors
 from tests.fakes.llm_server import KEY
 from tests.flows.command_process import CommandProcess
+from tests.processes import still_running
 
 COSQA = str(Path(sys.executable).with_name("cosqa"))
 _TIMEOUT_S = 900
@@ -186,8 +187,7 @@ class World:
 
     def all_have_ended(self) -> bool:
         """Return whether all children of killed commands end; Ray's agents take a minute."""
-        _, alive = psutil.wait_procs(self._started, timeout=120)
-        return not alive
+        return not still_running(self._started, 120)
 
 
 def stored_items(database: Database) -> list[tuple[str, str, str]]:

@@ -15,6 +15,7 @@ import httpx
 import psutil
 
 from tests.flows.world import COSQA, World
+from tests.processes import still_running
 
 START_S = 180.0
 _END_S = 90.0
@@ -74,8 +75,7 @@ class LocalSystem:
         children = psutil.Process(self.process.pid).children(recursive=True)
         self.process.send_signal(signal.SIGINT)
         self.process.wait(_END_S)
-        _, alive = psutil.wait_procs(children, timeout=_END_S)
-        return [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
+        return still_running(children, _END_S)
 
 
 def log_file(world: World) -> Path:
