@@ -18,6 +18,13 @@ _HITS = (
     "candidates JOIN (SELECT query_id, position FROM collection_queries WHERE collection = ?) "
     "USING (query_id)"
 )
+_SHOWN = """
+    SELECT query_id, code_id, recipe_id FROM basis JOIN standing USING (query_id, code_id, round)
+    UNION ALL
+    SELECT query_id, code_id, arg_max(recipe_id, annotated_at) FROM annotations
+    SEMI JOIN failed USING (query_id, code_id)
+    WHERE list_contains(?, recipe_id) GROUP BY query_id, code_id
+"""
 
 
 def similarities(
@@ -54,6 +61,8 @@ def example_pairs(
 ) -> list[Example]:
     """Return judged candidates to show: tested ones first, then by status, path and rank.
 
+    Pairs that nobody could judge are among them, by their last try.
+
     Args:
         database: The store.
         search_id: The search.
@@ -64,12 +73,11 @@ def example_pairs(
         rows = tx.dicts(
             "SELECT query_id, code_id, rank, similarity, by_encoder, recipe_id "  # noqa: S608 - literals only
             f"FROM {_HITS} JOIN annotations USING (query_id, code_id) "
-            "SEMI JOIN (SELECT basis.* FROM basis JOIN standing USING (query_id, code_id, round)) "
-            "USING (query_id, code_id, recipe_id) "
+            f"SEMI JOIN ({_SHOWN}) USING (query_id, code_id, recipe_id) "
             "LEFT JOIN (SELECT DISTINCT query_id, code_id, recipe_id, true AS tested "
             "           FROM executions) USING (query_id, code_id, recipe_id) "
             "WHERE search_id = ? ORDER BY tested IS NULL, status, path, position, rank LIMIT ?",
-            [labels.collection, search_id, number],
+            [labels.collection, sorted(labels.coverage.recipes), search_id, number],
         )
     return [
         Example(

@@ -202,6 +202,10 @@ def test_a_report_shows_tested_pairs_first_and_counts_all_similarities(tmp_path:
     annotations.add_annotations(database, [tested])
     shown = example_pairs(database, SEARCH, FIRST, 3)
     assert [item.key for item, _ in shown] == [hits[place].key for place in (3, 0, 1)]
+    failed = judgement(*hits[4].key, recipe_id=ROUNDS[0], status="failed", label=None)
+    annotations.add_annotations(database, [failed])
+    shown = example_pairs(database, SEARCH, FIRST, 9)
+    assert failed.key in [item.key for item, _ in shown], "and what could not be judged"
     with database.transaction() as tx:
         tx.execute("""UPDATE candidates SET by_encoder = '{"a.b": 0.25, "c\\"d": 0.5}'""")
     average, own = similarities(database, SEARCH, "c", ["a.b", 'c"d'])
