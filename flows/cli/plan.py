@@ -28,7 +28,11 @@ def print_plan(settings: Settings) -> None:
     """Print the plan of a run by these settings; nothing is run, and no server is started."""
     plan = annotation_plan(settings)
     if not plan.candidates:
-        say(f"There is nothing to annotate: {plan.collection} has no candidates for the agents.")
+        say(
+            f"There is nothing to plan: {plan.collection} has no candidates by these settings: "
+            "give the options that they were found with (--encoder, --top-k, --preset), or find "
+            "them by `cosqa collect`."
+        )
         return
     print_table(
         f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
