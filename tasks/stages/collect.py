@@ -104,12 +104,17 @@ def as_collected(database: Database, source: SourceSettings) -> tuple[SourceSett
     Raises:
         SourceError: An input file is missing.
     """
-    for spell in (str, os.path.abspath, os.path.relpath):
+    given = source, open_source(source).fingerprint()
+    if corpus.collections_of(database, given[1]):
+        return given
+    for spell in (os.path.abspath, os.path.relpath):
         spelled = _spelled(source, spell)
+        if spelled == source:
+            continue
         fingerprint = open_source(spelled).fingerprint()
         if corpus.collections_of(database, fingerprint):
             return spelled, fingerprint
-    return source, open_source(source).fingerprint()
+    return given
 
 
 def _spelled(source: SourceSettings, spell: Callable[[str], str]) -> SourceSettings:
