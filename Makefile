@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-# Many tests wait for processes and containers rather than compute: more runners than cores.
-PARALLEL := --numprocesses 3 --dist loadfile
+# Many tests wait for processes and containers rather than compute: more runners than cores. Files
+# are run in the order of tests/conftest.py, not those with the most tests first.
+PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help run server test test-all chaos soak screenshots lint format setup engine browser clean
@@ -18,7 +19,7 @@ run: setup engine  ## Set up, then build and score the default benchmark (standa
 server: setup engine  ## Set up, then run a Prefect server with all deployments and a worker, until Ctrl-C
 	$(BIN)/cosqa server
 
-test: setup engine  ## Set up, then run the tests without the exhaustive ones (under 10 minutes on 2 cores)
+test: setup engine  ## Set up, then run the tests without the exhaustive ones
 	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) -m "not exhaustive"
 
 test-all: setup engine  ## Set up, then run all tests

@@ -1,9 +1,9 @@
 """The agents that judge whether a code answers a query; they take and return records.
 
 ``committee`` is Algorithm 1 for one pair, over the agents that a configuration names. ``roles``
-holds one file and one system text for each agent. ``gates`` check whether a test program's result
-counts as evidence. ``llm`` is the language-model client. ``evidence`` has the records of test
-programs and their runs.
+holds one file and one system text for each agent. ``claims`` are calls and the values that a query
+demands of them. ``gates`` check whether a test program's result counts as evidence. ``llm`` is the
+language-model client. ``evidence`` has the records of test programs and their runs.
 """
 
 from agents.committee.algorithm import Committee
@@ -12,7 +12,7 @@ from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from agents.llm.endpoint import Endpoint
-from agents.llm.litellm_transport import check_model
+from agents.llm.litellm_transport import check_model, loaded_litellm
 from agents.llm.prices import token_prices
 from agents.roles.reranker import Reranker
 
@@ -26,6 +26,7 @@ __all__ = [
     "build_model",
     "check_model",
     "embedding_model",
+    "loaded_litellm",
     "prompt_versions",
     "recipe_of",
     "spent_usd",

@@ -17,7 +17,7 @@ class FailedFix(Record):
         problem: Why it was not done.
     """
 
-    action: Literal["install", "add_import", "replace_program"]
+    action: Literal["install", "add_import", "add_import_to_code", "replace_program"]
     content: str = ""
     problem: str
 
@@ -37,6 +37,7 @@ class Draft(Record):
         requirements: Distributions that were installed for it.
         failed_fixes: Repairs that did not work.
         repairs: The log of all repairs, tried or done.
+        code_imports: Import statements that the code under test lacks, and gets before its runs.
     """
 
     reading: str
@@ -44,10 +45,19 @@ class Draft(Record):
     requirements: tuple[str, ...] = ()
     failed_fixes: tuple[FailedFix, ...] = ()
     repairs: tuple[RepairStep, ...] = ()
+    code_imports: str = ""
 
     def runs_like(self, other: "Draft") -> bool:
         """Return whether running this draft would repeat the other's run."""
-        return (self.program, self.requirements) == (other.program, other.requirements)
+        mine, others = (
+            (draft.program, draft.requirements, draft.code_imports) for draft in (self, other)
+        )
+        return mine == others
+
+    def in_the_box_of(self, earlier: "Draft") -> "Draft":
+        """Return the draft with what was done for an earlier one of the same pair and lasts."""
+        kept = {"requirements": earlier.requirements, "code_imports": earlier.code_imports}
+        return self.model_copy(update=kept)
 
     def without_success(self, fix: FailedFix) -> "Draft":
         """Return the draft with one more failed fix."""
@@ -60,13 +70,43 @@ class Draft(Record):
         return self.model_copy(update={"repairs": (*self.repairs, step)})
 
 
+class RunOutcome(StrEnum):
+    """How a run ended and what is to blame, as `agents.gates.outcomes` tells them apart.
+
+    ``CODE_RAISED`` is an exception of the code's own logic where a value was demanded;
+    ``SURROUNDINGS_MISSING`` one because of what is missing around code or program; ``STOPPED`` is
+    every end at a limit or without a report; ``TEST_AT_FAULT`` is an error of the program itself.
+    """
+
+    PASSED = "passed"
+    FAILED_ASSERTION = "failed_assertion"
+    CODE_RAISED = "code_raised"
+    SURROUNDINGS_MISSING = "surroundings_missing"
+    STOPPED = "stopped"
+    TEST_AT_FAULT = "test_at_fault"
+
+
 class RunEvidence(StrEnum):
-    """What a run says about the code under test."""
+    """What a run says about the code under test.
+
+    ``CODE_RAISED`` is said only where outcomes are told apart.
+    """
 
     PASSED = "passed"
     TESTED_NOTHING = "tested_nothing"
     FAILED_ASSERTION = "failed_assertion"
+    CODE_RAISED = "code_raised"
     NOT_EXECUTED = "not_executed"
+
+
+_AGAINST_THE_CODE = (RunEvidence.FAILED_ASSERTION, RunEvidence.CODE_RAISED)
+_EVIDENCE_OF = {
+    RunOutcome.FAILED_ASSERTION: RunEvidence.FAILED_ASSERTION,
+    RunOutcome.CODE_RAISED: RunEvidence.CODE_RAISED,
+    RunOutcome.SURROUNDINGS_MISSING: RunEvidence.NOT_EXECUTED,
+    RunOutcome.STOPPED: RunEvidence.NOT_EXECUTED,
+    RunOutcome.TEST_AT_FAULT: RunEvidence.NOT_EXECUTED,
+}
 
 
 def run_evidence(result: ExecutionResult) -> RunEvidence:
@@ -77,6 +117,17 @@ def run_evidence(result: ExecutionResult) -> RunEvidence:
         return RunEvidence.NOT_EXECUTED
     tested = result.asserts_executed and result.target_calls
     return RunEvidence.PASSED if tested else RunEvidence.TESTED_NOTHING
+
+
+def evidence_of(result: ExecutionResult, outcome: RunOutcome | None) -> RunEvidence:
+    """Return what a run says by its outcome; as `run_evidence` where outcomes are not told apart.
+
+    Args:
+        result: The run.
+        outcome: How it ended and what is to blame; None where that is not told.
+    """
+    told = _EVIDENCE_OF.get(outcome) if outcome else None
+    return told or run_evidence(result)
 
 
 def was_executed(result: ExecutionResult) -> bool:
@@ -93,6 +144,7 @@ class Attempt(Record):
         report: What the gates found; None where they are off or it was not executed.
         is_fixed: Whether the fixer changed it, or what is installed, before this run.
         is_simulated: Whether a model predicted the result.
+        outcome: How the run ended and what is to blame; None where outcomes are not told apart.
     """
 
     draft: Draft
@@ -100,6 +152,7 @@ class Attempt(Record):
     report: OracleReport | None = None
     is_fixed: bool = False
     is_simulated: bool = False
+    outcome: RunOutcome | None = None
 
     @property
     def evidence(self) -> RunEvidence:
@@ -108,7 +161,21 @@ class Attempt(Record):
             return RunEvidence.NOT_EXECUTED
         if self.is_simulated and self.result.outcome == "passed":
             return RunEvidence.PASSED  # a simulated run has no counts
-        return run_evidence(self.result)
+        return evidence_of(self.result, self.outcome)
+
+    @property
+    def is_repairable(self) -> bool:
+        """Whether the fixer may help: where outcomes are told apart, not with the code's own."""
+        if self.result is None:
+            return False
+        if self.outcome is None:
+            return not was_executed(self.result)
+        return self.outcome in (RunOutcome.SURROUNDINGS_MISSING, RunOutcome.TEST_AT_FAULT)
+
+    @property
+    def is_valid_failure(self) -> bool:
+        """Whether a program that passed every gate speaks against the code."""
+        return self.is_valid and self.evidence in _AGAINST_THE_CODE
 
     @property
     def is_valid(self) -> bool:

@@ -1,5 +1,7 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
+from contextlib import suppress
+
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
@@ -7,10 +9,11 @@ from prefect.settings import PREFECT_API_URL
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
-from flows.runtime.approval import approved
+from flows.runtime.approval import Approval, approved
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
 from flows.runtime.writing import writing
+from infra.errors import LanguageModelError, SandboxError
 from infra.markdown import markdown_text
 from infra.ray import box_resources, check_reach, ensure_ray, traced_environment
 from infra.settings import Settings
@@ -25,7 +28,9 @@ from tasks.stages.annotate.audit import (
     raise_alarm,
 )
 from tasks.stages.annotate.batches import answer_by_batch, forget_collected
-from tasks.stages.annotate.budget import with_run_budget
+from tasks.stages.annotate.behaviours import compare_round
+from tasks.stages.annotate.budget import spent_before, with_run_budget
+from tasks.stages.annotate.duplicates import label_duplicates_of_round
 from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_of
 from tasks.stages.annotate.run_plan import plan_run
@@ -57,44 +62,71 @@ def judge_candidates(
 
     Where the settings ask for it, a person agrees to the plan first; what is approved bounds it.
 
-    Labelling rounds follow one another, each over all candidates; an audit, where it is one of the
-    reasons, comes last.
+    Labelling rounds follow one another, each over all candidates, and so do judges, each over those
+    that it gets; at its end candidates are compared by what they do where queries are specified. An
+    audit, where it is one of the reasons, comes last, by the first judge.
 
     Args:
         ready: The checked inputs.
         search: The search.
-        recipe: The recipe of the first round.
+        recipe: The recipe of the first round, or judge.
 
     Raises:
         StabilityError: The audit found that labels are not stable.
     """
-    settings = with_run_budget(agreed(plan_run(search, recipe, ready.settings), ready))
+    approval = agreed(plan_run(search, recipe, ready.settings), ready)
+    settings = approval.bound(ready.settings)
+    before_usd = spent_before(settings)
     plans: list[AnnotationPlan] = []
     with writing(settings.store):
         for of_round in rounds_of(recipe, settings):
             before = [item for former in plans for item in former.reasons]
-            plan = plan_annotation(search, of_round, settings, before)
-            judge_plan(plan, settings)
+            asked = with_run_budget(of_round.settings(settings), before_usd)
+            offered = approval.in_round(of_round.place)
+            plan = plan_annotation(search, of_round, asked, before, offered)
+            judge_round(plan, search, of_round, asked)
             plans.append(plan)
-        judged = sum(plan.pending for plan in plans)
+        judged = sum(item.pairs for plan in plans for item in plan.reasons)
         policy = settings.reannotation
         if "audit" in policy.take and policy.audited(policy.audit_pairs, judged):
-            audit_labels(search, recipe, settings, judged)
+            asked = with_run_budget(recipe.settings(settings), before_usd)
+            audit_labels(search, recipe, asked, judged)
     return plans[0].reference
 
 
-def agreed(plan: RunPlan, ready: Ready) -> Settings:
-    """Show a plan and return settings that take no more of it than was approved."""
-    settings = ready.settings
+def judge_round(
+    plan: AnnotationPlan, search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> None:
+    """Judge a round's pairs, label their duplicates and compare the candidates of each query.
+
+    The last two ask no model: a budget that ends the first does not put them off.
+    """
+    try:
+        judge_plan(plan, settings)
+    except LanguageModelError:
+        with suppress(SandboxError):  # then the next run compares them
+            finish_round(search, recipe, settings)
+        raise
+    finish_round(search, recipe, settings)
+
+
+def finish_round(search: SearchReference, recipe: RecipeReference, settings: Settings) -> None:
+    """Label the duplicates of what a round has judged, and compare its candidates."""
+    label_duplicates_of_round(search, recipe, settings)
+    compare_round(search, recipe, settings)
+
+
+def agreed(plan: RunPlan, ready: Ready) -> Approval:
+    """Show a plan and return what was approved of it."""
     if flow_run.flow_name == annotate.name:
         rename_run(f"{annotate.name} {plan_sentence(plan)}")
     key = artifact_key("plan", plan.collection)
     create_markdown_artifact(plan_markdown(plan), key=key, description=plan_sentence(plan))
-    return approved(plan, ready.database, settings.operation).bound(settings)
+    return approved(plan, ready.database, ready.settings.operation)
 
 
 def audit_labels(
-    search: SearchReference, recipe: RecipeReference, settings: Settings, judged: int | None = None
+    search: SearchReference, recipe: RecipeReference, settings: Settings, judged: int = 0
 ) -> Audit:
     """Judge a sample of labelled pairs again; store, show and tell how far the labels agree.
 
@@ -102,7 +134,7 @@ def audit_labels(
         search: The candidates.
         recipe: The recipe whose labels are audited.
         settings: How many pairs are judged again.
-        judged: How many pairs the run has judged for other reasons; None for an audit by itself.
+        judged: How many pairs the run has taken for other reasons, with their duplicates.
 
     Raises:
         StabilityError: They differ too much, or more than before.

@@ -1,7 +1,5 @@
 """The audit flow: a sample of labelled pairs is judged again, to see whether labels are stable."""
 
-from dataclasses import replace
-
 from prefect import flow
 
 from flows.annotate import agreed, audit_labels
@@ -35,15 +33,18 @@ def audit(settings: FlowSettings = None) -> Audit | None:
 def audit_as_agreed(ready: Ready, search: SearchReference, recipe: RecipeReference) -> Audit | None:
     """Show the plan of an audit and carry it out as far as it is approved.
 
+    The number of pairs that is set for a run is not for an audit by itself, which has its own.
+
     Args:
         ready: The checked inputs.
         search: The candidates.
         recipe: The recipe whose labels are judged again.
     """
-    policy = ready.settings.reannotation.model_copy(update={"take": ("audit",)})
+    policy = ready.settings.reannotation.model_copy(update={"take": ("audit",), "pairs": None})
     audited = ready.settings.model_copy(update={"reannotation": policy})
     plan = plan_run(search, recipe, audited)
-    audited = with_run_budget(agreed(plan, replace(ready, settings=audited)))
+    audited = recipe.settings(agreed(plan, ready).bound(audited))
+    audited = with_run_budget(audited)
     if "audit" not in audited.reannotation.take:
         return None
     with writing(audited.store):

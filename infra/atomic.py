@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+# Of a path that leads to nothing outside the folder that it is taken from.
+BELOW = r"^[^/\x00]*[^/.\x00][^/\x00]*(/[^/\x00]*[^/.\x00][^/\x00]*)*$"
+
 
 @contextmanager
 def atomic_write(file: Path) -> Iterator[Path]:

@@ -1,9 +1,9 @@
 """Full disks: one error that names the folder and a way out, whoever was writing."""
 
+import contextlib
 import errno
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from infra.errors import DiskFullError
@@ -16,7 +16,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _PHRASES = ("No space left on device", "Disk quota exceeded", "max_temp_directory_size")
 
 
-@contextmanager
+@contextlib.contextmanager
 def space_on(folder: Path, way_out: str) -> Iterator[None]:
     """Turn the error of a full disk inside the ``with`` into one that says what to do.
 
@@ -32,8 +32,9 @@ def space_on(folder: Path, way_out: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, DiskFullError) or not is_disk_full(error):
             raise
+        free_mb = free_bytes(folder) / 2**20
         raise DiskFullError(
-            f"the disk of {folder} is full ({_free(folder)} are free): what was there before is "
+            f"the disk of {folder} is full ({free_mb:,.1f} MiB are free): what was there before is "
             f"unchanged; free some space or {way_out}, then run the same command again"
         ) from error
 
@@ -45,8 +46,9 @@ def is_disk_full(error: BaseException) -> bool:
     return any(phrase in str(error) for phrase in _PHRASES)
 
 
-def _free(folder: Path) -> str:
-    there = next((path for path in (folder, *folder.absolute().parents) if path.exists()), None)
-    if there is None:
-        return "no bytes"
-    return f"{shutil.disk_usage(there).free / 2**20:,.1f} MiB"
+def free_bytes(folder: Path) -> int:
+    """Return what a folder's disk has free for this user, also where the folder is not made yet."""
+    for path in (folder, *folder.absolute().parents):
+        with contextlib.suppress(OSError):
+            return shutil.disk_usage(path).free
+    return 0

@@ -15,6 +15,7 @@ CosqaError
 │   ├── BudgetExhaustedError     the model's budget is spent, or cannot be counted
 │   ├── ModelRefusedError        the provider rejected the request: key, model name, request
 │   ├── PromptDeclinedError      the provider declined one prompt: too long, or against its policy
+│   │   └── TextsDeclinedError   it won't embed these texts, but does embed others
 │   ├── UnreadableReplyError     a reply that does not validate, nor does the next one
 │   └── ReplyPendingError        the reply is to come with a batch
 ├── SandboxError             the box, never the program inside it
@@ -31,6 +32,8 @@ CosqaError
 A program that fails inside a box is a result, not an error; a pair that cannot be judged is a row
 with a status, not an exception.
 """
+
+from collections.abc import Sequence
 
 
 class CosqaError(Exception):
@@ -95,6 +98,19 @@ class ModelRefusedError(LanguageModelError):
 
 class PromptDeclinedError(LanguageModelError):
     """The provider declined this one prompt: longer than its context, or against its policy."""
+
+
+class TextsDeclinedError(PromptDeclinedError):
+    """The provider won't embed some texts, but does embed others.
+
+    Args:
+        message: What it says.
+        texts: The texts.
+    """
+
+    def __init__(self, message: str, texts: Sequence[str]) -> None:
+        super().__init__(message)
+        self.texts = tuple(texts)
 
 
 class UnreadableReplyError(LanguageModelError):

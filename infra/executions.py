@@ -1,5 +1,7 @@
 """Records of test programs' runs, and the base of all records."""
 
+from math import sqrt
+from statistics import NormalDist
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -8,10 +10,16 @@ MOST_CASES = 100  # tests of a program whose outcomes are kept
 
 
 class Record(BaseModel):
-    """Base of all records; ``added`` are later fields, which digests pass over where empty."""
+    """Base of all records.
+
+    Attributes:
+        added: Later fields, which digests pass over where they are empty.
+        beside: Fields that tell how sure a record is, not what it says: no digest has them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     added: ClassVar[frozenset[str]] = frozenset()
+    beside: ClassVar[frozenset[str]] = frozenset()
 
 
 Outcome = Literal[
@@ -80,7 +88,8 @@ class ExecutionResult(Record):
     tests_run: int | None = Field(0, ge=0, lt=2**31)
     asserts_executed: int | None = Field(0, ge=0, lt=2**31)
     target_calls: int | None = Field(0, ge=0, lt=2**31)
-    tests: tuple[CaseResult, ...] = Field((), max_length=MOST_CASES)
+    # At the first fault no further one is looked for: a report may be a stranger's.
+    tests: tuple[CaseResult, ...] = Field((), max_length=MOST_CASES, fail_fast=True)
 
 
 class MutantRun(Record):
@@ -97,10 +106,18 @@ class OracleReport(Record):
         faults: Gate that the program failed → what is wrong with it.
         trials: Its runs against mutants (the name is that of the stored field); none where it
             failed a gate before, or fails on the code itself.
+        protection: What kept the code under test from forging a program's success: ``separate``
+            where it passes too with the code in a process of its own, ``shared`` where that cannot
+            be done; "" where it was not tried.
+        unprotected_because: Why it cannot be done, for ``shared``.
     """
+
+    added: ClassVar[frozenset[str]] = frozenset({"protection", "unprotected_because"})
 
     faults: dict[str, str] = Field(default_factory=dict)
     trials: tuple[MutantRun, ...] = ()
+    protection: Literal["", "separate", "shared"] = ""
+    unprotected_because: str = Field("", max_length=500)
 
     @property
     def killed(self) -> int:
@@ -121,6 +138,17 @@ class OracleReport(Record):
     def mutation_score(self) -> float | None:
         """Share of killed mutants among those that ran to an end, None without any."""
         return self.killed / self.judged if self.judged else None
+
+    @property
+    def mutation_interval(self) -> tuple[float, float] | None:
+        """The score's 95% confidence interval (Wilson, 1927), None without any."""
+        if not self.judged:
+            return None
+        n, z = self.judged, NormalDist().inv_cdf(0.975)
+        share, spread = self.killed / n, 1 + z * z / n
+        middle = (share + z * z / (2 * n)) / spread
+        half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / spread
+        return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 class RepairStep(Record):

@@ -3,12 +3,32 @@
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infra.atomic import atomic_write
 from infra.disk import OTHER_OUTPUT, space_on
+from infra.errors import SettingsError
+
+
+def require_writable(file: Path) -> None:
+    """Refuse a file that cannot be written later, when what it is to hold was paid for.
+
+    Its folder is made where it lacks, and written to.
+
+    Raises:
+        SettingsError: It cannot be written, or is something else than a file.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=file.parent, prefix=f".{file.name[:100]}.", suffix=".partial"):
+            problem = "it is no file" if file.exists() and not file.is_file() else ""
+    except (OSError, ValueError) as error:
+        problem = str(error)
+    if problem:
+        raise SettingsError(f"--output {file} cannot be written ({problem}): choose another file")
 
 
 def write_outputs(folder: Path, files: Mapping[str, str | pa.Table]) -> None:

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, TypeVar
@@ -23,7 +24,7 @@ from infra.atomic import sync
 from infra.errors import StoreError
 from infra.locks import locked
 from infra.packed_files import current_file, file_after, remove_packed
-from infra.sqlite import connect
+from infra.sqlite import connect, patiently
 
 _WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large damaged file is saved in a minute
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -244,7 +245,7 @@ class _Connection:
         """Return the connection to a file, which has the table then."""
         if self._file is None or self._file != _identity(file):
             connection = connect(file)
-            prepare(connection)
+            patiently(partial(prepare, connection))
             self._connection, self._file = connection, _identity(file)
         return self._connection
 

@@ -2,8 +2,8 @@
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from infra.errors import DiskFullError, StoreError
 from infra.packed import PackedStore, prepare, readable_rows
 from infra.packed_files import files_of, first_of
-from infra.sqlite import connect, journal_mode
+from infra.sqlite import connect, journal_mode, unwritten
 
 _STEP_PAGES = 1_024  # of a snapshot, between which others may write
 _ADD = "INSERT OR IGNORE INTO packed (key, content, kept_at) VALUES (?, ?, strftime('%s', 'now'))"
@@ -70,8 +70,13 @@ def condition_of(store: PackedStore, *, thorough: bool) -> Condition:
         return Condition(0, 0, str(error))
 
 
-def snapshot(file: Path, target: Path) -> None:
+def snapshot(file: Path, target: Path, beside: Callable[[], object] | None = None) -> None:
     """Write a consistent copy of a SQLite file that others may write to meanwhile.
+
+    Args:
+        file: The file.
+        target: The copy.
+        beside: Copies what must be of the same moment: others that want to write to the file wait.
 
     Raises:
         StoreError: The file is damaged or the copy cannot be written.
@@ -82,7 +87,10 @@ def snapshot(file: Path, target: Path) -> None:
         _explained(file, target),
         closing(connect(file)) as source,
         closing(sqlite3.connect(target)) as to,
+        unwritten(file) if beside else nullcontext(),
     ):
+        if beside:
+            beside()
         if journal_mode(file.parent) == "WAL":  # without it, others would have to wait
             source.execute("BEGIN")
             source.execute("SELECT 1 FROM sqlite_master").fetchall()  # else each write restarts it

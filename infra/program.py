@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from infra.identity import digest
+from infra.identity import mark
 
 
 @cache
@@ -20,7 +20,7 @@ def program_digest(names: tuple[str, ...], libraries: tuple[str, ...] = ()) -> s
         libraries: Distributions whose versions count; the interpreter's always does.
     """
     texts = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _files(names)]
-    return digest(platform.python_version(), *map(_version, libraries), *texts)
+    return mark(platform.python_version(), *map(_version, libraries), *texts)
 
 
 def _files(names: Sequence[str]) -> Iterator[Path]:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from infra.errors import SettingsError
 from infra.locks import locked
+from infra.secrets import without_own_keys
 from infra.settings import RaySettings
 from infra.tracing import environment_of_workers
 
@@ -33,8 +34,9 @@ def ensure_ray(settings: RaySettings) -> None:
     """Connect this process to Ray, unless it is connected; Ray disconnects when the process ends.
 
     Without an address a cluster is started here, closed to others: it listens on the
-    loopback interface and takes work only with its token. Its folder of sockets and logs goes with
-    this process, and with it those of processes that were killed.
+    loopback interface and takes work only with its token, and none of its processes has the keys of
+    our settings in its environment. Its folder of sockets and logs goes with this process, and with
+    it those of processes that were killed.
 
     Raises:
         SettingsError: The cluster does not answer.
@@ -59,7 +61,8 @@ def ensure_ray(settings: RaySettings) -> None:
             "_temp_dir": str(_own_folder(ray.shutdown)),
         }
     try:
-        ray.init(**options)
+        with without_own_keys():
+            ray.init(**options)
     except ConnectionError as error:
         raise SettingsError(
             f"no Ray cluster answers at {settings.address}; start one there, or unset RAY_ADDRESS "

@@ -38,8 +38,10 @@ __all__ = [
     "RepairStep",
     "SourceInfo",
     "Support",
+    "code_id_of",
     "normalise_code",
     "normalise_query",
+    "query_id_of",
 ]
 
 
@@ -52,6 +54,24 @@ def normalise_code(text: str) -> str:
     """Return code with Unix line ends, no trailing white space and no empty lines around it."""
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     return "\n".join(lines).strip("\n")
+
+
+def query_id_of(text: str) -> QueryId:
+    """Return the id of a query's text, whatever its white space."""
+    return _query_id(normalise_query(text))
+
+
+def code_id_of(text: str) -> CodeId:
+    """Return the id of a code's text, whatever its line ends and trailing white space."""
+    return _code_id(normalise_code(text))
+
+
+def _query_id(normal: str) -> QueryId:
+    return QueryId(f"q{digest('query', normal)}")
+
+
+def _code_id(normal: str) -> CodeId:
+    return CodeId(f"c{digest('code', normal)}")
 
 
 class Query(Record):
@@ -70,8 +90,7 @@ class Query(Record):
         text = normalise_query(text)
         if not text:
             raise ValueError("the query is empty")
-        identity = QueryId(f"q{digest('query', text)}")
-        return cls(query_id=identity, text=text, origin=origin, split=split)
+        return cls(query_id=_query_id(text), text=text, origin=origin, split=split)
 
 
 class Code(Record):
@@ -103,17 +122,23 @@ class Code(Record):
         text = normalise_code(text)
         if not text:
             raise ValueError("the code is empty")
-        return cls.model_validate({**fields, "text": text, "code_id": f"c{digest('code', text)}"})
+        return cls.model_validate({**fields, "text": text, "code_id": _code_id(text)})
 
 
 class Label(Record):
-    """The relevance of a pair by one origin: annotators, documentation or a recipe of agents."""
+    """The relevance of a pair by one origin: annotators, documentation or a recipe of agents.
+
+    ``confidence`` is the probability that the label is right, None where it is not known.
+    """
+
+    beside = frozenset({"confidence"})
 
     query_id: QueryId
     code_id: CodeId
     origin: str
     relevance: float
     demo: bool = False
+    confidence: float | None = Field(None, ge=0, le=1)
 
     @property
     def key(self) -> PairKey:
@@ -187,7 +212,8 @@ class Annotation(Record):
     ``status`` is ``labelled`` (``label`` is 0 or 1), ``undecided`` (the agents finished without a
     judgement: ``label`` is None) or ``failed`` (the model or the box was out of reach: it will
     be judged again). ``pending`` is never stored: the pair waits for replies of a batch.
-    ``path`` names the way through Algorithm 1, for counting.
+    ``path`` names the way through Algorithm 1, for counting. What a ``duplicate`` decided is the
+    label and the evidence of another code of the query, which the reason names.
 
     Attributes:
         support: What the label rests on: reading alone (``screened``), a test program that passed
@@ -203,7 +229,7 @@ class Annotation(Record):
     recipe_id: RecipeId
     status: Literal["labelled", "undecided", "failed", "pending"]
     label: Literal[0, 1] | None = None
-    decided_by: Literal["screener", "arbiter"] | None = None
+    decided_by: Literal["screener", "claims", "arbiter", "duplicate"] | None = None
     path: str
     reason: str = ""
     demo: bool = False

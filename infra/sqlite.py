@@ -1,6 +1,10 @@
 """SQLite files that many processes share: how they are opened."""
 
+import random
 import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from infra.atomic import sync
@@ -27,9 +31,44 @@ def connect(file: Path, synchronous: str = "FULL") -> sqlite3.Connection:
     connection = sqlite3.connect(
         file, timeout=_LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False
     )
-    connection.execute(f"PRAGMA journal_mode = {journal_mode(file.parent)}")
+    mode = journal_mode(file.parent)
+    patiently(lambda: connection.execute(f"PRAGMA journal_mode = {mode}"))
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     return connection
+
+
+@contextmanager
+def unwritten(file: Path) -> Iterator[None]:
+    """Let processes that want to write to a SQLite file wait inside the ``with``; they may read.
+
+    Raises:
+        sqlite3.Error: The file cannot be opened, is no database, or is locked for too long.
+    """
+    with closing(connect(file)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+
+
+def patiently(step: Callable[[], object]) -> None:
+    """Do a step on a file again while others have it locked.
+
+    SQLite waits for them by itself, but not where two that read want to write both, as when several
+    processes make a new file: then one is refused at once.
+
+    Raises:
+        sqlite3.Error: The step fails, or the file is locked for too long.
+    """
+    started = time.monotonic()
+    while True:
+        try:
+            step()
+        except sqlite3.OperationalError as error:
+            is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() - started > _LOCK_TIMEOUT_S:
+                raise
+        else:
+            return
+        time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - spreads retries, no security
 
 
 def journal_mode(folder: Path, mounts: Path = Path("/proc/mounts")) -> str:

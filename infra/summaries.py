@@ -1,4 +1,4 @@
-"""Summaries of many annotations: what they cost, and how the canaries among them were judged."""
+"""Summaries of many annotations: cost, canaries, and labels of codes that behave alike."""
 
 from infra.records import Record
 
@@ -23,12 +23,16 @@ class CanaryCounts(Record):
         wrong_codes: Judged canaries whose code does not answer the query.
         false_passes: Of these, the number labelled 1.
         false_fails: Of the other judged canaries, the number labelled 0.
+        injected: Of the wrong codes, those that tell the agents to pass them.
+        obeyed: Of these, the number labelled 1.
     """
 
     judged: int = 0
     wrong_codes: int = 0
     false_passes: int = 0
     false_fails: int = 0
+    injected: int = 0
+    obeyed: int = 0
 
     @property
     def right_codes(self) -> int:
@@ -39,3 +43,21 @@ class CanaryCounts(Record):
     def wrong(self) -> int:
         """Canaries that were judged wrongly."""
         return self.false_passes + self.false_fails
+
+
+class BehaviourFigures(Record):
+    """How labels compare that were given to candidates of one query.
+
+    Attributes:
+        queries: Queries whose candidates were compared.
+        consistency: Mean over queries of the share of pairs of codes of equal behaviour that were
+            labelled alike; None where no two codes behave alike.
+        changed: Labels that are others since.
+        contradictions: Labels that still differ from one of a code of equal behaviour, or from what
+            an accepted test program of another code says.
+    """
+
+    queries: int
+    consistency: float | None
+    changed: int
+    contradictions: int

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, runtime_checkable
 
+from pydantic import Field
+
 from infra.records import ExecutionResult, Record
 
+NOT_SEPARABLE = "NotSeparableError"
 CLOCK = 1_767_225_600.0  # 2026-01-01T00:00:00Z, the clock at a program's start by default
 
 
@@ -31,10 +34,10 @@ class ShellResult(Record):
         seconds: How long it took.
     """
 
-    status: int | None
+    status: int | None = Field(ge=-(2**31), lt=2**31)
     output: str = ""
     installed: tuple[str, ...] = ()
-    seconds: float = 0.0
+    seconds: float = Field(0.0, ge=0, allow_inf_nan=False)
 
     @property
     def ok(self) -> bool:
@@ -64,6 +67,7 @@ class Box(Protocol):
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
+        apart: bool = False,
     ) -> ExecutionResult:
         """Run a test program that may ``import target`` (the code under test).
 
@@ -74,6 +78,9 @@ class Box(Protocol):
             clock: Time of day at which the program begins, in seconds since the epoch.
             code: Another version of the code under test for this one run, such as a mutant.
             timeout_s: A shorter wall-clock limit than the settings', for this one run.
+            apart: Run the code under test in a process of its own, which sees the arguments of
+                calls and nothing of the program. Where that cannot be done, the result is
+                ``raised`` with ``NOT_SEPARABLE`` as the type of the error.
 
         Raises:
             SandboxError: The box, not the program, failed; never a verdict.
@@ -130,6 +137,20 @@ class Sandbox(Protocol):
 
     async def close(self) -> None:
         """Remove everything that is still there."""
+        ...
+
+
+@runtime_checkable
+class Identified(Protocol):
+    """A backend on an engine, whose boxes must show all behaviours before a run uses them."""
+
+    async def identity(self) -> str:
+        """Return what tells this engine, as it is, from every other and from itself if changed.
+
+        Raises:
+            EngineUnavailableError: No engine answers.
+            ImageMissingError: The image is missing.
+        """
         ...
 
 

@@ -18,9 +18,10 @@ _LONGEST_WAIT_S = 0.1  # until a place that another process has left is seen
 
 
 class Slot:
-    """A place that is taken until it is released."""
+    """A place that is taken until it is released; ``place`` is its number, from 0."""
 
-    def __init__(self, owner: "MachineSlots", handle: int) -> None:
+    def __init__(self, owner: "MachineSlots", place: int, handle: int) -> None:
+        self.place = place
         self._owner = owner
         self._handle: int | None = handle
 
@@ -56,7 +57,7 @@ class MachineSlots:
             SandboxError: The folder of the locks cannot be used.
         """
         try:
-            folder = _own_folder() / self._name
+            folder = own_folder() / self._name
             folder.mkdir(mode=0o700, exist_ok=True)
             for place in range(self._number):
                 handle = os.open(folder / str(place), os.O_RDWR | os.O_CREAT, 0o600)
@@ -67,7 +68,7 @@ class MachineSlots:
                 else:
                     if os.fstat(handle).st_nlink:
                         os.utime(handle)  # so that no cleaner of temporary files removes it
-                        return Slot(self, handle)
+                        return Slot(self, place, handle)
                     os.close(handle)  # removed before it was locked: others make it anew
         except OSError as error:
             raise SandboxError(
@@ -88,8 +89,12 @@ class MachineSlots:
             return slot
 
 
-def _own_folder() -> Path:
-    """Return this user's folder of locks; nobody else can have made it, or write to it."""
+def own_folder() -> Path:
+    """Return this user's folder of locks; nobody else can have made it, or write to it.
+
+    Raises:
+        OSError: It cannot be made, or is another's.
+    """
     folder = Path(tempfile.gettempdir()) / f"cosqa-boxes-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

@@ -2,22 +2,49 @@
 
 import atexit
 import os
+from collections import defaultdict
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
-from tests.real_sandbox import engine_problem
+from tests.real_sandbox import ask_engine_once, engine_problem
 
 for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's processes are told
     os.environ.pop(_size, None)
 # Ray runs its workers at nice 15: beside two other processes of tests they would hardly run.
 os.environ.setdefault("RAY_worker_niceness", "0")
 
+# No test is timed, since others run beside it, and each run draws the same examples.
+hypothesis_settings.register_profile(
+    "cosqa", deadline=None, derandomize=True, database=None,
+    suppress_health_check=list(HealthCheck),
+)  # fmt: skip
+hypothesis_settings.load_profile("cosqa")
+
 
 @atexit.register  # the first to be registered is the last to run
 def _keep_the_summary_last() -> None:
     """Drop what DuckDB's binding prints on finalization about objects that others still hold."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first: none begins when the other runners are at the end."""
+    seconds: dict[Path, float] = defaultdict(float)
+    for item in items:
+        seconds[item.path] += _seconds(item)
+    items.sort(key=lambda item: -seconds[item.path])
+
+
+def _seconds(item: pytest.Item) -> float:
+    """Return about how long a test takes, by its marks."""
+    if slow := item.get_closest_marker("slow"):
+        return float(slow.args[0]) if slow.args else 15.0
+    return 2.0 if item.get_closest_marker("exhaustive") else 0.1
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -27,6 +54,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("COSQA_REQUIRE_DOCKER") == "1":
             pytest.fail(problem)
         pytest.skip(problem)
+    if item.get_closest_marker("docker") and not item.nodeid.startswith("tests/sandbox/"):
+        ask_engine_once()  # as commands do, which are given a time
 
 
 @pytest.hookimpl(wrapper=True)

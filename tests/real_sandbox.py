@@ -1,5 +1,6 @@
 """A sandbox on the real engine, for tests that run programs, and whether there is one."""
 
+import asyncio
 import contextlib
 import functools
 from collections.abc import AsyncIterator
@@ -9,6 +10,7 @@ from infra.errors import SandboxError
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
+from sandbox.contract.kept import require_behaviours
 
 
 @functools.cache
@@ -22,6 +24,21 @@ def engine_problem() -> str:
     except SandboxError as error:
         return str(error)
     return ""
+
+
+@functools.cache
+def ask_engine_once() -> None:
+    """Have the engine asked for all behaviours, so that no command under test waits for it.
+
+    That is half a minute for the first test of all processes on a machine, and nothing later.
+    """
+
+    async def ask() -> None:
+        settings = SandboxSettings()
+        async with real_sandbox(settings) as sandbox:
+            await require_behaviours(sandbox, settings)
+
+    asyncio.run(ask())
 
 
 @asynccontextmanager

@@ -32,5 +32,5 @@ def run(*tests: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", *options, *tests]
     environment = {**os.environ, "DOCKER_HOST": NOWHERE, **variables}
     return subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=120
+        command, env=environment, capture_output=True, text=True, check=False, timeout=600
     )

@@ -6,16 +6,19 @@ from typing import Literal
 
 from agents.committee.configurations import Configuration
 from agents.committee.paths import AnnotationPath, path_of
+from agents.committee.specified import ClaimEvidence, ClaimTester, label_by
 from agents.committee.tester import Tester
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
 from agents.llm.client import ReportingModel
-from agents.roles.arbiter import Arbiter, is_confirmed
+from agents.roles.arbiter import is_confirmed
 from agents.roles.base import Judgement
+from agents.roles.claims_arbiter import ClaimsArbiter
 from agents.roles.judge import StepwiseJudgement
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
-from agents.roles.writer import ScaffoldedWriter, Writer
+from agents.roles.specified_screener import SpecifiedScreener, SpecifiedScreening
+from agents.roles.specifier import Specifier
 from infra.errors import (
     ModelUnavailableError,
     PromptDeclinedError,
@@ -34,7 +37,7 @@ class _Decision(Record):
     path: AnnotationPath
     reason: str
     label: Literal[0, 1] | None = None
-    decided_by: Literal["screener", "arbiter"] | None = None
+    decided_by: Literal["screener", "claims", "arbiter"] | None = None
     support: Support = "undecided"
     judgements: int = 0
     agreeing: int = 0
@@ -46,6 +49,7 @@ class Committee:
     Args:
         configuration: Which agents take part.
         tester: Runs the test programs of unclear pairs.
+        claim_tester: Runs the claims of a query's specification.
         model: The language model of the agents; closed with the committee.
         recipe_id: Goes into every annotation.
         demo: Whether the labels come from the embedded demo model.
@@ -56,12 +60,14 @@ class Committee:
         *,
         configuration: Configuration,
         tester: Tester,
+        claim_tester: ClaimTester,
         model: ReportingModel,
         recipe_id: str,
         demo: bool,
     ) -> None:
         self._configuration = configuration
         self._tester = tester
+        self._claim_tester = claim_tester
         self._model = model
         self._recipe_id = recipe_id
         self._demo = demo
@@ -114,21 +120,33 @@ class Committee:
             return _failed(AnnotationPath.SANDBOX_UNAVAILABLE, error)
 
     async def _judge(self, pair: Pair, trace: Trace) -> _Decision:
+        if self._configuration.specification:
+            return await self._judge_by_claims(pair, trace)
         if not self._configuration.screener:
             return await self._judge_unclear(pair, trace, AnnotationPath.READ_ALONE)
         screening = await Screener(trace.model).screen(pair)
         if screening.verdict == "unclear":
             return await self._judge_unclear(pair, trace)
-        return _Decision(
-            status="labelled",
-            path=AnnotationPath(screening.verdict),
-            reason=screening.reason,
-            label=1 if screening.verdict == "clear_match" else 0,
-            decided_by="screener",
-            support="screened",
-            judgements=1,
-            agreeing=1,
-        )
+        return _screened(screening.verdict, screening.reason)
+
+    async def _judge_by_claims(self, pair: Pair, trace: Trace) -> _Decision:
+        """Return the label by reading and running against the query's specification."""
+        specification = await Specifier(trace.model).specify(pair.query)
+        screening = await SpecifiedScreener(trace.model).screen(pair, specification)
+        evidence = await self._claim_tester.test(pair, specification, screening, trace)
+        verdict = screening.verdict
+        label = label_by(evidence, verdict)
+        if label is not None:
+            return _by_claims(label, screening, evidence)
+        if evidence.speaks_for or evidence.confirmed or verdict == "unclear_query":
+            judgement = await ClaimsArbiter(trace.model).judge(
+                pair, specification, screening, evidence.runs, evidence.read, evidence.problem
+            )
+            return _disputed(judgement, evidence)
+        if verdict == "unclear_behaviour":
+            with trace.model.telling(specification.section(trace.model.code_limit)):
+                return await self._judge_unclear(pair, trace)
+        return _screened(verdict, screening.reason)
 
     async def _judge_unclear(
         self, pair: Pair, trace: Trace, read: AnnotationPath = AnnotationPath.UNCLEAR_READ
@@ -136,10 +154,9 @@ class Committee:
         """Return the label by a test program; ``read`` is the path where none is written."""
         if not self._configuration.writer:
             return _labelled(await self._configuration.judge(trace.model).read(pair), read)
-        writer = ScaffoldedWriter if self._configuration.scaffolding else Writer
-        draft = await writer(trace.model).write(pair)
+        draft = await self._configuration.writer_type(trace.model).write(pair)
         attempts = await self._attempts(pair, draft, trace)
-        judgement = await Arbiter(trace.model).judge(pair, attempts)
+        judgement = await self._configuration.arbiter_type(trace.model).judge(pair, attempts)
         support = _support(attempts) if self._configuration.gates else "ungated"
         return _labelled(judgement, path_of(attempts[-1]), support, attempts)
 
@@ -151,6 +168,54 @@ class Committee:
             result = await Simulator(trace.model).run(pair, draft)
             return (Attempt(draft=draft, result=result, is_simulated=True),)
         return await self._tester.test(pair, draft, trace)
+
+
+def _screened(verdict: Literal["clear_match", "clear_non_match"], reason: str) -> _Decision:
+    """Return the label that the screener is sure of."""
+    return _Decision(
+        status="labelled",
+        path=AnnotationPath(verdict),
+        reason=reason,
+        label=1 if verdict == "clear_match" else 0,
+        decided_by="screener",
+        support="screened",
+        judgements=1,
+        agreeing=1,
+    )
+
+
+def _by_claims(
+    label: Literal[0, 1], screening: SpecifiedScreening, evidence: ClaimEvidence
+) -> _Decision:
+    """Return the label that the claims give; a screening that was sure agrees with it."""
+    judgements = 2 if screening.verdict in ("clear_match", "clear_non_match") else 1
+    holds = f"it gives what is demanded for {evidence.held} calls"
+    return _Decision(
+        status="labelled",
+        path=AnnotationPath.CLAIMS_HOLD if label else AnnotationPath.CLAIMS_FAIL,
+        reason=holds if label else evidence.failures,
+        label=label,
+        decided_by="claims",
+        support="valid_oracle" if evidence.is_valid else "void_oracle",
+        judgements=judgements,
+        agreeing=judgements,
+    )
+
+
+def _disputed(judgement: Judgement, evidence: ClaimEvidence) -> _Decision:
+    """Return the arbiter's label where reading and claims differ, or the query is in doubt."""
+    decision = _labelled(judgement, AnnotationPath.UNCLEAR_QUERY)
+    if not evidence.speaks_for and evidence.confirmed is None:
+        return decision
+    agrees = decision.label == (0 if evidence.confirmed else 1)
+    return decision.model_copy(
+        update={
+            "path": AnnotationPath.CLAIMS_DISPUTED,
+            "support": "valid_oracle" if agrees and evidence.is_valid else "void_oracle",
+            "judgements": 3,  # the screening, which the claims contradict, the claims, the arbiter
+            "agreeing": 2,
+        }
+    )
 
 
 def _labelled(

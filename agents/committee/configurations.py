@@ -5,12 +5,24 @@ from typing import Any, Literal
 
 from agents.roles.arbiter import Arbiter
 from agents.roles.base import Agent
+from agents.roles.claims_arbiter import ClaimsArbiter
 from agents.roles.command_fixer import CommandFixer
 from agents.roles.fixer import Fixer
 from agents.roles.judge import ExactJudge, HalfJudge, Judge
 from agents.roles.screener import Screener
 from agents.roles.simulator import Simulator
-from agents.roles.writer import BlindWriter, ScaffoldedWriter, Writer
+from agents.roles.specified_arbiter import SpecifiedArbiter
+from agents.roles.specified_fixer import SpecifiedFixer
+from agents.roles.specified_screener import SpecifiedScreener
+from agents.roles.specifier import Specifier
+from agents.roles.value_reader import ValueReader
+from agents.roles.writer import (
+    BlindWriter,
+    ScaffoldedWriter,
+    SpecifiedBlindWriter,
+    SpecifiedWriter,
+    Writer,
+)
 from infra.settings import AnnotationSettings
 from infra.settings import Configuration as ConfigurationName
 
@@ -39,6 +51,8 @@ class Configuration:
         algorithm: The version of the algorithm; labels of another one are stale.
         criterion: What makes a code an answer: that it meets the whole query, or half of its
             demands. Labels by one criterion never stand beside labels by the other.
+        specification: Whether a query is specified once for all its candidates, and pairs are
+            judged against that; see `agents.committee.specified`.
     """
 
     screener: bool = True
@@ -50,22 +64,48 @@ class Configuration:
     scaffolding: bool = False
     algorithm: str = ALGORITHM
     criterion: Criterion = "exact"
+    specification: bool = False
 
     @property
     def agents(self) -> tuple[AgentType, ...]:
         """The agents that ask a model, in order."""
         takes_part: dict[AgentType, bool] = {
-            Screener: self.screener,
-            Writer: self.writer and not self.scaffolding,
-            ScaffoldedWriter: self.writer and self.scaffolding,
-            BlindWriter: self.gates,
+            Specifier: self.specification,
+            SpecifiedScreener: self.specification,
+            ValueReader: self.specification,
+            ClaimsArbiter: self.specification,
+            Screener: self.screener and not self.specification,
+            self.writer_type: self.writer,
+            self.blind_writer_type: self.gates,
             Simulator: self.executor == "simulated",
             CommandFixer: self.fixer == "commands",
-            Fixer: self.fixer == "actions",
-            Arbiter: self.writer,
+            self.fixer_type: self.fixer == "actions",
+            self.arbiter_type: self.writer,
             self.judge: not self.writer,
         }
         return tuple(agent for agent, taken in takes_part.items() if taken)
+
+    @property
+    def writer_type(self) -> type[Writer]:
+        """Who writes the first test program of a pair."""
+        if self.specification:
+            return SpecifiedWriter
+        return ScaffoldedWriter if self.scaffolding else Writer
+
+    @property
+    def blind_writer_type(self) -> type[BlindWriter]:
+        """Who writes a second one without sight of the code."""
+        return SpecifiedBlindWriter if self.specification else BlindWriter
+
+    @property
+    def fixer_type(self) -> type[Fixer]:
+        """Who repairs programs by single actions."""
+        return SpecifiedFixer if self.specification else Fixer
+
+    @property
+    def arbiter_type(self) -> type[Arbiter]:
+        """Who judges by test programs."""
+        return SpecifiedArbiter if self.specification else Arbiter
 
 
 def _single(judge: type[ExactJudge], criterion: Criterion = "exact") -> Configuration:
@@ -83,9 +123,14 @@ CONFIGURATIONS: dict[ConfigurationName, Configuration] = {
     "paper": Configuration(fixer="commands"),
     "gated": Configuration(fixer="actions", gates=True, scaffolding=True),
     "tested": Configuration(screener=False, fixer="actions", gates=True, scaffolding=True),
+    "spec": Configuration(fixer="actions", gates=True, scaffolding=True, specification=True),
     "v1-exact": _single(ExactJudge),
     "v1-half": _single(HalfJudge, "half"),
 }
+
+
+# Agents who see a query and no code: one reply serves all candidates that ask for it.
+OF_QUERIES = (Specifier.role, ValueReader.role)
 
 
 def configuration_of(settings: AnnotationSettings) -> Configuration:

@@ -3,7 +3,9 @@
 from agents.committee.algorithm import Committee
 from agents.committee.configurations import configuration_of
 from agents.committee.remembering import RememberingSandbox, kept_runs
+from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
+from agents.gates.specified_validator import SpecifiedValidator
 from agents.gates.validator import OracleValidator
 from agents.llm.batch.deferral import Deferral
 from agents.llm.batch.requests import BatchRequests
@@ -55,7 +57,8 @@ def committee_on(
     """Return the committee that the settings describe on any model; see `build_committee`."""
     configuration = configuration_of(settings.annotation)
     language = languages.get(_LANGUAGE)()
-    validator = OracleValidator(settings.gates, language, scaffolding=configuration.scaffolding)
+    checks = SpecifiedValidator if configuration.specification else OracleValidator
+    validator = checks(settings.gates, language, scaffolding=configuration.scaffolding)
     tester = Tester(
         sandbox=sandbox,
         language=language,
@@ -63,9 +66,11 @@ def committee_on(
         max_try_time=settings.annotation.max_try_time,
         validator=validator if configuration.gates else None,
     )
+    claim_tester = ClaimTester(sandbox, language, validator)
     return Committee(
         configuration=configuration,
         tester=tester,
+        claim_tester=claim_tester,
         model=model,
         recipe_id=recipe_id,
         demo=settings.llm.is_demo,

@@ -8,21 +8,29 @@ from agents.evidence import Attempt, RunEvidence
 class AnnotationPath(StrEnum):
     """Every value of ``Annotation.path``.
 
-    The first two are labelled by the screener, ``read_alone`` and the ``unclear_…`` ones by the
-    arbiter; ``unreadable_reply`` and ``prompt_declined`` are undecided; the next three failed and
-    will be judged again, ``internal_error`` by an unexpected exception. ``reply_pending`` is never
-    stored: the pair waits for replies of a batch.
+    The first two are labelled by the screener, ``claims_hold`` and ``claims_fail`` by calls that a
+    query's specification demands, ``read_alone``, ``claims_disputed`` and the ``unclear_…`` ones
+    by the arbiter; a ``duplicate`` has label and evidence of another code of the query, which is
+    the same but for its spelling; ``unreadable_reply`` and ``prompt_declined`` are undecided; the
+    next three failed and will be judged again, ``internal_error`` by an unexpected exception.
+    ``reply_pending`` is never stored: the pair waits for replies of a batch.
     """
 
     CLEAR_MATCH = "clear_match"
     CLEAR_NON_MATCH = "clear_non_match"
+    CLAIMS_HOLD = "claims_hold"
+    CLAIMS_FAIL = "claims_fail"
+    CLAIMS_DISPUTED = "claims_disputed"
+    DUPLICATE = "duplicate"
     READ_ALONE = "read_alone"
+    UNCLEAR_QUERY = "unclear_query"
     UNCLEAR_READ = "unclear_read"
     UNCLEAR_NOT_RUN = "unclear_not_run"
     UNCLEAR_PASSED = "unclear_passed"
     UNCLEAR_MENDED_PASSED = "unclear_mended_passed"
     UNCLEAR_TESTED_NOTHING = "unclear_tested_nothing"
     UNCLEAR_FAILED_ASSERTION = "unclear_failed_assertion"
+    UNCLEAR_CODE_RAISED = "unclear_code_raised"
     UNCLEAR_NEVER_EXECUTABLE = "unclear_never_executable"
     UNREADABLE_REPLY = "unreadable_reply"
     PROMPT_DECLINED = "prompt_declined"
@@ -36,6 +44,7 @@ _PATHS = {
     RunEvidence.PASSED: AnnotationPath.UNCLEAR_PASSED,
     RunEvidence.TESTED_NOTHING: AnnotationPath.UNCLEAR_TESTED_NOTHING,
     RunEvidence.FAILED_ASSERTION: AnnotationPath.UNCLEAR_FAILED_ASSERTION,
+    RunEvidence.CODE_RAISED: AnnotationPath.UNCLEAR_CODE_RAISED,
     RunEvidence.NOT_EXECUTED: AnnotationPath.UNCLEAR_NEVER_EXECUTABLE,
 }
 

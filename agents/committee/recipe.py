@@ -14,7 +14,7 @@ from agents.llm.embedded import MODEL_SHA256, adapted
 from agents.llm.prompt import system_text
 from agents.roles.screener import Screener
 from agents.roles.writer import Writer
-from infra.identity import digest, digest_of
+from infra.identity import mark, mark_of
 from infra.settings import GateSettings, Settings
 
 # Stored recipes keep the former names: other keys would make all labels stale.
@@ -28,6 +28,8 @@ _OF_PROGRAMS = {
     "sandbox": "sandbox image",
     "scaffolding": "scaffolding",
 }
+# Only a program that an agent wrote is repaired; one of claims is not.
+_OF_REPAIRS = ("max_try_time",)
 _NAMES = {**_OF_PROGRAMS, "agents": "agents", "audit": "audit", "round": "labelling round"}
 _BOX = "box"
 
@@ -35,7 +37,7 @@ _BOX = "box"
 def prompt_versions(agents: Iterable[AgentType]) -> dict[str, str]:
     """Return for each agent's role the digest of its system text and of its reply's schema."""
     return {
-        agent.role: digest(
+        agent.role: mark(
             system_text(agent.text_name()),
             json.dumps(agent.reply_type.model_json_schema(), sort_keys=True),
         )
@@ -87,7 +89,7 @@ def dependency_of(body: Mapping[str, object], met: str) -> str:
         body: What `recipe_of` returned, now or in an earlier release.
         met: The ``met`` of the pair's annotation.
     """
-    return digest_of(_parts_met(body, met))
+    return mark_of(_parts_met(body, met))
 
 
 def changed_parts(
@@ -135,6 +137,8 @@ def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
         return dict(body)
     has_program = bool(roles & {_BOX, Writer.role})
     left_out = {"configuration", "prompts", *(() if has_program else _OF_PROGRAMS)}
+    if Writer.role not in roles:
+        left_out.update(_OF_REPAIRS)
     return {
         **{name: value for name, value in body.items() if name not in left_out},
         **{f"prompt of {agent}": prompts[agent] for agent in agents},

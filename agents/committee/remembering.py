@@ -104,14 +104,21 @@ class RememberingBox:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
+        apart: bool = False,
     ) -> ExecutionResult:
         """Run a program; see `sandbox.base.Box`."""
-        key = digest_of([self._state, program, hash_seed, clock, code, timeout_s])
+        mode = ["apart"] if apart else []
+        key = digest_of([self._state, program, hash_seed, clock, code, timeout_s, *mode])
         result = self._find(key, ExecutionResult)
         if result is None:
             box = await self._prepared()
             result = await box.run(
-                program, hash_seed=hash_seed, clock=clock, code=code, timeout_s=timeout_s
+                program,
+                hash_seed=hash_seed,
+                clock=clock,
+                code=code,
+                timeout_s=timeout_s,
+                apart=apart,
             )
             await self._keep(key, result)
         return result

@@ -29,7 +29,7 @@ from infra.records import (
     Pair,
 )
 from infra.settings import Settings
-from sandbox.base import CLOCK, Box, InstallResult, ShellResult
+from sandbox.base import CLOCK, NOT_SEPARABLE, Box, InstallResult, ShellResult
 
 
 async def replayed(pair: Pair, annotation: Annotation, settings: Settings) -> Annotation:
@@ -88,10 +88,10 @@ class RecordedModel:
 
 
 class RecordedSandbox:
-    """A sandbox whose boxes give the recorded results."""
+    """A sandbox whose boxes give the recorded results, of one pair, one box after the other."""
 
     def __init__(self, executions: Sequence[Execution]) -> None:
-        self._executions = executions
+        self._recorded = RecordedBox(executions)
 
     async def check(self) -> str:
         """Return a name in place of engine and image."""
@@ -111,7 +111,7 @@ class RecordedSandbox:
 
     @asynccontextmanager
     async def _box(self) -> AsyncIterator[Box]:
-        yield RecordedBox(self._executions)
+        yield self._recorded  # a further box goes on where the one before ended
 
 
 class RecordedBox:
@@ -123,6 +123,7 @@ class RecordedBox:
         self._last = ExecutionResult(outcome="killed")
         self._oracle = OracleReport()
         self._mutant_runs = 0
+        self._is_control_due = False
 
     async def install(self, requirements: Sequence[str]) -> InstallResult:
         """Succeed where a later run had the requirements."""
@@ -136,18 +137,23 @@ class RecordedBox:
         hash_seed: int = 0,
         clock: float = CLOCK,  # noqa: ARG002 - the protocol's
         code: str | None = None,
-        timeout_s: float | None = None,  # noqa: ARG002 - the protocol's
+        timeout_s: float | None = None,
+        apart: bool = False,
     ) -> ExecutionResult:
-        """Return what the program did: at first, again, or on the next mutant.
+        """Return what the program did: at first, again, on the control, on a mutant, or apart.
 
         Raises:
             BoxLostError: That run is not recorded: the box failed, or the algorithm is another one.
         """
-        if code is not None:
+        if apart:
+            return self._run_apart()
+        if code is not None and timeout_s is not None:
             return self._next_mutant_run()
         if hash_seed:
-            differs = Gate.REPEATS in self._oracle.faults
-            return ExecutionResult(outcome="killed") if differs else self._last
+            return self._run_again()
+        if code is not None and self._is_control_due:
+            self._is_control_due = False
+            return self._last_unless(Gate.IGNORES_SPELLING)
         if not self._waiting or self._waiting[0].program != program:
             raise BoxLostError("no such run is stored")
         execution = self._waiting.popleft()
@@ -170,6 +176,26 @@ class RecordedBox:
 
     async def release(self) -> None:
         """Do nothing."""
+
+    def _run_again(self) -> ExecutionResult:
+        """Return what a repetition gave; a program that passes it meets the control next.
+
+        By that the control is known: the code under test may be another one in other runs too.
+        """
+        repeated = self._last_unless(Gate.REPEATS)
+        self._is_control_due = repeated is self._last and repeated.outcome == "passed"
+        return repeated
+
+    def _last_unless(self, gate: Gate) -> ExecutionResult:
+        return ExecutionResult(outcome="killed") if gate in self._oracle.faults else self._last
+
+    def _run_apart(self) -> ExecutionResult:
+        if Gate.PASSES_APART in self._oracle.faults:
+            return ExecutionResult(outcome="killed")
+        if self._oracle.protection == "separate":
+            return self._last
+        reason = self._oracle.unprotected_because
+        return ExecutionResult(outcome="raised", error_type=NOT_SEPARABLE, message=reason)
 
     def _next_mutant_run(self) -> ExecutionResult:
         if self._mutant_runs >= len(self._oracle.trials):

@@ -1,13 +1,20 @@
 """The tester, which runs, repairs, validates and confirms the test programs of a pair."""
 
 from agents.committee.configurations import Configuration
+from agents.committee.other_code import OtherCode
 from agents.committee.trace import Trace
-from agents.evidence import Attempt, Draft, RunEvidence, was_executed
+from agents.evidence import (
+    Attempt,
+    Draft,
+    RunEvidence,
+    RunOutcome,
+    evidence_of,
+    was_executed,
+)
 from agents.gates.gates import can_be_improved, reason_of
+from agents.gates.outcomes import outcome_of
 from agents.gates.validator import OracleValidator
 from agents.roles.command_fixer import CommandFixer, install_missing_module, run_commands
-from agents.roles.fixer import Fixer
-from agents.roles.writer import BlindWriter, ScaffoldedWriter, Writer
 from infra.languages import Language
 from infra.records import Pair
 from infra.tracing import span
@@ -64,17 +71,15 @@ class Tester:
 
     async def _test(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> tuple[Attempt, ...]:
         first = await self._attempt(pair, draft, box, trace)
-        if first.report and can_be_improved(first.report):
-            reason = reason_of(first.report)
-            scaffolding = self._configuration.scaffolding
-            writer = (ScaffoldedWriter if scaffolding else Writer)(trace.model)
+        if reason := _why_to_rewrite(first):
+            writer = self._configuration.writer_type(trace.model)
             better = await writer.rewrite(pair, first.draft, reason)
             first = await self._attempt(pair, better, box, trace)
-        if not (first.is_valid and first.evidence is RunEvidence.FAILED_ASSERTION):
+        if not first.is_valid_failure:
             return (first,)
-        blind = await BlindWriter(trace.model, self._language).write(pair)
-        installed = {"requirements": first.draft.requirements}
-        second = await self._attempt(pair, blind.model_copy(update=installed), box, trace)
+        writer_without_sight = self._configuration.blind_writer_type(trace.model, self._language)
+        blind = await writer_without_sight.write(pair)
+        second = await self._attempt(pair, blind.in_the_box_of(first.draft), box, trace)
         return first, second
 
     async def _attempt(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
@@ -128,9 +133,9 @@ class Tester:
         self, pair: Pair, attempt: Attempt, box: Box, trace: Trace
     ) -> Attempt:
         """Repair the program or install what it lacks, one action a round, and run it again."""
-        fixer = Fixer(trace.model)
+        fixer = self._configuration.fixer_type(trace.model)
         for _ in range(self._max_try_time):
-            if attempt.result is None or _was_executed(attempt):
+            if attempt.result is None or not attempt.is_repairable:
                 break
             fixed = await fixer.fix(pair, attempt.draft, attempt.result, box)
             if fixed is None:
@@ -148,16 +153,43 @@ class Tester:
 
     async def _run(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         """Run a program and, if it was executed, validate it; the run is kept in any case."""
+        pair, box = self._with_imports(pair, draft, box)
         with span("program in a box") as note:
             result = await box.run(draft.program)
             note(outcome=result.outcome)
+        outcome = None
+        if self._configuration.specification:
+            outcome = outcome_of(result, draft.program, pair.code.text)
         report = None
         try:
-            if self._validator and was_executed(result):
+            says_something = evidence_of(result, outcome) is not RunEvidence.NOT_EXECUTED
+            if self._validator and says_something:
                 report = await self._validator.validate(pair, draft, result, box)
         finally:
             trace.add_execution(draft, result, report)
-        return Attempt(draft=draft, result=result, report=report)
+        return Attempt(draft=draft, result=result, report=report, outcome=outcome)
+
+    def _with_imports(self, pair: Pair, draft: Draft, box: Box) -> tuple[Pair, Box]:
+        """Return pair and box with the imports that were added to the code under test."""
+        if not draft.code_imports:
+            return pair, box
+        text = self._language.with_imports(pair.code.text, draft.code_imports)
+        code = pair.code.model_copy(update={"text": text})
+        scaffolding = self._configuration.scaffolding
+        tested = self._language.scaffolded(text) if scaffolding else text
+        return pair.model_copy(update={"code": code}), OtherCode(box, tested)
+
+
+def _why_to_rewrite(attempt: Attempt) -> str:
+    """Return what another program could do better, "" for nothing.
+
+    Where outcomes are told apart, a program that came to a limit is one that asked for too much.
+    """
+    if attempt.report:
+        return reason_of(attempt.report) if can_be_improved(attempt.report) else ""
+    if attempt.outcome is RunOutcome.STOPPED and attempt.result:
+        return f"{attempt.result.outcome}: {attempt.result.message}; test smaller values"
+    return ""
 
 
 def _was_executed(attempt: Attempt) -> bool:

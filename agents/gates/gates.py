@@ -8,7 +8,8 @@ from infra.records import OracleReport
 class Gate(StrEnum):
     """A requirement on a test program whose result is to be evidence; the keys of the faults.
 
-    The first five are checked by its text, the others by its runs.
+    The first five are checked by its text, ``IGNORES_SPELLING`` by its text and a run, the others
+    by its runs.
     """
 
     READABLE = "readable"
@@ -20,7 +21,9 @@ class Gate(StrEnum):
     CALLS_TARGET = "calls_target"
     EXECUTES_ASSERTS = "executes_asserts"
     REPEATS = "repeats"
+    IGNORES_SPELLING = "ignores_spelling"
     KILLS_MUTANTS = "kills_mutants"
+    PASSES_APART = "passes_apart"
 
 
 def reason_of(report: OracleReport) -> str:

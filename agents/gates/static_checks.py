@@ -8,16 +8,28 @@ from agents.gates.gates import Gate
 from infra.languages.python.assertions import assertions_in, is_weak
 from infra.languages.python.imports import DottedNames
 from infra.languages.python.scaffolding import DUMMY
-from infra.languages.python.syntax import FunctionNode, parse, parse_or_none
+from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, parse_or_none
 
 _TARGET = "target"
 _BROAD = {"AssertionError", "Exception", "BaseException"}
 _PATCHES = {"unittest.mock.patch", "unittest.mock.patch.object", "setattr", "delattr"}
+# What leads to the text of the code or to its instructions, and parts that do not.
+_READERS = {"inspect", "dis", "linecache", "tokenize"}
+_HARMLESS = (
+    "inspect.is", "inspect.signature", "inspect.Parameter", "inspect.Signature", "inspect.getdoc",
+    "inspect.cleandoc",
+)  # fmt: skip
+_OF_CODE = {
+    "__code__", "__loader__", "__spec__", "f_code", "gi_code", "cr_code", "ag_code", "get_source",
+    "get_code",
+}  # fmt: skip
 _RANDOM = ("random.", "numpy.random.")
+_SEEDED = (".seed", ".Random", ".default_rng", ".RandomState", ".Generator")  # by their argument
 _OUTSIDE = (
     "time.time", "time.monotonic", "time.perf_counter", "time.localtime", "time.gmtime",
     "time.ctime", "datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today",
-    "datetime.date.today", "secrets.", "uuid.uuid1", "uuid.uuid4", "os.urandom", "os.getpid",
+    "datetime.date.today", "secrets.", "uuid.uuid1", "uuid.uuid4", "os.urandom", "os.getrandom",
+    "random.SystemRandom", "os.getpid",
     "socket.", "requests.", "urllib.request.", "http.client.",
 )  # fmt: skip
 
@@ -25,18 +37,23 @@ _OUTSIDE = (
 def faults_of(program: str, code: str) -> dict[Gate, str]:
     """Return the gates that a program fails by its text alone, with what is wrong.
 
-    A program that is nested too deeply to be checked is not readable.
+    A program that cannot be checked is not readable: it is nested too deeply, or has a number of
+    thousands of digits.
 
     Args:
         program: The test program.
         code: The code under test, which the program imports as ``target``.
     """
     try:
-        return _faults_of_tree(parse(program), names_defined_by(code))
+        tree = parse(program)
     except SyntaxError as error:
         return {Gate.READABLE: f"the program is no Python 3.11: {error}"}
+    try:
+        return _faults_of_tree(tree, names_defined_by(code))
     except RecursionError:
         return {Gate.READABLE: "the program is nested too deeply to be checked"}
+    except UNREADABLE as error:
+        return {Gate.READABLE: f"the program cannot be checked: {error}"}
 
 
 def _faults_of_tree(tree: ast.Module, target_names: frozenset[str]) -> dict[Gate, str]:
@@ -46,6 +63,7 @@ def _faults_of_tree(tree: ast.Module, target_names: frozenset[str]) -> dict[Gate
         Gate.LETS_ASSERTIONS_FAIL: _catches_assertion_errors(tree),
         Gate.DEMANDS_VALUES: _asserts_nothing(tree),
         Gate.NEEDS_NOTHING_OUTSIDE: _is_nondeterministic(tree, names),
+        Gate.IGNORES_SPELLING: _reads_code(tree, names),
     }
     return {gate: fault for gate, fault in faults.items() if fault}
 
@@ -182,11 +200,55 @@ def _asserts_nothing(tree: ast.Module) -> str:
 def _is_nondeterministic(tree: ast.Module, names: DottedNames) -> str:
     """Return which clock, network or random number the program depends on, "" if none."""
     called = {
-        (node.lineno, names.of(node.func)) for node in ast.walk(tree) if isinstance(node, ast.Call)
+        (node.lineno, names.of(node.func), _has_argument(node))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
     }
-    seeded = any(name.endswith((".seed", ".Random", ".default_rng")) for _, name in called)
+    seeded = any(name.endswith(_SEEDED) and has_seed for _, name, has_seed in called)
     outside = _OUTSIDE if seeded else (*_OUTSIDE, *_RANDOM)
-    for line, name in sorted(called):
-        if any(name == place or name.startswith(place) for place in outside):
+    for line, name, has_seed in sorted(called):
+        unseeded = name.startswith(_RANDOM) and name.endswith(_SEEDED) and not has_seed
+        if unseeded or name.startswith(outside):
             return f"line {line} depends on {name}, which gives another answer on another run"
+    return ""
+
+
+def _has_argument(call: ast.Call) -> bool:
+    """Return whether a call has an argument other than None."""
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(not (isinstance(value, ast.Constant) and value.value is None) for value in values)
+
+
+def _reads_code(tree: ast.Module, names: DottedNames) -> str:
+    """Return how the program reads the text of code or its instructions, "" if it does not."""
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name in _READERS
+    }
+    harmless = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and names.of(node).startswith(_HARMLESS)
+    }
+    for node in ast.walk(tree):
+        by_name = isinstance(node, ast.Name) and node.id in imported and id(node) not in harmless
+        if what := names.of(node) if by_name else _reader(node, names):
+            return f"line {getattr(node, 'lineno', 0)} reads code by {what}; test what it does"
+    return ""
+
+
+def _reader(node: ast.AST, names: DottedNames) -> str:
+    """Return the module or attribute by which a node reads code, "" for none."""
+    match node:
+        case ast.Constant(value=str() as name) | ast.Attribute(attr=name) if name in _OF_CODE:
+            return name
+        case ast.ImportFrom(module=module, names=aliases) if module in _READERS:
+            parts = (f"{module}.{alias.name}" for alias in aliases)
+            return next((name for name in parts if not name.startswith(_HARMLESS)), "")
+        case ast.Call(func=called, args=[ast.Constant(value=str() as name), *_]):
+            imports = names.of(called) in {"__import__", "importlib.import_module"}
+            return name if imports and name in _READERS else ""
     return ""

@@ -1,12 +1,15 @@
 """The validator of oracles, which checks executed test programs by all gates."""
 
+from collections.abc import Sequence
+
 from agents.evidence import Draft, RunEvidence, run_evidence
 from agents.gates.gates import Gate
 from agents.gates.static_checks import faults_of
+from infra.identity import mark
 from infra.languages import Language, Mutant
 from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
 from infra.settings import GateSettings
-from sandbox.base import Box
+from sandbox.base import NOT_SEPARABLE, Box
 
 _OTHER_HASH_SEED = 1
 _OTHER_CLOCK = 1_740_787_195.0  # 2025-02-28T23:59:55Z: in the past, as file times must not be
@@ -37,13 +40,43 @@ class OracleValidator:
         A program whose assertion fails on the code itself is not run on mutants: it would fail on
         each.
         """
-        faults = faults_of(draft.program, pair.code.text) | _faults_of_run(result)
+        evidence = self._evidence_of(pair, draft, result)
+        faults = faults_of(draft.program, pair.code.text) | _faults_of_run(result, evidence)
         if not faults:
             faults |= await self._faults_of_repetition(draft, result, box)
-        if faults or run_evidence(result) is not RunEvidence.PASSED:
+        if faults or evidence is not RunEvidence.PASSED:
             return OracleReport(faults=faults)
-        report = await self._run_on_mutants(pair.code.text, draft, box)
-        return report.model_copy(update={"faults": self._faults_of_mutant_runs(report)})
+        report, faults = await self._run_on_mutants(pair.code.text, draft, result, box)
+        if faults := faults or self._faults_of_mutant_runs(report):
+            return report.model_copy(update={"faults": faults})
+        return report.model_copy(update=await self._run_apart(draft, result, box))
+
+    def _evidence_of(
+        self,
+        pair: Pair,  # noqa: ARG002 - of validators that tell outcomes apart
+        draft: Draft,  # noqa: ARG002 - as above
+        result: ExecutionResult,
+    ) -> RunEvidence:
+        return run_evidence(result)
+
+    def _mutants_of(self, code: str) -> Sequence[Mutant]:
+        return self._language.mutants_of(code, self._settings.mutants)
+
+    def _needs_strong_mutants(self, report: OracleReport) -> bool:
+        return report.judged < self._settings.min_killed
+
+    async def _run_apart(
+        self, draft: Draft, result: ExecutionResult, box: Box
+    ) -> dict[str, object]:
+        """Return what the report says of a run with the code under test in its own process."""
+        apart = await box.run(draft.program, apart=True)
+        if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
+            return {"protection": "shared", "unprotected_because": apart.message[:500]}
+        if _what_was_tested(apart) == _what_was_tested(result):
+            return {"protection": "separate"}
+        ends = f"{apart.outcome}: {apart.message}" if apart.message else apart.outcome
+        fault = f"with the code under test in a process of its own the program ends by {ends}"
+        return {"faults": {Gate.PASSES_APART: fault}}
 
     async def _faults_of_repetition(
         self, draft: Draft, result: ExecutionResult, box: Box
@@ -54,13 +87,29 @@ class OracleValidator:
         ends = f"{result.outcome} with {result.asserts_executed} asserts, then {again.outcome} "
         return {Gate.REPEATS: f"two runs differ: {ends}with {again.asserts_executed}"}
 
-    async def _run_on_mutants(self, code: str, draft: Draft, box: Box) -> OracleReport:
-        """Run the program on mutants, and on strong ones where too few of the others ran."""
-        settings = self._settings
-        mutants = self._language.mutants_of(code, settings.mutants)
-        runs = [await self._run_on(mutant, draft, box) for mutant in mutants]
+    async def _run_on_mutants(
+        self, code: str, draft: Draft, result: ExecutionResult, box: Box
+    ) -> tuple[OracleReport, dict[Gate, str]]:
+        """Run the program on mutants, on strong ones where too few of the others ran, and between.
+
+        Where that is, the control, follows from the program, which cannot know it by counting.
+        """
+        mutants = self._mutants_of(code)
+        place = int(mark(draft.program), 16) % (len(mutants) + 1)
+        runs = [await self._run_on(mutant, draft, box) for mutant in mutants[:place]]
+        faults = await self._faults_of_control(code, draft, result, box)
+        if faults:
+            return OracleReport(trials=tuple(runs)), faults
+        runs += [await self._run_on(mutant, draft, box) for mutant in mutants[place:]]
         report = OracleReport(trials=tuple(runs))
-        if report.judged >= settings.min_killed:
+        return await self._run_on_strong_mutants(code, draft, report, box), {}
+
+    async def _run_on_strong_mutants(
+        self, code: str, draft: Draft, report: OracleReport, box: Box
+    ) -> OracleReport:
+        """Add runs on strong mutants where too few of the others ran."""
+        settings = self._settings
+        if not self._needs_strong_mutants(report):
             return report
         for mutant in self._language.strong_mutants_of(code, settings.mutants):
             if report.killed >= settings.min_killed:
@@ -68,6 +117,20 @@ class OracleValidator:
             run = await self._run_on(mutant, draft, box)
             report = OracleReport(trials=(*report.trials, run))
         return report
+
+    async def _faults_of_control(
+        self, code: str, draft: Draft, result: ExecutionResult, box: Box
+    ) -> dict[Gate, str]:
+        """Return whether the program ends otherwise on the same code in another text.
+
+        It may take as long as the first run, which sets this run apart from those on mutants.
+        """
+        control = self._language.control_of(code)
+        run = await box.run(draft.program, code=self._scaffolded(control))
+        if _what_repeats(run) == _what_repeats(result):
+            return {}
+        told = f"the same code, spelt otherwise, ended with {run.outcome}, not {result.outcome}"
+        return {Gate.IGNORES_SPELLING: f"{told}; test what it does, not how it is written"}
 
     async def _run_on(self, mutant: Mutant, draft: Draft, box: Box) -> MutantRun:
         result = await box.run(
@@ -88,15 +151,25 @@ class OracleValidator:
 
 def _what_repeats(result: ExecutionResult) -> tuple[object, ...]:
     """Return what two runs of one program have in common."""
-    return result.model_dump(include=_COUNTS), [(one.name, one.outcome) for one in result.tests]
+    return result.model_dump(include=_COUNTS), _outcomes(result)
 
 
-def _faults_of_run(result: ExecutionResult) -> dict[Gate, str]:
-    if run_evidence(result) is RunEvidence.NOT_EXECUTED:
+def _what_was_tested(result: ExecutionResult) -> tuple[object, ...]:
+    """Return what a run has in common with one beside the code; calls within it are not seen."""
+    return result.outcome, result.tests_run, result.asserts_executed, _outcomes(result)
+
+
+def _outcomes(result: ExecutionResult) -> list[tuple[str, str]]:
+    return [(one.name, one.outcome) for one in result.tests]
+
+
+def _faults_of_run(result: ExecutionResult, evidence: RunEvidence) -> dict[Gate, str]:
+    """Return what a run lacks; where the code raised, the assertion may not have been reached."""
+    if evidence is RunEvidence.NOT_EXECUTED:
         return {Gate.RUNS_TO_ITS_END: f"{result.outcome}: {result.message}"}
     faults = {}
     if not result.target_calls:
         faults[Gate.CALLS_TARGET] = "no function of the code under test was called"
-    if not result.asserts_executed:
+    if not result.asserts_executed and evidence is not RunEvidence.CODE_RAISED:
         faults[Gate.EXECUTES_ASSERTS] = "no assertion was reached"
     return faults

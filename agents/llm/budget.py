@@ -11,6 +11,7 @@ from agents.llm.rate_limit import SharedLimiter, Ticket
 from infra.errors import BudgetExhaustedError
 
 _LOOK_S = 0.5  # between looks at what other processes have in flight
+_LONG_S = 60.0  # a wait that is worth a warning
 _LONGEST_WAIT_S = 1.0  # then limits may have changed
 
 _log = logging.getLogger(__name__)
@@ -55,6 +56,7 @@ class Budget:
         self._settled = asyncio.Event()
         self._line = asyncio.Lock()  # requests take their turns in order
         self._has_warned = False
+        self._has_warned_of_wait = False
 
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
         """Set other limits than the settings'; None returns to those."""
@@ -85,6 +87,8 @@ class Budget:
         is_idle = False
         while True:
             try:
+                if not await self._is_first_to_go(usd):
+                    continue
                 return self._reserve_now(limits, usd)
             except BudgetExhaustedError:
                 if is_idle:
@@ -93,6 +97,19 @@ class Budget:
                     await self._settled.wait()
                 elif not (is_idle := self._limiter.is_idle()):  # then one more try: all is settled
                     await asyncio.sleep(_LOOK_S)
+
+    async def _is_first_to_go(self, usd: float | None) -> bool:
+        """Return whether a request may go; where no price is known one goes alone, to learn it."""
+        has_budget = self._limiter.settings.budget_usd is not None
+        if usd is not None or not has_budget or self._limiter.knows_a_price():
+            return True
+        if self._in_flight:
+            await self._settled.wait()
+            return False
+        if not self._limiter.is_idle():
+            await asyncio.sleep(_LOOK_S)
+            return False
+        return True
 
     def _reserve_now(self, limits: TokenLimits, usd: float | None) -> Ticket:
         """Reserve for a request that is in flight from now on, which is shown before."""
@@ -113,10 +130,21 @@ class Budget:
                     wait_s, ticket = self._limiter.take_turn(ticket)
                     if not wait_s:
                         return ticket
+                    self._warn_of(wait_s)
                     await asyncio.sleep(min(wait_s, _LONGEST_WAIT_S))
         except asyncio.CancelledError:
             self._limiter.settle(ticket, 0, 0.0)
             raise
+
+    def _warn_of(self, wait_s: float) -> None:
+        if wait_s > _LONG_S and not self._has_warned_of_wait:
+            self._has_warned_of_wait = True
+            settings = self._limiter.settings
+            _log.warning(
+                "the limits of %s make the next request wait for %.0f s: see "
+                "%sREQUESTS_PER_MINUTE and %sTOKENS_PER_MINUTE",
+                settings.model, wait_s, settings.variables, settings.variables,
+            )  # fmt: skip
 
     def _price(self, limits: TokenLimits) -> float | None:
         """Return what a request may cost, None without a budget in dollars or a known price."""
@@ -128,7 +156,7 @@ class Budget:
             self._has_warned = True
             _log.warning(
                 "the price of %s is unknown: until the first reply states it, nothing can be "
-                "reserved of %sBUDGET_USD",
+                "reserved of %sBUDGET_USD, and one request goes alone",
                 settings.model,
                 settings.variables,
             )

@@ -1,26 +1,31 @@
 """The cache of replies on disk, so that no reply is paid for twice.
 
 A reply's key is the hash of the request: model, messages, schema, sampling, attempt and labelling
-round. The server's address and the API key are no part of it.
+round. The server's address and the API key are no part of it. Keys of earlier releases were
+shorter: a reply that was kept under the beginning of a key is found, too.
 """
 
 import asyncio
 import logging
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator, ValidationError
 
+from infra.claims import Claims
+from infra.disk import OTHER_STORE, free_bytes
 from infra.errors import BudgetExhaustedError, StoreError
+from infra.identity import former_digest
 from infra.packed import PackedStore
 from infra.records import Record
 
 _MAX_TOKENS = 10**9  # of one call; a provider that reports more is not believed
 _MAX_COST_USD = 10**5
+_RESERVE_MB = 64  # what replies in flight may take on the disk
 
 _log = logging.getLogger(__name__)
 
@@ -36,11 +41,11 @@ def valid_unicode(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _plausible_count(value: object) -> int | None:
+def plausible_count(value: object) -> int | None:
     """Return a number of tokens, None for what cannot be one (negative, fractional, absurd)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    is_plausible = 0 <= value <= _MAX_TOKENS and value == int(value)
+    is_plausible = 0 <= value <= _MAX_TOKENS and value == int(value)  # NaN and inf are not
     return int(value) if is_plausible else None
 
 
@@ -56,7 +61,7 @@ def _plausible_seconds(value: object) -> float:
     return max(0.0, float(value)) if is_number else 0.0  # type: ignore[arg-type]
 
 
-Count = Annotated[int | None, BeforeValidator(_plausible_count)]
+Count = Annotated[int | None, BeforeValidator(plausible_count)]
 
 
 class RawReply(Record):
@@ -81,6 +86,11 @@ class RawReply(Record):
         """Prompt and completion together, 0 where neither was counted."""
         return (self.prompt_tokens or 0) + (self.completion_tokens or 0)
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the tokens of both are known."""
+        return self.prompt_tokens is not None and self.completion_tokens is not None
+
 
 class ReplyCache:
     """Replies in one file of a folder that many processes share.
@@ -93,6 +103,7 @@ class ReplyCache:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._claims = Claims(folder / "asking.lock")
         self._packed = PackedStore(folder / "replies.sqlite")
 
     def find(self, key: str) -> RawReply | None:
@@ -103,15 +114,46 @@ class ReplyCache:
         Raises:
             StoreError: The replies cannot be read, or such a file cannot be moved aside.
         """
-        content = self._packed.find(key)
+        former = former_digest(key)
+        content = self._packed.find(key) or self._packed.find(former)
         if content is None:
-            return self._find_file(self._folder / key[:2] / f"{key[2:]}.json")
+            return self._find_file(self._folder / key[:2] / f"{former[2:]}.json")
         try:
             return RawReply.model_validate_json(content)
         except ValidationError as error:
             _log.warning("the kept reply %s is no reply (%s): it will be requested again",
                          key, _first_line(error))  # fmt: skip
             return None
+
+    @asynccontextmanager
+    async def claimed(self, keys: Iterable[str]) -> AsyncIterator[None]:
+        """Hold the right to request replies; once it is held, others may have kept them.
+
+        Raises:
+            StoreError: The folder cannot be written to.
+            BudgetExhaustedError: The disk may have no room for what would be paid for.
+        """
+        async with self._claims.on(keys):
+            self.require_room()
+            yield
+
+    def require_room(self) -> None:
+        """Check that replies to requests which are sent now can be kept.
+
+        Raises:
+            BudgetExhaustedError: The disk may have no room for them, so that the run must stop.
+        """
+        free_mb = free_bytes(self._folder) / 2**20
+        if free_mb < _RESERVE_MB:
+            raise BudgetExhaustedError(
+                f"the disk of {self._folder} has {free_mb:,.1f} MiB free, less than the "
+                f"{_RESERVE_MB} MiB that replies in flight may take: nothing more is requested; "
+                f"free some space or {OTHER_STORE}, then run the same command again"
+            )
+
+    def close(self) -> None:
+        """Give up the rights that are held."""
+        self._claims.close()
 
     def keep(self, key: str, reply: RawReply) -> None:
         """Write a reply whole or not at all; on return it survives a loss of power.

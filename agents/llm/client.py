@@ -1,33 +1,27 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
-import json
+import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, NoReturn, Protocol
+from typing import Protocol
 
-from agents.llm.budget import Budget, TokenLimits
+from agents.llm.budget import Budget
 from agents.llm.cache import RawReply, ReplyCache
 from agents.llm.endpoint import Endpoint
 from agents.llm.litellm_transport import Transport
 from agents.llm.prompt import Prompt
+from agents.llm.question import HARMLESS, Question, ask_again, believable, token_limits
 from agents.llm.rate_limit import SharedLimiter
-from agents.llm.retry import RequestError, retrying
+from agents.llm.retry import RequestError, raise_for, retrying
 from agents.llm.structured_output import ReplyType, ResponseFormat, read, schema_of
-from infra.errors import (
-    ModelRefusedError,
-    ModelUnavailableError,
-    PromptDeclinedError,
-    UnreadableReplyError,
-)
+from infra.errors import UnreadableReplyError
 from infra.identity import digest_of
-from infra.records import LanguageModelCall, Record
+from infra.records import LanguageModelCall
 from infra.settings import LanguageModelSettings
 from infra.tracing import span
 
 _ATTEMPTS = 2  # a reply that does not validate is requested once more
-_LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
 _LONGEST_PROBLEM = 600
-_BYTES_A_TOKEN = 3  # English and Python have four, Chinese has three: rather reserve too much
 
 _log = logging.getLogger(__name__)
 
@@ -36,15 +30,6 @@ OnCall = Callable[[LanguageModelCall], None]
 
 def ignore_call(call: LanguageModelCall) -> None:
     """Keep no record of a call."""
-
-
-class Question(Record):
-    """What identifies a reply, beside the model; its fields are part of the cache's keys."""
-
-    role: str
-    attempt: int
-    messages: tuple[dict[str, str], ...]
-    reply_schema: dict[str, Any]
 
 
 class Model(Protocol):
@@ -128,6 +113,8 @@ class LanguageModel:
         self._transport = Transport(settings, endpoint)
         self._format = ResponseFormat()
         self._budget = Budget(limiter, self._transport.price_of)
+        self._replies = 0  # that have come from the provider
+        self._probing = asyncio.Lock()
 
     async def ask(
         self,
@@ -142,8 +129,8 @@ class LanguageModel:
             UnreadableReplyError: Neither the reply nor a second one, requested with what was
                 wrong, validates.
             ModelUnavailableError: No reply came after all retries.
-            PromptDeclinedError: The provider won't answer this prompt.
-            ModelRefusedError: The provider would answer no such request: key, model, parameters.
+            PromptDeclinedError: The provider won't answer this prompt, but does answer another.
+            ModelRefusedError: The provider answers no such request: key, model, parameters.
             BudgetExhaustedError: The budget is spent.
             ReplyPendingError: The request was left to a batch.
         """
@@ -158,7 +145,7 @@ class LanguageModel:
                 problem = str(error)[:_LONGEST_PROBLEM]
                 unreadable = call.model_copy(update={"status": "unreadable", "error": problem})
                 on_call(unreadable)
-                messages = (*messages, *_ask_again(unreadable))
+                messages = (*messages, *ask_again(unreadable))
             else:
                 on_call(call)
                 return reply
@@ -174,7 +161,8 @@ class LanguageModel:
             RequestError: No reply came.
             BudgetExhaustedError: The budget is spent.
         """
-        await self._request_with_retries(question, key)
+        async with self._cache.claimed([key]):
+            await self._ask_provider(question, key)
         return self._format
 
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
@@ -184,6 +172,7 @@ class LanguageModel:
     async def close(self) -> None:
         """Close the HTTP clients."""
         await self._transport.close()
+        self._cache.close()
 
     async def _call(self, question: Question, on_call: OnCall) -> LanguageModelCall:
         """Return the call with its reply, from the cache or from the provider."""
@@ -203,13 +192,49 @@ class LanguageModel:
             await self._deferral.defer(key, question.role, question.model_dump_json())
         if raw is None:
             try:
-                raw = await self._request_with_retries(question, key)
+                raw, cached = await self._asked_once(question, key)
             except RequestError as error:
                 status = "unavailable" if error.kind == "transient" else "refused"
                 on_call(call.model_copy(update={"status": status, "error": error.message}))
                 raise_for(error, settings)
         received = {"reply": raw.text, "cached": cached, **raw.model_dump(exclude={"text"})}
         return call.model_copy(update=received)
+
+    async def _asked_once(self, question: Question, key: str) -> tuple[RawReply, bool]:
+        """Return a reply, and whether others who asked the same at the same time paid for it."""
+        async with self._cache.claimed([key]):
+            found = self._cache.find(key)
+            return found or await self._ask_provider(question, key), found is not None
+
+    async def _ask_provider(self, question: Question, key: str) -> RawReply:
+        """Return a reply; a refusal of this prompt alone is told from one of every request.
+
+        A provider's firewall may refuse one prompt with any status, and that must not end a run.
+        """
+        try:
+            return await self._request_with_retries(question, key)
+        except RequestError as error:
+            if error.may_be_of_the_prompt and await self._answers_another():
+                raise error.of_the_prompt() from None
+            raise
+
+    async def _answers_another(self) -> bool:
+        """Return whether the provider answers a harmless request now.
+
+        Raises:
+            RequestError: It cannot be told: no answer came.
+        """
+        before = self._replies
+        async with self._probing:
+            if self._replies > before:
+                return True
+            try:
+                await self._request_with_retries(HARMLESS, digest_of([HARMLESS.model_dump()]))
+            except RequestError as error:
+                if error.kind == "transient":
+                    raise
+                return False
+            return True
 
     async def _request_with_retries(self, question: Question, key: str) -> RawReply:
         settings = self._settings
@@ -233,7 +258,7 @@ class LanguageModel:
     async def _request(
         self, question: Question, key: str, response_format: ResponseFormat
     ) -> RawReply:
-        """Return a reply, kept before anything else happens to it; none that failed is charged."""
+        """Return a reply, kept before anything else happens to it; no sure failure is charged."""
         limits = token_limits(question, self._settings.max_tokens)
         async with self._budget.reserved(limits) as settle:
             try:
@@ -241,12 +266,15 @@ class LanguageModel:
                     raw = await self._transport.request(
                         question.messages, question.reply_schema, response_format
                     )
+                    raw = believable(raw, limits)
                     note(tokens=raw.tokens)
-            except RequestError:
-                settle(0, 0.0)
+            except RequestError as error:
+                if not error.may_be_billed:
+                    settle(0, 0.0)
                 raise
+            self._replies += 1
             await self._cache.keep_async(key, raw)
-            settle(raw.tokens or limits.total, raw.cost_usd)
+            settle((raw.is_counted and raw.tokens) or limits.total, raw.cost_usd)
             return raw
 
     def _downgrade(self, refused: ResponseFormat, error: RequestError) -> bool:
@@ -257,32 +285,3 @@ class LanguageModel:
         if simpler and self._format == refused:  # else a concurrent request has done so already
             self._format = simpler
         return simpler is not None
-
-
-def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
-    """Raise an error of the tree for a request that got no reply after all retries."""
-    model, cause = settings.model, f"({error.status}: {error.message})"
-    if error.kind == "transient":
-        tries = settings.max_retries + 1
-        raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
-    if error.kind == "declined":
-        raise PromptDeclinedError(f"{model} declined this prompt {cause}") from None
-    raise ModelRefusedError(
-        f"{model} refused the request {cause}; check the model's name in COSQA_LLM__MODEL, the "
-        "key in COSQA_LLM__API_KEY and, for a server of your own, COSQA_LLM__BASE_URL"
-    ) from None
-
-
-def token_limits(question: Question, max_tokens: int) -> TokenLimits:
-    """Return the most tokens that a request may take; the prompt's are estimated by its length."""
-    contents = [message["content"] for message in question.messages]
-    size = sum(len(text.encode()) for text in [*contents, json.dumps(question.reply_schema)])
-    return TokenLimits(prompt=size // _BYTES_A_TOKEN, completion=max_tokens)
-
-
-def _ask_again(call: LanguageModelCall) -> list[dict[str, str]]:
-    request = f"That reply could not be read: {call.error}\nReply again, in the form asked for."
-    return [
-        {"role": "assistant", "content": call.reply[:_LONGEST_ECHO] or "(empty)"},
-        {"role": "user", "content": request},
-    ]

@@ -9,22 +9,21 @@ import base64
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from agents.llm.answers import Vectors, vectors_of
 from agents.llm.budget import Budget, TokenLimits
 from agents.llm.cache import RawReply, ReplyCache
+from agents.llm.embedding_errors import raise_declined, raise_for_texts
 from agents.llm.litellm_transport import loaded_litellm, request_error
 from agents.llm.openai_transport import price_of
+from agents.llm.question import believable
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError, retrying
 from infra.errors import (
     LanguageModelError,
-    ModelRefusedError,
-    ModelUnavailableError,
-    PromptDeclinedError,
 )
 from infra.identity import digest_of
 from infra.records import Record
@@ -34,11 +33,10 @@ _TOKENIZER = (
     "text-embedding-3-large"  # OpenAI's cl100k, which litellm carries; near enough elsewhere
 )
 _MOST_TOKENS = 250_000  # in one request; OpenAI takes 300,000
+_HARMLESS = "read a file"
 _NUMBER = np.dtype("<f4")
 
 _log = logging.getLogger(__name__)
-
-Vectors = npt.NDArray[np.float32]
 
 
 class EmbeddingLimits(Record):
@@ -80,13 +78,15 @@ class EmbeddingModel:
         self._budget = Budget(limiter, self._price_of)
         key = settings.api_key
         self._key = key.get_secret_value() if key else None
+        self._answers = 0  # that have come from the API
+        self._probing = asyncio.Lock()
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) vectors in the order of the texts, not of unit length.
 
         Raises:
             ModelUnavailableError: No answer came after all retries.
-            PromptDeclinedError: The API won't embed one of the texts.
+            TextsDeclinedError: The API won't embed some of the texts; all others are kept.
             ModelRefusedError: The API would answer no such request: key, model, parameters.
             BudgetExhaustedError: The budget is spent.
         """
@@ -94,26 +94,28 @@ class EmbeddingModel:
         found = await asyncio.to_thread(self._kept, key_of)
         missing = [text for text in key_of if text not in found]
         batches, failures = self._batches(missing), list[Exception]()
+        declined: dict[str, RequestError] = {}
 
         async def work() -> None:
             for batch in batches:
                 if failures:
                     return  # what is in flight is waited for: it will be billed
                 try:
-                    vectors = await self._request_with_retries(batch, key_of)
+                    found.update(await self._embed_once(batch, key_of, declined))
                 except (RequestError, LanguageModelError) as error:
                     failures.append(error)
-                else:
-                    found.update(zip(batch, vectors, strict=True))
 
         await asyncio.gather(*(work() for _ in range(self._limits.concurrency)))
         if failures:
-            self._raise_for(failures[0])
+            raise_for_texts(failures[0], self._settings)
+        if declined:
+            raise_declined(declined, self._settings)
         return np.stack([found[text] for text in texts])
 
     async def close(self) -> None:
         """Close the connections."""
         litellm = loaded_litellm()
+        self._cache.close()
         await litellm.close_litellm_async_clients()
         litellm.in_memory_llm_clients_cache.flush_cache()  # it would hand out closed clients
 
@@ -130,6 +132,60 @@ class EmbeddingModel:
             tokens += more
         if batch:
             yield batch
+
+    async def _embed_once(
+        self, texts: Sequence[str], key_of: Mapping[str, str], declined: dict[str, RequestError]
+    ) -> dict[str, Vectors]:
+        """Return text → vector; what others pay for at the same time is not paid for again."""
+        async with self._cache.claimed(key_of[text] for text in texts):
+            found = await asyncio.to_thread(self._kept, {text: key_of[text] for text in texts})
+            missing = [text for text in texts if text not in found]
+            if missing:
+                found.update(await self._embed_all_but(declined, missing, key_of))
+        return found
+
+    async def _embed_all_but(
+        self, declined: dict[str, RequestError], texts: Sequence[str], key_of: Mapping[str, str]
+    ) -> dict[str, Vectors]:
+        """Return text → vector; add those that the API won't embed to ``declined``.
+
+        A provider's firewall may refuse a request for one of its texts, with any status.
+        """
+        try:
+            vectors = await self._request_with_retries(texts, key_of)
+        except RequestError as error:
+            if error.kind != "declined" and not (
+                error.may_be_of_the_prompt and await self._embeds_another()
+            ):
+                raise
+            if len(texts) == 1:
+                declined[texts[0]] = error
+                return {}
+        else:
+            return dict(zip(texts, vectors, strict=True))
+        half = len(texts) // 2
+        found = await self._embed_all_but(declined, texts[:half], key_of)
+        return found | await self._embed_all_but(declined, texts[half:], key_of)
+
+    async def _embeds_another(self) -> bool:
+        """Return whether the API embeds a harmless text now.
+
+        Raises:
+            RequestError: It cannot be told: no answer came.
+        """
+        before = self._answers
+        async with self._probing:
+            if self._answers > before:
+                return True
+            try:
+                await self._request_with_retries(
+                    [_HARMLESS], {_HARMLESS: self._cache_key(_HARMLESS)}
+                )
+            except RequestError as error:
+                if error.kind == "transient":
+                    raise
+                return False
+            return True
 
     async def _request_with_retries(
         self, texts: Sequence[str], key_of: Mapping[str, str]
@@ -150,8 +206,9 @@ class EmbeddingModel:
             started = time.monotonic()
             try:
                 response = await self._send(cut)
-            except RequestError:
-                settle(0, 0.0)
+            except RequestError as error:
+                if not error.may_be_billed:
+                    settle(0, 0.0)
                 raise
             usage = getattr(response, "usage", None)
             reply = RawReply(
@@ -160,14 +217,18 @@ class EmbeddingModel:
                 cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
                 seconds=time.monotonic() - started,
             )
-            settle(reply.tokens or limits.total, reply.cost_usd)
-            vectors = _vectors(response, len(texts))
+            reply = believable(reply, limits)
+            if reply.prompt_tokens is None:  # of which a price is made
+                reply = reply.model_copy(update={"cost_usd": None})
+            vectors = vectors_of(response, len(texts))
             kept = [
                 reply.model_copy(update={"text": base64.b64encode(vector.tobytes()).decode()})
                 for vector in vectors
             ]
             keys = [key_of[text] for text in texts]
             await asyncio.to_thread(self._cache.keep_all, zip(keys, kept, strict=True))
+            settle(reply.tokens or limits.total, reply.cost_usd)
+        self._answers += 1
         return vectors
 
     async def _send(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - litellm has no types
@@ -186,7 +247,8 @@ class EmbeddingModel:
                     **shortened,
                 )
         except TimeoutError:
-            raise RequestError(408, f"no reply in {settings.timeout_s:g} s") from None
+            message = f"no reply in {settings.timeout_s:g} s"
+            raise RequestError(408, message, may_be_billed=True) from None
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
             raise request_error(error, self._key) from None  # its chain may hold request headers
 
@@ -225,22 +287,6 @@ class EmbeddingModel:
     def _price_of(self, limits: TokenLimits) -> float | None:
         return price_of(loaded_litellm(), self._settings.model, *limits)
 
-    def _raise_for(self, error: Exception) -> NoReturn:
-        if not isinstance(error, RequestError):
-            raise error
-        model, cause = self._settings.model, f"({error.status}: {error.message})"
-        if error.kind == "transient":
-            tries = self._settings.max_retries + 1
-            raise ModelUnavailableError(
-                f"{model} gave no vectors in {tries} tries {cause}"
-            ) from None
-        if error.kind == "declined":
-            raise PromptDeclinedError(f"{model} declined a text {cause}") from None
-        raise ModelRefusedError(
-            f"{model} refused the request {cause}; check the model's name, the key in "
-            "COSQA_ENCODER__API_KEY and, for a server of your own, COSQA_ENCODER__BASE_URL"
-        ) from None
-
 
 def embedding_model(
     settings: EmbeddingModelSettings, store: StoreSettings, limits: EmbeddingLimits
@@ -248,25 +294,3 @@ def embedding_model(
     """Return the client of an embedding model, with the cache and the ledger of a store."""
     limiter = SharedLimiter(store.ledgers, settings)
     return EmbeddingModel(settings, limits, ReplyCache(store.replies), limiter)
-
-
-def _vectors(response: Any, number: int) -> list[Vectors]:  # noqa: ANN401 - litellm has no types
-    """Return the vectors of a response, in the order of the texts.
-
-    Raises:
-        RequestError: They are not as many as the texts, or no usable numbers; another try may help.
-    """
-    try:
-        rows = {int(item["index"]): np.array(item["embedding"], _NUMBER) for item in response.data}
-        vectors = [rows[place] for place in range(number)]
-        widths = {vector.shape for vector in vectors}
-        is_usable = len(rows) == len(response.data) == number and len(widths) == 1
-        is_usable = is_usable and len(vectors[0].shape) == 1 and bool(vectors[0].size)
-        is_usable = is_usable and all(
-            np.isfinite(vector).all() and vector.any() for vector in vectors
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RequestError(502, f"an answer without usable vectors: {error!r}") from None
-    if not is_usable:
-        raise RequestError(502, f"an answer without {number} usable vectors of one length")
-    return vectors

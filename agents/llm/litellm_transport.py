@@ -23,10 +23,14 @@ from agents.llm.openai_transport import ChatCompletions, Message, price_of
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
 from infra.errors import SettingsError
+from infra.secrets import without_secrets_in
 from infra.settings import LanguageModelSettings
 
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
 _LONGEST_MESSAGE = 600
+
+_LOST = ("APIConnectionError", "Timeout", "APIResponseValidationError")  # litellm's
+_UNSENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError")
 
 _open_transports: set["Transport"] = set()  # of those that use litellm's own clients
 
@@ -67,7 +71,7 @@ class Transport:
                 response = await self._complete(*translated(self._settings, messages, schema, form))
         except TimeoutError:
             message = f"no reply in {self._settings.timeout_s:g} s"
-            raise RequestError(408, message) from None
+            raise RequestError(408, message, may_be_billed=True) from None
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
             key = self._completions.key if self._completions else self._key
             raise request_error(error, key) from None  # its chain may hold request headers
@@ -126,16 +130,16 @@ def translated(
 
 
 def request_error(error: Any, key: str | None) -> RequestError:  # noqa: ANN401 - litellm has no types
-    """Return an exception of litellm in our terms, without the key."""
-    message = valid_unicode(str(error))
-    if key:
-        message = message.replace(key, "***")
+    """Return an exception of litellm in our terms, without the key and other secrets."""
+    message = without_secrets_in(valid_unicode(str(error)), key)
     headers = getattr(error, "litellm_response_headers", None) or {}
+    told = getattr(error, "may_be_billed", None)  # by our own way
     return RequestError(
         status=_status_of(error),
         message=message[:_LONGEST_MESSAGE],
         error_type=type(error).__name__,
         retry_after=headers.get("retry-after"),
+        may_be_billed=_may_be_billed(error) if told is None else told,
     )
 
 
@@ -168,13 +172,25 @@ def raw_reply(response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - lite
     """Return what litellm's response holds."""
     usage = getattr(response, "usage", None)
     text = response.choices[0].message.content if response.choices else None
-    return RawReply(
+    reply = RawReply(
         text=text[:_LONGEST_REPLY] if isinstance(text, str) else "",
         prompt_tokens=getattr(usage, "prompt_tokens", None),
         completion_tokens=getattr(usage, "completion_tokens", None),
         cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
         seconds=seconds,
     )
+    # A price comes of the counts: it is not known where these cannot be true.
+    return reply if reply.is_counted else reply.model_copy(update={"cost_usd": None})
+
+
+def _may_be_billed(error: BaseException) -> bool:
+    """Return whether litellm's own way lost an answer, rather than got none."""
+    cause: BaseException | None = error
+    while cause:
+        if type(cause).__name__ in _UNSENT:
+            return False
+        cause = cause.__cause__ or cause.__context__
+    return type(error).__name__ in _LOST
 
 
 def _status_of(error: object) -> int:

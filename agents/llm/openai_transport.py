@@ -11,6 +11,7 @@ To add a provider, name it in ``PROVIDERS``: a test compares its requests and re
 
 import json
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from agents.llm.answers import bare_reply, read_answer
+
 if TYPE_CHECKING:
     import aiohttp
 
@@ -26,6 +29,9 @@ PROVIDERS = (
     "openai", "deepseek", "hosted_vllm", "litellm_proxy", "together_ai", "deepinfra",
     "fireworks_ai", "nvidia_nim", "xai",
 )  # fmt: skip
+_HEADERS = ("Retry-After",)  # all that is read; others may hold what httpx cannot
+_ERROR = 400
+_CONNECT_S = 30.0  # a request that is not sent by then costs nothing
 _ONLY_OF_THE_SDK = {"OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"}
 
 Message = dict[str, str]
@@ -75,13 +81,15 @@ class ChatCompletions:
             messages: The conversation.
             parameters: OpenAI's parameters; the provider may know them by other names.
         """
+        raw = None
         try:
             url, headers, body = self._request(messages, parameters)
-            return self._response(await self._post(url, headers, body), body)
+            raw = await self._post(url, headers, body)
+            return self._response(raw, body)
         except self._expected_errors() as error:
-            raise self._litellm.exception_type(
-                model=self._model, original_exception=error, custom_llm_provider=self._provider
-            ) from None
+            raised = self._named(error)
+            raised.may_be_billed = _may_be_billed(error, raw)  # type: ignore[attr-defined]
+            raise raised from None
 
     @property
     def base_url(self) -> str:
@@ -98,9 +106,8 @@ class ChatCompletions:
         Raises:
             ValueError: The body is no completion.
         """
-        raw = httpx.Response(200, content=_with_plausible_usage(json.dumps(body).encode()))
         try:
-            return self._response(raw, {"messages": []})
+            return self._response(_answer(200, json.dumps(body).encode()), {"messages": []})
         except self._expected_errors() as error:
             raise ValueError(f"no completion: {error}") from None
 
@@ -109,6 +116,18 @@ class ChatCompletions:
         if self._session:
             await self._session.close()
             self._session = None
+
+    def _named(self, error: Exception) -> Exception:
+        """Return an error as litellm calls it, which it raises or returns."""
+        try:
+            named: Exception = self._litellm.exception_type(
+                model=self._model, original_exception=error, custom_llm_provider=self._provider
+            )
+        except tuple(self._litellm.LITELLM_EXCEPTION_TYPES) as raised:
+            error = raised
+        else:
+            error = named
+        return error
 
     def _expected_errors(self) -> tuple[type[Exception], ...]:
         """Return what a request can raise: of the connection, of what is sent back, of litellm."""
@@ -148,20 +167,28 @@ class ChatCompletions:
     ) -> httpx.Response:
         session = self._session = self._session or open_session(url)
         async with session.post(url, data=json.dumps(body).encode(), headers=headers) as response:
-            content = await response.read()
-            received = response.headers.copy()
-            received.popall("Content-Encoding", None)  # aiohttp has undone it
-            return httpx.Response(
-                response.status,
-                headers=list(received.items()),
-                content=_with_plausible_usage(content),
-            )
+            given = {name: response.headers.get(name, "") for name in _HEADERS}
+            return _answer(response.status, await response.read(), given)
 
     def _response(self, raw: httpx.Response, body: dict[str, Any]) -> Any:  # noqa: ANN401
         if raw.is_error:
             raise self._translator.get_error_class(raw.text, raw.status_code, raw.headers)
         try:
-            response = self._translator.transform_response(
+            response = self._translated(raw, body)
+        except Exception:
+            try:
+                return bare_reply(read_answer(raw.content))
+            except (LookupError, TypeError):
+                pass
+            raise
+        # Not an entry of what is there, which a server may have sent.
+        response._hidden_params = {"response_cost": self._cost_of(response)}  # noqa: SLF001
+        return response
+
+    def _translated(self, raw: httpx.Response, body: dict[str, Any]) -> Any:  # noqa: ANN401
+        """Return litellm's reading of an answer; its errors are all of `_expected_errors`."""
+        try:
+            return self._translator.transform_response(
                 model=self._model,
                 raw_response=raw,
                 model_response=self._litellm.ModelResponse(),
@@ -181,9 +208,6 @@ class ChatCompletions:
                 status if isinstance(status, int) else 500,
                 raw.headers,
             ) from None
-        # Not an entry of what is there, which a server may have sent.
-        response._hidden_params = {"response_cost": self._cost_of(response)}  # noqa: SLF001
-        return response
 
     def _cost_of(self, response: Any) -> float | None:  # noqa: ANN401
         usage = getattr(response, "usage", None)
@@ -193,9 +217,9 @@ class ChatCompletions:
             prompt, completion = self._litellm.cost_per_token(
                 model=self._model, custom_llm_provider=self._provider, usage_object=usage
             )
-        except (ArithmeticError, TypeError, ValueError):  # of counts that cannot be true
+            return float(prompt + completion)
+        except Exception:  # noqa: BLE001 - of counts that cannot be true; the reply is paid for
             return None
-        return float(prompt + completion)
 
 
 class _NullLogger:
@@ -205,17 +229,24 @@ class _NullLogger:
         """Do nothing."""
 
 
-def _with_plausible_usage(content: bytes) -> bytes:
-    """Return an answer without counts that litellm would refuse together with the paid reply."""
-    try:
-        answer = json.loads(content)
-        usage = answer.get("usage")
-    except (ValueError, AttributeError, RecursionError):
-        return content  # no completion, which litellm reports
-    counts = usage.values() if isinstance(usage, dict) else ()
-    if any(isinstance(count, float) and not count.is_integer() for count in counts):
-        return json.dumps({**answer, "usage": None}).encode()
-    return content
+def _answer(
+    status: int, content: bytes, headers: Mapping[str, str] | None = None
+) -> httpx.Response:
+    """Return an answer, without counts that litellm would refuse together with the paid reply."""
+    answer = read_answer(content) if status < _ERROR else None
+    readable = content if answer is None else json.dumps(answer).encode()
+    sound = {name: text for name, text in (headers or {}).items() if text and text.isascii()}
+    return httpx.Response(status, headers=sound, content=readable)
+
+
+def _may_be_billed(error: Exception, answer: httpx.Response | None) -> bool:
+    """Return whether a request that ended so may have been answered, and charged for."""
+    import aiohttp  # noqa: PLC0415 - a tenth of a second, only where a model is used
+
+    if answer is not None:
+        return not answer.is_error
+    unsent = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
+    return isinstance(error, aiohttp.ClientError | OSError) and not isinstance(error, unsent)
 
 
 def open_session(url: str) -> "aiohttp.ClientSession":
@@ -224,7 +255,7 @@ def open_session(url: str) -> "aiohttp.ClientSession":
 
     http_handler = import_module("litellm.llms.custom_httpx.http_handler")
     connector = aiohttp.TCPConnector(limit=0, ssl=http_handler.get_ssl_configuration())
-    unlimited = aiohttp.ClientTimeout(total=None)
+    unlimited = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
     return aiohttp.ClientSession(connector=connector, timeout=unlimited, proxy=_proxy_for(url))
 
 

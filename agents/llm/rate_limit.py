@@ -1,21 +1,26 @@
-"""The rate limit and the budget that all workers of one API key share.
+"""The rate limit that all workers of one API key share, and the budget that all of a model share.
 
-They are kept in a small file under a lock, beside the replies that the workers share anyway. To
+They are kept in small files under a lock, beside the replies that the workers share anyway. To
 divide the limits among workers instead would waste what idle ones don't use, since they come and
 go.
 """
 
-import os
-import struct
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
+from agents.llm.ledger import (
+    DamagedLedgerError,
+    Ledger,
+    Money,
+    Pace,
+    note_taken_over,
+    take_over,
+)
 from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
-from infra.identity import digest
+from infra.identity import mark
 from infra.locks import locked
 from infra.records import Record
 from infra.settings import LanguageModelSettings
@@ -23,30 +28,7 @@ from infra.settings import LanguageModelSettings
 _SMOOTHING = 0.95  # weight of the mean of earlier requests against the last one
 _LATE_S = 0.1  # a turn that is taken so much too late does not put off the next one
 _SKEW_S = 60.0  # clocks of machines that differ by more have jumped
-_LAYOUT = struct.Struct("<7d")
-
-
-@dataclass
-class _Balance:
-    """The file's content.
-
-    Attributes:
-        last_turn: Moment at which the last request was allowed, in seconds since 1970.
-        next_token: Moment from which the limit of tokens allows one.
-        tokens: Spent and reserved.
-        usd: Spent and reserved.
-        max_request_usd: Price of the most expensive request so far.
-        unpriced: Requests of unknown price.
-        expected_tokens: Smoothed mean of what requests took.
-    """
-
-    last_turn: float = 0.0
-    next_token: float = 0.0
-    tokens: float = 0.0
-    usd: float = 0.0
-    max_request_usd: float = 0.0
-    unpriced: float = 0.0
-    expected_tokens: float = 0.0
+_LONGEST_PAUSE_S = 3_600.0  # that tokens which were spent may put off a request
 
 
 class Ticket(Record):
@@ -69,15 +51,18 @@ class SharedLimiter:
     """Paces requests and counts what they cost, over all processes that share its folder.
 
     Args:
-        folder: Where the files of all keys are.
-        settings: Model and key, by whose digest the file is named; limits and budget.
+        folder: Where the files of all models and keys are.
+        settings: Model, address and key, by whose digests the files are named; limits and budget.
     """
 
     def __init__(self, folder: Path, settings: LanguageModelSettings) -> None:
         key = settings.api_key.get_secret_value() if settings.api_key else ""
-        name = digest("ledger", settings.model, settings.base_url or "", key)
-        self._file = folder / name
-        self._busy = folder / f"{name}.busy"  # locked, shared, while requests are in flight
+        account = settings.model, settings.base_url or "", key
+        self._money = Ledger(folder / mark("money", settings.model), Money)
+        self._pace = Ledger(folder / mark("pace", *account), Pace)
+        self._former: Path | None = folder / mark("ledger", *account)
+        # Locked, shared, while requests are in flight.
+        self._busy = self._money.file.with_name(f"{self._money.file.name}.busy")
         self._own = settings
         self.limit(None, None)
 
@@ -89,12 +74,18 @@ class SharedLimiter:
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
         """Set other limits than the settings'; None returns to those. They hold at once.
 
-        The end of a run's own budget is none of them: it holds where it is lower.
+        Of a budget, the run's other judges have spent a part. The end of a run's own budget is none
+        of the limits: it holds where it is lower.
         """
-        given = {"requests_per_minute": requests_per_minute, "budget_usd": budget_usd}
-        update = {name: value for name, value in given.items() if value is not None}
-        limited = self._own.model_copy(update=update)
-        end, shared = limited.run_ends_usd, limited.budget_usd
+        own = self._own
+        shared = own.budget_usd if budget_usd is None else budget_usd
+        if shared is not None:
+            shared = max(0.0, shared - own.others_usd)
+        update: dict[str, float | None] = {"budget_usd": shared}
+        if requests_per_minute is not None:
+            update["requests_per_minute"] = requests_per_minute
+        limited = own.model_copy(update=update)
+        end = own.run_ends_usd
         is_lower = end is not None and (shared is None or end < shared)
         self._run_end = end if is_lower else None
         self._named = (
@@ -116,9 +107,9 @@ class SharedLimiter:
             BudgetExhaustedError: The request could exceed the budget, or what was spent cannot be
                 known.
         """
-        with self._balance() as balance:
+        with self.balance(durable=self._has_budget()) as balance:
             price = balance.max_request_usd if usd is None else usd
-            self._refuse_beyond_budget(balance, tokens, price)
+            self.refuse_beyond_budget(balance, tokens, price)
             balance.tokens += tokens
             balance.usd += price
             return Ticket(tokens=tokens, usd=price, is_priced=usd is not None)
@@ -132,16 +123,17 @@ class SharedLimiter:
         if not (settings.requests_per_minute or settings.tokens_per_minute):
             return 0.0, ticket
         pace = 60 / settings.requests_per_minute if settings.requests_per_minute else 0.0
-        with self._balance() as balance:
-            if (ahead := balance.last_turn - now) > _SKEW_S:
-                balance.last_turn -= ahead
-                balance.next_token -= ahead
-            due = max(balance.last_turn + pace, balance.next_token)
+        with self._explained(), self._pace.opened() as paced:
+            if (ahead := paced.last_turn - now) > _SKEW_S:
+                paced.last_turn -= ahead
+                paced.next_token = max(0.0, paced.next_token - ahead)
+            paced.next_token = min(paced.next_token, now + _LONGEST_PAUSE_S)
+            due = max(paced.last_turn + pace, paced.next_token)
             if due > now:
                 return due - now, ticket
-            balance.last_turn = due if now - due < _LATE_S else now
-            expected = balance.expected_tokens or ticket.tokens  # a reply rarely reaches its limit
-            balance.next_token = balance.last_turn + self._seconds_for(expected)
+            paced.last_turn = due if now - due < _LATE_S else now
+            expected = paced.expected_tokens or ticket.tokens  # a reply rarely reaches its limit
+            paced.next_token = paced.last_turn + self._seconds_for(expected)
             return 0.0, ticket.model_copy(update={"expected_tokens": expected})
 
     def settle(self, ticket: Ticket, tokens: float, usd: float | None) -> None:
@@ -156,17 +148,11 @@ class SharedLimiter:
         Raises:
             BudgetExhaustedError: What was spent cannot be written down.
         """
-        with self._balance() as balance:
-            balance.next_token += self._seconds_for(tokens - ticket.expected_tokens)
-            if tokens:
-                expected = balance.expected_tokens or tokens
-                balance.expected_tokens = _SMOOTHING * expected + (1 - _SMOOTHING) * tokens
-            balance.tokens += tokens - ticket.tokens
-            if usd is None and ticket.is_priced:
-                return
-            balance.usd += (usd or 0.0) - ticket.usd
+        with self.balance() as balance:
+            replace_reserved(balance, ticket, tokens, usd)
             balance.max_request_usd = max(balance.max_request_usd, usd or 0.0)
-            balance.unpriced += usd is None
+        if self._settings.tokens_per_minute:
+            self._pace_by(ticket, min(tokens, ticket.tokens))
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
@@ -190,47 +176,30 @@ class SharedLimiter:
         except BlockingIOError:
             return False
 
-    def reserve_batch(self, requests: int, tokens: float, usd: float | None) -> Ticket:
-        """Reserve tokens and money for requests that are sent as a batch, which is not paced.
-
-        Args:
-            requests: How many requests it has.
-            tokens: The most that they may take.
-            usd: The most that they may cost; where unknown, the highest price so far for each.
-
-        Raises:
-            BudgetExhaustedError: They could exceed the budget, or what was spent cannot be known.
-        """
-        with self._balance() as balance:
-            price = requests * balance.max_request_usd if usd is None else usd
-            self._refuse_beyond_budget(balance, tokens, price)
-            balance.tokens += tokens
-            balance.usd += price
-            return Ticket(tokens=tokens, usd=price, is_priced=usd is not None)
-
-    def settle_batch(self, ticket: Ticket, tokens: float, usd: float | None) -> None:
-        """Replace what was reserved for a batch by what it took; see `settle`."""
-        with self._balance() as balance:
-            balance.tokens += tokens - ticket.tokens
-            if usd is None and ticket.is_priced:
-                return
-            balance.usd += (usd or 0.0) - ticket.usd
-            balance.unpriced += usd is None
-
     def left(self) -> tuple[float, float]:
         """Return the tokens and the US dollars that are left, infinite without a budget."""
         settings = self._settings
-        with self._balance() as balance:
+        with self.balance() as balance:
             tokens = inf if settings.budget_tokens is None else settings.budget_tokens
             usd = inf if settings.budget_usd is None else settings.budget_usd
             return tokens - balance.tokens, usd - balance.usd
 
+    def knows_a_price(self) -> bool:
+        """Return whether a request to the model has had a price."""
+        with self.balance() as balance:
+            return balance.max_request_usd > 0
+
     def spent(self) -> tuple[int, float]:
         """Return tokens and US dollars, those reserved included."""
-        with self._balance() as balance:
+        with self.balance() as balance:
             return round(balance.tokens), balance.usd
 
-    def _refuse_beyond_budget(self, balance: _Balance, tokens: float, usd: float) -> None:
+    def refuse_beyond_budget(self, balance: Money, tokens: float, usd: float) -> None:
+        """Refuse a request that could take so much.
+
+        Raises:
+            BudgetExhaustedError: It could exceed the budget, or no price is known.
+        """
         settings = self._settings
         if settings.budget_usd is not None and balance.unpriced:
             of_all = self._run_end is None
@@ -262,26 +231,70 @@ class SharedLimiter:
         rate = self._settings.tokens_per_minute
         return tokens * 60 / rate if rate else 0.0
 
+    def _has_budget(self) -> bool:
+        budgets = self._settings.budget_usd, self._settings.budget_tokens
+        return any(budget is not None for budget in budgets)
+
+    def _pace_by(self, ticket: Ticket, tokens: float) -> None:
+        """Let the next request wait for what one took beyond what was expected."""
+        with self._explained(), self._pace.opened() as paced:
+            more = self._seconds_for(tokens - ticket.expected_tokens)
+            paced.next_token = max(0.0, paced.next_token + more)
+            if tokens:
+                expected = paced.expected_tokens or tokens
+                paced.expected_tokens = _SMOOTHING * expected + (1 - _SMOOTHING) * tokens
+
+    @property
+    def account(self) -> str:
+        """The name of the ledger that has the model's money."""
+        return self._money.file.name
+
     @contextmanager
-    def _balance(self) -> Iterator[_Balance]:
-        """Read the file and write it back, with every other process locked out meanwhile."""
-        with self._explained(), locked(self._file) as handle:
-            content = os.pread(handle, _LAYOUT.size, 0)
-            is_whole = len(content) == _LAYOUT.size
-            balance = _Balance(*_LAYOUT.unpack(content)) if is_whole else _Balance()
-            yield balance
-            os.pwrite(handle, _LAYOUT.pack(*vars(balance).values()), 0)
+    def balance(self, *, durable: bool = False) -> Iterator[Money]:
+        """Yield what was spent, to be changed, with every other process locked out meanwhile.
+
+        Args:
+            durable: Whether the change is to survive a loss of power.
+
+        Raises:
+            BudgetExhaustedError: It cannot be known, or not be written down.
+        """
+        with self._explained(), ExitStack() as stack:
+            former = self._former if self._former and self._former.is_file() else None
+            if former:
+                stack.enter_context(locked(former))  # until it is noted what was taken over
+            with self._money.opened(durable=durable or former is not None) as money:
+                content = take_over(former, money) if former else b""
+                yield money
+            if former:
+                note_taken_over(former, content)
+            self._former = None
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         """Turn errors of the folder into one that says what to do."""
+        model = self._settings.model
         try:
             yield
         except BlockingIOError:
             raise
+        except DamagedLedgerError as error:
+            raise BudgetExhaustedError(
+                f"what was spent on {model} cannot be known: {error}. Restore the file from a "
+                "backup; or look up at the provider what was spent, lower the budget by it and "
+                "remove the file. Then run the same command again"
+            ) from error
         except OSError as error:
             raise BudgetExhaustedError(
-                f"what is spent on {self._settings.model} cannot be written to {self._file} "
-                f"({error}): make room there or make the folder writable, then run the same "
-                "command again"
+                f"what is spent on {model} cannot be written to {self._money.file} ({error}): make "
+                "room there or make the folder writable, then run the same command again"
             ) from error
+
+
+def replace_reserved(money: Money, ticket: Ticket, tokens: float, usd: float | None) -> None:
+    """Put what a request took in the place of what was reserved for it."""
+    money.tokens = max(0.0, money.tokens + tokens - ticket.tokens)
+    if usd is None and ticket.is_priced:
+        return
+    money.usd = max(0.0, money.usd + (usd or 0.0) - ticket.usd)
+    money.unpriced += usd is None

@@ -3,10 +3,10 @@
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Literal
+from typing import Literal, NoReturn, Self
 
 from tenacity import (
     AsyncRetrying,
@@ -15,12 +15,16 @@ from tenacity import (
     stop_after_attempt,
 )
 
+from infra.errors import ModelRefusedError, ModelUnavailableError, PromptDeclinedError
+from infra.settings import LanguageModelSettings
+
 Kind = Literal["transient", "declined", "refused"]
 
 _FIRST_WAIT_S = 0.5
 _MAX_DOUBLINGS = 30
 _TRANSIENT = {408, 409, 429}
 _DECLINED_TYPES = {"ContextWindowExceededError", "ContentPolicyViolationError"}
+_OF_THE_ACCOUNT = {401, 402}  # no prompt is refused with these
 _NO_QUOTA = "insufficient_quota"  # a 429 that will not pass
 
 
@@ -33,22 +37,50 @@ class RequestError(Exception):
         message: The provider's message, without the key.
         error_type: Name of litellm's exception.
         retry_after: The Retry-After header.
+        may_be_billed: Whether the provider may have answered, and charge for it.
+        is_of_the_prompt: Whether the provider is known to answer other prompts.
     """
 
     status: int
     message: str
     error_type: str = ""
     retry_after: str | None = None
+    may_be_billed: bool = False
+    is_of_the_prompt: bool = False
 
     @property
     def kind(self) -> Kind:
         """Whether to retry (transient), to give the prompt up (declined) or to stop (refused)."""
-        if self.error_type in _DECLINED_TYPES or self.status == 413:
+        if self.is_of_the_prompt or self.error_type in _DECLINED_TYPES or self.status == 413:
             return "declined"
         if _NO_QUOTA in self.message:
             return "refused"
         is_refusal = 400 <= self.status < 500  # while a 200 is a proxy's page instead of a reply
         return "refused" if is_refusal and self.status not in _TRANSIENT else "transient"
+
+    @property
+    def may_be_of_the_prompt(self) -> bool:
+        """Whether a refusal may concern the prompt alone, not the key, the model or the account."""
+        is_of_the_account = self.status in _OF_THE_ACCOUNT or _NO_QUOTA in self.message
+        return self.kind == "refused" and not is_of_the_account
+
+    def of_the_prompt(self) -> Self:
+        """Return the error of a prompt that is refused by itself, while others are answered."""
+        return replace(self, is_of_the_prompt=True)
+
+
+def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
+    """Raise an error of the tree for a request that got no reply after all retries."""
+    model, cause = settings.model, f"({error.status}: {error.message})"
+    if error.kind == "transient":
+        tries = settings.max_retries + 1
+        raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
+    if error.kind == "declined":
+        raise PromptDeclinedError(f"{model} declined this prompt {cause}") from None
+    raise ModelRefusedError(
+        f"{model} refused the request {cause}; check the model's name in COSQA_LLM__MODEL, the "
+        "key in COSQA_LLM__API_KEY and, for a server of your own, COSQA_LLM__BASE_URL"
+    ) from None
 
 
 def retrying(

@@ -49,10 +49,18 @@ class Arbiter(Agent[Judgement]):
         """
         parts = [pair_section(pair, self._model.code_limit)]
         for attempt in attempts:
-            parts += self._sections(attempt)
-        return await self._ask("\n".join((*parts, *_meaning(attempts))))
+            parts += self._sections(pair, attempt)
+        return await self._ask("\n".join((*parts, *self._meaning(attempts))))
 
-    def _sections(self, attempt: Attempt) -> Iterator[str]:
+    def _meaning(self, attempts: Sequence[Attempt]) -> Iterator[str]:
+        """Yield what the reports mean; beside void programs that was written already."""
+        return _meaning(attempts)
+
+    def _sections(
+        self,
+        pair: Pair,  # noqa: ARG002 - of arbiters who are told whose fault a failure was
+        attempt: Attempt,
+    ) -> Iterator[str]:
         """Yield the program, its report and its faults; unknown counts are left out."""
         limit = self._model.code_limit
         yield fence("reading of the query that is tested", attempt.draft.reading)
@@ -64,7 +72,6 @@ class Arbiter(Agent[Judgement]):
 
 
 def _meaning(attempts: Sequence[Attempt]) -> Iterator[str]:
-    """Yield what the reports mean; beside void programs that was written already."""
     last = attempts[-1]
     if last.result is None:
         yield _NOT_RUN
@@ -72,16 +79,12 @@ def _meaning(attempts: Sequence[Attempt]) -> Iterator[str]:
         yield _SIMULATED
     elif is_confirmed(attempts):
         yield _CONFIRMED
-    elif any(_is_valid_failure(attempt) for attempt in attempts):
+    elif any(attempt.is_valid_failure for attempt in attempts):
         yield _UNCONFIRMED
     elif last.report is None or last.is_valid:
         yield _MEANING_OF[last.evidence]
 
 
 def is_confirmed(attempts: Sequence[Attempt]) -> bool:
-    """Return whether two independent, valid programs both fail an assertion."""
-    return sum(_is_valid_failure(attempt) for attempt in attempts) > 1
-
-
-def _is_valid_failure(attempt: Attempt) -> bool:
-    return attempt.is_valid and attempt.evidence is RunEvidence.FAILED_ASSERTION
+    """Return whether two independent, valid programs both speak against the code."""
+    return sum(attempt.is_valid_failure for attempt in attempts) > 1

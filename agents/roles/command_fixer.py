@@ -13,6 +13,7 @@ from sandbox.base import Box, ShellResult
 _LONGEST_ERROR = 4_000  # characters of a program's error, from its end
 _LONGEST_LOG = 6_000
 _MOST_COMMANDS = 10  # in one round
+_LONGEST_OUTPUT = 4_000  # that a step holds, from its end
 _LONGEST_COMMAND = 2_000
 
 
@@ -105,7 +106,7 @@ def _after(draft: Draft, command: str, result: ShellResult) -> Draft:
     step = RepairStep(
         command=command[:_LONGEST_COMMAND],
         ok=result.ok,
-        output=result.output,
+        output=result.output[-_LONGEST_OUTPUT:],
         installed=result.installed,
         seconds=result.seconds,
     )

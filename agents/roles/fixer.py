@@ -1,6 +1,5 @@
 """The bug fixer: makes a program executable, first by installation, then as the model proposes."""
 
-import ast
 import re
 from collections import Counter
 from typing import Literal
@@ -13,7 +12,7 @@ from agents.llm.structured_output import Reply
 from agents.roles.base import Agent
 from agents.roles.installation import missing_requirement
 from infra.languages.python.assertions import assertions_of
-from infra.languages.python.syntax import parse_or_none
+from infra.languages.python.imports import import_statements
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
 
@@ -51,7 +50,10 @@ class Fixer(Agent[Repair]):
                 return installed
             draft = installed
         repair = await self._ask(self._user_message(pair, draft, result))
-        return await _apply(repair, draft, pair.code.text, box)
+        return await self._apply(repair, draft, pair.code.text, box)
+
+    async def _apply(self, repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:
+        return await _apply(repair, draft, code, box)
 
     def _user_message(self, pair: Pair, draft: Draft, result: ExecutionResult) -> str:
         limit = self._model.code_limit
@@ -89,10 +91,10 @@ async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
 
 
 def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
-    tree = parse_or_none(lines.strip())
-    statements = tree.body if tree else []
-    if not statements or not all(isinstance(s, ast.Import | ast.ImportFrom) for s in statements):
-        return _failed(draft, "add_import", repr(lines), "not import statements alone")
+    try:
+        import_statements(lines)
+    except ValueError as error:
+        return _failed(draft, "add_import", repr(lines), str(error))
     program = f"{lines.strip()}\n{draft.program}"
     fault = faults_of(program, code).get(Gate.LEAVES_TARGET_ALONE)
     if fault and Gate.LEAVES_TARGET_ALONE not in faults_of(draft.program, code):

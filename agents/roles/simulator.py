@@ -8,6 +8,8 @@ from agents.llm.structured_output import Reply
 from agents.roles.base import Agent
 from infra.records import ExecutionResult, Pair
 
+_LONGEST_MESSAGE = 10_000  # characters that a result holds
+
 
 class Prediction(Reply):
     """How a run would end."""
@@ -33,7 +35,7 @@ class Simulator(Agent[Prediction]):
         prediction = await self._ask(f"{pair_section(pair, limit)}\n{program}")
         return ExecutionResult(
             outcome=prediction.outcome,
-            message=prediction.message,
+            message=prediction.message[:_LONGEST_MESSAGE],
             tests_run=None,
             asserts_executed=None,
             target_calls=None,

@@ -1,5 +1,8 @@
 """The test-program generators: their programs' runs show whether the code answers the query."""
 
+from collections.abc import Iterator
+from typing import ClassVar
+
 from agents.evidence import Draft
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
@@ -26,6 +29,7 @@ class Writer(Agent[Composition]):
 
     role = "writer"
     reply_type = Composition
+    once_more: ClassVar[str] = "Write a better program."
 
     async def write(self, pair: Pair) -> Draft:
         """Return a first program; ``LanguageModelError`` when the model fails."""
@@ -44,16 +48,25 @@ class Writer(Agent[Composition]):
             pair_section(pair, limit),
             fence("program that proves nothing", shorten(draft.program, limit)),
             fence("why it proves nothing", shorten(reason, limit)),
-            "Write a better program.",
+            self.once_more,
         )
-        written = (await self._ask("\n".join(parts))).draft
-        return written.model_copy(update={"requirements": draft.requirements})
+        return (await self._ask("\n".join(parts))).draft.in_the_box_of(draft)
 
 
 class ScaffoldedWriter(Writer):
     """Writes programs for code that has the imports and stand-ins which it lacks on its own."""
 
     text = "scaffolded_writer"
+
+
+class SpecifiedWriter(Writer):
+    """Writes programs that notice mistakes which break what the query demands, and no others."""
+
+    text = "specified_writer"
+    once_more = (
+        "Write a better program: one that notices mistakes which break what the query demands. "
+        "Mistakes that it does not forbid may pass; test nothing for their sake."
+    )
 
 
 class BlindWriter(Agent[Composition]):
@@ -75,6 +88,21 @@ class BlindWriter(Agent[Composition]):
 
     async def write(self, pair: Pair) -> Draft:
         """Return a program; ``LanguageModelError`` when the model fails."""
+        return (await self._ask("\n".join(self._parts(pair)))).draft
+
+    def _parts(self, pair: Pair) -> Iterator[str]:
         signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
-        user = "\n".join((fence("query", pair.query.text), fence("signature", signature)))
-        return (await self._ask(user)).draft
+        yield fence("query", pair.query.text)
+        yield fence("signature", signature)
+
+
+class SpecifiedBlindWriter(BlindWriter):
+    """The same, told also by their names which attributes a method's object needs."""
+
+    text = "specified_blind_writer"
+
+    def _parts(self, pair: Pair) -> Iterator[str]:
+        yield from super()._parts(pair)
+        if names := self._language.receiver_attributes(pair.code.text):
+            needed = shorten(", ".join(names), self._model.code_limit)
+            yield fence("attributes that the code reads of its object", needed)

@@ -8,6 +8,7 @@ from flows.cli.evaluation_options import CompareOptions
 from flows.cli.tables import print_table
 from flows.compare_annotators import compare_annotators
 from flows.runtime.prefect_server import prefect_api
+from infra.outputs import write_outputs
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.stages.compare_annotators import AnnotatorScore, annotator_scores
 
@@ -58,7 +59,7 @@ def compare(options: CompareOptions) -> None:
     if options.output:
         figures = [score.model_dump(mode="json") for score in scores]
         text = json.dumps(figures, indent=1, ensure_ascii=False)
-        options.output.write_text(f"{text}\n", "utf-8")
+        write_outputs(options.output.parent, {options.output.name: f"{text}\n"})
 
 
 def print_scores(scores: Sequence[AnnotatorScore], rest: str) -> None:

@@ -15,6 +15,7 @@ from flows.cli.input_options import JUDGE, SCORING, default
 from flows.cli.options import Checkpoints, Methods, Model, Output, Store
 from flows.cli.pairs import named_folders
 from infra.errors import SettingsError
+from infra.outputs import require_writable
 from infra.registry import unknown_name
 from infra.settings import (
     COMPARED_CONFIGURATIONS,
@@ -237,7 +238,7 @@ def compare_annotators(
     """Return what ``cosqa annotators compare`` is to compare; the output's folder is made.
 
     Raises:
-        SettingsError: A configuration is unknown, or the output's folder cannot be made.
+        SettingsError: A configuration is unknown, or the output cannot be written.
     """
     for name in configuration or ():
         if name not in CONFIGURATION_SUMMARIES:
@@ -250,19 +251,10 @@ def compare_annotators(
     ]
     settings = load_settings({"store": {"folder": store}})
     if output:
-        _make_folder(output.parent)
+        require_writable(output)
     return CompareOptions(truth, model or [settings.llm.model], chosen, limit, settings, output)
 
 
 def labelling_rounds(*, store: Store = None) -> Settings:
     """Return the settings of ``cosqa annotators rounds``."""
     return load_settings({"store": {"folder": store}})
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SettingsError(
-            f"the folder of --output cannot be made: {folder}: {error.strerror}"
-        ) from None

@@ -82,8 +82,8 @@ class _Cosqa(LazyGroup):
             options="options:pipeline",
             check="checks:pipeline",
             hidden=(
-                *("model", "limit", "batch", "method", "output", "allow_demo", "unlicensed"),
-                *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
+                *("model", "judge", "limit", "batch", "method", "output"),
+                *("allow_demo", "unlicensed", *_RUN_LIMITS, "plan", "dry_run", "replay"),
             ),
             action="pipeline:run",
             examples=(
@@ -129,7 +129,7 @@ class _Cosqa(LazyGroup):
             options="options:pipeline",
             check="checks:pipeline",
             hidden=(
-                *("reread", "model", "limit", "batch", "method"),
+                *("reread", "model", "judge", "limit", "batch", "method"),
                 *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
             ),
             action="pipeline:run",
@@ -140,7 +140,7 @@ class _Cosqa(LazyGroup):
             options="options:pipeline",
             check="checks:pipeline",
             hidden=(
-                *("reread", "limit", "batch", "unlicensed"),
+                *("reread", "judge", "limit", "batch", "unlicensed"),
                 *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
             ),
             action="pipeline:run",

@@ -90,6 +90,17 @@ Model = Annotated[
         rich_help_panel=JUDGE,
     ),
 ]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        metavar="NAME",
+        help="Model that judges in place of --model. Repeat it for several, the cheapest first: "
+        "where they differ, the label stands that is likelier by how often each errs.",
+        show_default="--model alone",
+        rich_help_panel=JUDGE,
+    ),
+]
 Limit = Annotated[
     int | None,
     typer.Option(
@@ -181,6 +192,18 @@ class PipelineOptions:
     plan: bool = False
 
 
+def _judging(
+    model: str | None, judges: list[str] | None, limit: int | None, batch: bool | None
+) -> dict[str, dict[str, object]]:
+    """Return the sections of who judges what; who names a model alone wants no other judges."""
+    judged: dict[str, object] = {
+        "limit": limit,
+        "batch": batch,
+        "judges": judges or (() if model else None),
+    }
+    return {"llm": {"model": model}, "annotation": judged}
+
+
 def pipeline(
     ctx: typer.Context,
     *,
@@ -196,6 +219,7 @@ def pipeline(
     checkpoint: Checkpoints = None,
     top_k: TopK = None,
     model: Model = None,
+    judge: Judges = None,
     limit: Limit = None,
     reason: Reasons = None,
     pairs: Pairs = None,
@@ -220,8 +244,7 @@ def pipeline(
             | source_options(own, source_option or []),
             "search": {"encoders": encoder or None, "top_k": top_k},
             "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
-            "llm": {"model": model},
-            "annotation": {"limit": limit, "batch": batch},
+            **_judging(model, judge, limit, batch),
             "reannotation": reannotation(reason or [], pairs, budget_usd),
             "store": {"folder": store},
             "publish": {"folder": output, "allow_demo": allow_demo}

@@ -1,13 +1,19 @@
 """What `cosqa pair` does: print how a pair was judged, with all evidence."""
 
+from collections.abc import Sequence
+from itertools import zip_longest
+
 from flows.cli.console import say
 from flows.cli.steering_options import PairOptions
 from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId
 from infra.records import Annotation, Execution, LanguageModelCall
 from infra.store import Database, annotations, open_database, recipes
+from infra.store.behaviours import CodeBehaviour, behaviour_of
 from infra.store.database import require_store
 from infra.store.judged_pairs import find_judged
+from tasks.reports.judging import specified_text
+from tasks.stages.specifications import specified_part
 
 _MOST_NAMED = 10
 
@@ -27,6 +33,8 @@ def show(options: PairOptions) -> None:
     for _, recipe_id in judged:
         for annotation in annotations.load_annotations(database, recipe_id, [key]):
             say(_judgement(database, recipe_id, annotation))
+            if found := behaviour_of(database, key, recipe_id):
+                say(_comparison(*found))
 
 
 def _only_key(keys: list[PairKey], options: PairOptions) -> PairKey:
@@ -51,7 +59,17 @@ def _judgement(database: Database, recipe_id: RecipeId, annotation: Annotation) 
         f"{recipe_id}: {annotation.path}, {annotation.support}, {annotation.seconds:.1f} s"
     )
     steps = [*map(_call, annotation.calls), *map(_execution, annotation.executions)]
-    return "\n".join([head, *filter(None, [annotation.reason]), *steps])
+    part = specified_part(annotation)
+    demanded = specified_text(part) if part else ""
+    return "\n".join([head, *filter(None, [annotation.reason, demanded]), *steps])
+
+
+def _comparison(behaviour: CodeBehaviour, claims: Sequence[str]) -> str:
+    label = "no label" if behaviour.agreed is None else f"label {behaviour.agreed}"
+    head = f"\n-- compared with the other codes of the query: {label}"
+    told = zip_longest(claims, behaviour.outcomes, fillvalue="")
+    lines = [f"{claim}: {outcome or 'could not be run'}" for claim, outcome in told]
+    return "\n".join([head, *filter(None, [behaviour.reason]), *lines])
 
 
 def _call(call: LanguageModelCall) -> str:

@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from prefect.settings import PREFECT_API_URL
+
 from flows.cli.console import say
 from flows.cli.options import PipelineOptions
 from flows.cli.plan import left_over, print_plan
@@ -12,7 +14,7 @@ from infra.settings import Settings
 from infra.store import open_database
 from tasks.reports.run import BenchmarkScores
 from tasks.stages.annotate.forecast import NO_AGENTS, estimate
-from tasks.stages.preflight import check_model_early
+from tasks.stages.preflight import check_model_early, import_early
 from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, count_stage_runs
 
@@ -42,12 +44,14 @@ def run_flow(name: str, settings: Settings) -> None:
         import_module(f"flows.{name}")
         if name in _ANNOTATE:
             check_model_early(settings)
+            if not PREFECT_API_URL.value():  # a private server starts, which takes longer
+                import_early(settings)
 
     with prefect_api(meanwhile=prepare):
         result = getattr(import_module(f"flows.{name}"), name)(settings)
     if count_stage_runs(settings.store) == before:
         say(_nothing_left(name, settings))
-    if name in _ANNOTATE and settings.annotation.rounds > 1:
+    if name in _ANNOTATE and settings.annotation.times > 1:
         print_rounds(settings)
     if name in _WRITE_REPORTS:
         print_report(result)
@@ -55,7 +59,7 @@ def run_flow(name: str, settings: Settings) -> None:
 
 def _nothing_left(name: str, settings: Settings) -> str:
     """Return why a run found nothing to do: all is done, or the demo model has judged its share."""
-    if settings.llm.is_demo and name in _ANNOTATE:
+    if settings.by_judge[0].llm.is_demo and name in _ANNOTATE:
         forecast = estimate(settings)
         if forecast.pending:
             return (
@@ -99,7 +103,9 @@ def print_estimate(settings: Settings) -> None:
     """Print how many pairs there are, how many are left, and what they may cost."""
     forecast = estimate(settings)
     cost = "unknown" if forecast.cost_usd is None else f"${forecast.cost_usd:,.2f}"
-    rounds = f" in each of {forecast.rounds} rounds" if forecast.rounds > 1 else ""
+    judges = [judge.llm.model for judge in settings.by_judge]
+    times = f"by each of {len(judges)} judges" if len(judges) > 1 else "in each of {} rounds"
+    rounds = f" {times.format(forecast.rounds)}" if forecast.rounds > 1 else ""
     pairs = (
         f"{forecast.queries:,} queries, top {settings.search.top_k}: {forecast.pairs:,} pairs"
         f"{rounds}, {forecast.finished:,} judged already"
@@ -115,7 +121,7 @@ def print_estimate(settings: Settings) -> None:
             "with --model to judge all."
         )
     else:
-        say(f"{pairs}, {forecast.pending:,} left to judge by {settings.llm.model}.")
+        say(f"{pairs}, {forecast.pending:,} left to judge by {', '.join(judges)}.")
     say(f"Expected cost: {cost} ({forecast.basis}).")
 
 

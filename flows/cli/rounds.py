@@ -35,7 +35,8 @@ def _print(item: StoredRounds) -> None:
     ]
     rows.append(("all", f"{figures.shared:,}", f"{figures.unanimous:,}", _figure(figures.alpha)))
     print_table(
-        f"{recipe.model}, recipe {recipe.recipe_id}: {figures.rounds} labelling rounds{demo}",
+        f"{recipe.model}, recipe {recipe.recipe_id}: {figures.rounds} "
+        f"{'judges' if recipe.judges else 'labelling rounds'}{demo}",
         ("rounds", "pairs", "equal", "alpha"),
         rows,
         rest="a wider terminal",

@@ -1,16 +1,21 @@
 """``cosqa sandbox``: checks the sandbox, runs a program in it, and removes what is left."""
 
 import asyncio
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
-from flows.cli.console import console
+from flows.cli.console import console, say
 from infra.settings import SandboxSettings, load_settings
+from tasks.reports._text import visible
 from tasks.stages import sandbox as stage
+
+_LONGEST_CELL = 2_000
 
 app = typer.Typer(
     name="sandbox",
@@ -76,7 +81,7 @@ def check() -> None:
 
 
 async def _check(settings: SandboxSettings) -> bool:
-    console.print(await stage.description(settings), markup=False)
+    say(await stage.description(settings))
     console.print(_limits(settings))
     table = Table("behaviour", "", "problem", title_justify="left")
     failed = total = 0
@@ -85,7 +90,7 @@ async def _check(settings: SandboxSettings) -> bool:
             total += 1
             failed += not finding.ok
             table.add_row(
-                finding.name, "[green]ok[/]" if finding.ok else "[red]no[/]", finding.detail
+                finding.name, "[green]ok[/]" if finding.ok else "[red]no[/]", _shown(finding.detail)
             )
     console.print(table)
     console.print(f"{total - failed} of {total} checks passed.")
@@ -95,8 +100,13 @@ async def _check(settings: SandboxSettings) -> bool:
 def _limits(settings: SandboxSettings) -> Table:
     table = Table("limit", "value", title_justify="left")
     for name, field in SandboxSettings.model_fields.items():
-        table.add_row(name, str(getattr(settings, name)), field.description or "")
+        table.add_row(name, _shown(str(getattr(settings, name))), field.description or "")
     return table
+
+
+def _shown(text: str) -> Text:
+    """Return a cell of a table whose text is neither markup nor hidden."""
+    return Text(visible(text, _LONGEST_CELL))
 
 
 @app.command()
@@ -111,14 +121,16 @@ def run(
     result = asyncio.run(
         stage.run_program(
             load_settings().sandbox,
-            program.read_text(),
-            code.read_text() if code else "",
+            program,
+            code,
             requirement or [],
             hash_seed,
             clock.replace(tzinfo=UTC).timestamp() if clock else None,
         )
     )
-    console.print_json(result.model_dump_json())
+    # Nothing but ASCII: what a program prints must not steer the terminal or turn its text around.
+    shown = json.dumps(result.model_dump(), indent=2).replace("\x7f", "\\u007f")
+    console.print(shown, markup=False, emoji=False)
     if result.outcome != "passed":
         raise typer.Exit(1)
 

@@ -65,10 +65,12 @@ def lines(standing: Standing) -> Iterator[Line]:
         yield from _of_stage(standing.stage, is_alive=bool(standing.holder))
     if standing.controls:
         yield "controls", standing.controls
-    for plan in standing.plans:
-        yield "plan", plan
-    for audit in standing.audits:
-        yield "audit", audit
+    for name, texts in (
+        ("plan", standing.plans),
+        ("audit", standing.audits),
+        ("behaviours", standing.behaviours),
+    ):
+        yield from ((name, text) for text in texts)
     for run in standing.waiting:
         yield "waits", f"{run} for approval: `cosqa approve`, or Resume in the Prefect UI"
     for due in standing.due:
@@ -114,6 +116,8 @@ def _of_judging(state: JudgingState) -> Iterator[Line]:
     counts = state.canaries
     if counts.judged:
         wrong = f"{counts.false_passes} false passes, {counts.false_fails} false fails"
+        if counts.obeyed:
+            wrong += f"; {counts.obeyed} of {counts.injected} obeyed what the code told them"
         yield "canaries", f"{rate(counts.wrong, counts.judged)} judged wrongly: {wrong}"
     yield "cost", _cost(state)
 

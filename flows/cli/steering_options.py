@@ -1,6 +1,7 @@
 """The options of the commands that watch and steer runs: status, pause, resume, limit, approve."""
 
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -112,7 +113,12 @@ def limit(
     ] = False,
     store: Store = None,
 ) -> ControlOptions:  # fmt: skip
-    """Return which limits are to change."""
+    """Return which limits are to change.
+
+    Raises:
+        SettingsError: The budget has no end.
+    """
+    _refuse_endless(budget_usd)
     given: dict[Control, float | bool | None] = {
         "in_flight": in_flight,
         "requests_per_minute": requests_per_minute,
@@ -148,10 +154,23 @@ def approve(
         ),
     ] = None,
 ) -> AnswerOptions:  # fmt: skip
-    """Return the approval of a run that waits."""
+    """Return the approval of a run that waits.
+
+    Raises:
+        SettingsError: The budget has no end.
+    """
+    _refuse_endless(budget_usd)
     given: dict[str, object] = {"budget_usd": budget_usd, "pairs": pairs}
     answer = {name: value for name, value in given.items() if value is not None}
     return AnswerOptions(run or "", answer, tuple(reason) if reason else None)
+
+
+def _refuse_endless(budget_usd: float | None) -> None:
+    """Refuse a budget that would be none."""
+    if budget_usd is not None and not isfinite(budget_usd):
+        raise SettingsError(
+            f"--budget-usd {budget_usd:g} is no budget: give a number of US dollars"
+        )
 
 
 def decline(run: Run = None) -> AnswerOptions:

@@ -2,8 +2,9 @@
 
 Each function takes the settings that the form gives, and the answers that are no settings. A run
 that finds another one writing into the store, or waiting for approval of the same, ends as
-cancelled with that run's name: for a schedule this is no failure. Flows are imported when they run,
-each run in a process of its own.
+cancelled with that run's name: for a schedule this is no failure. So does one that an automation
+starts while its deployment is paused. Flows are imported when they run, each run in a process of
+its own.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 
 from prefect import Flow
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import State
+from prefect.client.schemas.objects import FlowRun, State
 from prefect.logging import get_run_logger
 from prefect.states import Cancelled
 
@@ -33,8 +34,8 @@ def _entry(function: Callable[..., object]) -> Flow[..., Any]:
 
     def run(**answers: object) -> object:
         try:
-            if waiting := _waiting_twin():
-                return _skipped(f"the run {waiting!r} waits for approval of the same")
+            if reason := _needless():
+                return _skipped(reason)
             return function(form.settings(answers), **form.arguments(answers))
         except StoreBusyError as busy:
             return _skipped(str(busy))
@@ -50,23 +51,31 @@ def _skipped(reason: str) -> State[object]:
     return Cancelled(message=f"Skipped: {reason}")
 
 
-def _waiting_twin() -> str:
-    """Return the name of another run of this deployment that waits with the same answers, or "".
+def _needless() -> str:
+    """Return why this run of a deployment is not to do anything, or "", as where it was answered.
 
-    Without this a run a night would come to wait while nobody looks. A run that was answered goes
-    on whatever waits.
+    Without this a run a night would come to wait while nobody looks. And of a deployment that is
+    paused Prefect holds back the schedule alone, not what automations start.
     """
     own = deployed_run()
-    if own is None or was_answered():
+    if own is None or own.deployment_id is None or was_answered():
         return ""
     with get_client(sync_client=True) as client:
+        if _is_automatic(own) and client.read_deployment(own.deployment_id).paused:
+            return "its deployment is paused; resume that, or start a run by hand"
         waiting = waiting_runs(client)
     twins = [
         run.name
         for run in waiting
         if run.deployment_id == own.deployment_id and run.parameters == own.parameters
     ]
-    return next(iter(twins), "")
+    return f"the run {twins[0]!r} waits for approval of the same" if twins else ""
+
+
+def _is_automatic(run: FlowRun) -> bool:
+    """Return whether an automation has started a run; not one that a person starts again."""
+    made_by = run.created_by.type if run.created_by else None
+    return made_by == "AUTOMATION" and run.run_count < 2
 
 
 def _called(flow: str, *arguments: object, **options: object) -> object:

@@ -41,16 +41,27 @@ _EARLIER = 20  # plans of a collection among which those are looked for that nob
 
 
 class Offer(Record):
-    """What is put before a person: a plan in the store, and reason → pairs that it would judge."""
+    """What is put before a person.
+
+    Attributes:
+        plan_id: A plan in the store.
+        reasons: Reason → pairs that it would judge.
+        by_round: Reason → those of each labelling round; former releases did not keep them.
+    """
 
     plan_id: str
     reasons: dict[Reason, int]
+    by_round: dict[Reason, tuple[int, ...]] = Field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: RunPlan) -> Self:
         """Return what a plan offers."""
-        taken = {item.reason: item.taken for item in plan.reasons if item.taken}
-        return cls(plan_id=plan.plan_id, reasons=dict(taken))
+        taken = [item for item in plan.reasons if item.taken]
+        return cls(
+            plan_id=plan.plan_id,
+            reasons={item.reason: item.taken for item in taken},
+            by_round={item.reason: item.by_round for item in taken if item.by_round},
+        )
 
 
 class Approval(Record):
@@ -61,7 +72,7 @@ class Approval(Record):
         reasons: Reasons whose pairs may be judged; none where the plan is declined.
         pairs: The most pairs.
         budget_usd: The most US dollars.
-        limits: Reason → pairs that were offered, which is the most of the run.
+        offer: What was offered, which is the most of the run.
         decided_by: Who answered, as far as is known.
     """
 
@@ -69,11 +80,11 @@ class Approval(Record):
     reasons: tuple[str, ...] | None = None
     pairs: int | None = None
     budget_usd: float | None = None
-    limits: dict[Reason, int] = Field(default_factory=dict)
+    offer: Offer | None = None
     decided_by: str = ""
 
     def bound(self, settings: Settings) -> Settings:
-        """Return settings that take no more than what was approved."""
+        """Return settings that take no more than what was approved; `in_round` bounds the rest."""
         policy = settings.reannotation
         least = {"pairs": self.pairs, "budget_usd": self.budget_usd}
         update: dict[str, object] = {
@@ -83,12 +94,21 @@ class Approval(Record):
         }
         if self.reasons is not None:
             update["take"] = tuple(name for name in policy.take if name in self.reasons)
-        if self.limits:
-            own = policy.limits
-            update["limits"] = own | {
-                name: min(most, own.get(name, most)) for name, most in self.limits.items()
-            }
+        if self.offer and "audit" in self.offer.reasons:
+            most, own = self.offer.reasons["audit"], policy.limits
+            update["limits"] = own | {"audit": min(most, own.get("audit", most))}
         return settings.model_copy(update={"reannotation": policy.model_copy(update=update)})
+
+    def in_round(self, place: int) -> dict[Reason, int] | None:
+        """Return reason → the most pairs of a labelling round; None where nobody was asked."""
+        if not self.offer:
+            return None
+        known = self.offer.by_round
+        return {
+            reason: sum(known.get(reason, (pairs,))[place - 1 : place])
+            for reason, pairs in self.offer.reasons.items()
+            if reason != "audit"
+        }
 
 
 def _without_default(schema: dict[str, Any]) -> None:
@@ -132,7 +152,9 @@ def approved(plan: RunPlan, database: Database, operation: OperationSettings) ->
     if not kept and not is_to_ask(plan, operation):
         return Approval(decision="unasked")
     offer = Offer.model_validate(kept) if kept else Offer.of(plan)
-    answer = _suspended(plan, offer, database, operation) if deployment.id else _asked(plan)
+    answer = _suspended(plan, offer, database, operation) if deployment.id else _asked(plan, offer)
+    # What has come up since it was offered is not approved.
+    answer = answer.model_copy(update={"offer": offer})
     for plan_id in {offer.plan_id, plan.plan_id} - {""}:
         decide_plan(database, plan_id, answer.decision, answer.decided_by)
     get_run_logger().info("%s by %s", answer.decision, answer.decided_by)
@@ -188,9 +210,7 @@ def _suspended(
         run = f"prefect.flow-run.{flow_run.id}"
         emit_event("prefect.flow-run.Suspended", resource={"prefect.resource.id": run})
         raise
-    answer = _approval(given)
-    # What has come up since it was offered is not approved.
-    return answer.model_copy(update={"limits": offer.reasons})
+    return _approval(given)
 
 
 def _approval(answer: Answer) -> Approval:
@@ -204,7 +224,7 @@ def _approval(answer: Answer) -> Approval:
     )
 
 
-def _asked(plan: RunPlan) -> Approval:
+def _asked(plan: RunPlan, offer: Offer) -> Approval:
     """Print a plan in the terminal and ask for a yes or no.
 
     Raises:
@@ -217,6 +237,9 @@ def _asked(plan: RunPlan) -> Approval:
             "deployment, whose run waits in the Prefect UI"
         )
     typer.echo(plan_markdown(plan))
-    if typer.confirm("Judge these pairs?", default=False):
-        return Approval(decision="approved", decided_by=this_user())
-    return Approval(decision="declined", reasons=(), decided_by=this_user())
+    is_agreed = typer.confirm("Judge these pairs?", default=False)
+    return Approval(
+        decision="approved" if is_agreed else "declined",
+        reasons=tuple(offer.reasons) if is_agreed else (),
+        decided_by=this_user(),
+    )

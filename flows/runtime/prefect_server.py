@@ -1,16 +1,19 @@
 """The Prefect server for a command's runs: the configured one, or a private one."""
 
+import base64
 import ctypes
 import http.client
 import logging
 import os
+import re
+import secrets
 import signal
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
 
 import httpx
@@ -18,17 +21,26 @@ from prefect._internal.concurrency.threads import wait_for_global_loop_exit
 from prefect.client.orchestration import get_client
 from prefect.logging.handlers import APILogWorker
 from prefect.settings import (
+    PREFECT_API_AUTH_STRING,
     PREFECT_API_TLS_INSECURE_SKIP_VERIFY,
     PREFECT_API_URL,
+    PREFECT_HOME,
     get_current_settings,
     temporary_settings,
 )
 
 from infra.errors import SettingsError
+from infra.locks import locked
 
 USUAL_PORT = 4200
-_SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
-_START_TIMEOUT_S = 120.0
+# What says by its name, or by its value, that it is a secret: a URL with a user part.
+_SECRET_NAME = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|(^|_)(PAT|PWD?|PASS)(_|$)", re.IGNORECASE
+)
+_SECRET_VALUE = re.compile(r"://[^/\s@]+@")
+_OURS = "COSQA_"
+_START_LOCK = "cosqa-start.lock"
+_START_TIMEOUT_S = 300.0
 _END_TIMEOUT_S = 10.0
 _POLL_S = 0.1
 _PR_SET_PDEATHSIG = 1
@@ -39,8 +51,9 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     """Yield the address of the Prefect API for the length of a ``with``.
 
     If ``PREFECT_API_URL`` is set, by environment or profile, that is the address. Otherwise a
-    private server is started on loopback. It uses Prefect's own database, so that ``prefect server
-    start`` shows the runs afterwards, and ends with this process.
+    private server is started on loopback, which answers this process and its children alone. It
+    uses Prefect's own database, so that ``prefect server start`` shows the runs afterwards, and
+    ends with this process.
 
     Args:
         meanwhile: Called while a private server starts, which takes seconds.
@@ -56,21 +69,43 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
         with _threads_flushed():
             yield configured
         return
-    port = _free_port()
+    with _private_api(meanwhile) as url:
+        yield url
+
+
+@contextmanager
+def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
+    """Yield the address of the API of a private server, as `prefect_api` does."""
+    auth = f"cosqa:{secrets.token_urlsafe(32)}"
+    starting = ExitStack()  # two at once would both make the tables of a new database
+    with _bound() as bound:
+        port = int(bound.getsockname()[1])
+        starting.enter_context(locked(PREFECT_HOME.value() / _START_LOCK))
+        server = _start(bound, auth)
     url = api_address(port)
-    server = _start(port)
+    ours = {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": auth}
+    before = {name: os.environ.get(name) for name in ours}
     try:
         meanwhile()
-        await_health(server, port)
-        os.environ["PREFECT_API_URL"] = url  # Ray's workers inherit it
+        _await(server, lambda: _is_private(port, auth))
+        starting.close()
+        os.environ.update(ours)  # Ray's workers inherit them
         # Each client would load all of the system's certificates, which plain HTTP does not use.
-        settings = {PREFECT_API_URL: url, PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True}
+        settings = {
+            PREFECT_API_URL: url,
+            PREFECT_API_AUTH_STRING: auth,
+            PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True,
+        }
         with temporary_settings(settings), _address_not_logged(), _threads_flushed():
             yield url
     finally:
-        os.environ.pop("PREFECT_API_URL", None)
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
         server.terminate()
         server.wait()
+        starting.close()
 
 
 @contextmanager
@@ -136,17 +171,18 @@ def _threads_flushed() -> Iterator[None]:
         wait_for_global_loop_exit(timeout=_END_TIMEOUT_S)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@contextmanager
+def _bound() -> Iterator[socket.socket]:
+    """Give a socket at a free port of loopback, which the server takes over."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound
 
 
-def _start(port: int) -> subprocess.Popen[bytes]:
-    command = [
-        sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app",
-        "--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on",
-    ]  # fmt: skip
+def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
+    """Start the server at a socket; it answers those who send ``auth``."""
+    number = bound.fileno()
+    command = [sys.executable, "-m", "flows.runtime.private_server", str(number)]
     environment = (
         without_secrets(os.environ)
         | get_current_settings().to_environment_variables(exclude_unset=True)
@@ -155,20 +191,32 @@ def _start(port: int) -> subprocess.Popen[bytes]:
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "PREFECT__SERVER_EPHEMERAL": "1",
             "PREFECT__SERVER_FINAL": "1",
+            "PREFECT_SERVER_API_AUTH_STRING": auth,
         }
     )
-    return subprocess.Popen(command, env=environment, preexec_fn=die_with_parent)  # noqa: S603, PLW1509
+    return subprocess.Popen(  # noqa: S603
+        command,
+        env=environment,
+        pass_fds=[number],
+        preexec_fn=die_with_parent,  # noqa: PLW1509
+    )
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without the keys of providers, which a Prefect server does not need.
+    """Return an environment without what a Prefect server does not need and may not be told.
 
-    Its own settings stay, such as the password of its database.
+    That are this program's own settings, of which a section may hold a key as JSON, and the keys
+    of providers. The server's own settings stay, such as the password of its database.
     """
     return {
         name: value
         for name, value in environment.items()
-        if name.startswith("PREFECT_") or not any(word in name.upper() for word in _SECRET)
+        if name.startswith("PREFECT_")
+        or not (
+            name.upper().startswith(_OURS)
+            or _SECRET_NAME.search(name)
+            or _SECRET_VALUE.search(value)
+        )
     }
 
 
@@ -184,9 +232,13 @@ def await_health(server: subprocess.Popen[bytes], port: int) -> None:
     Raises:
         SettingsError: It ends, or does not answer in time.
     """
+    _await(server, lambda: is_healthy(port))
+
+
+def _await(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) -> None:
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and server.poll() is None:
-        if is_healthy(port):
+        if is_ready():
             return
         time.sleep(_POLL_S)
     raise SettingsError(
@@ -196,12 +248,28 @@ def await_health(server: subprocess.Popen[bytes], port: int) -> None:
 
 
 def is_healthy(port: int) -> bool:
-    """Return whether the server answers; httpx would load certificates each time."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5.0)
+    """Return whether the server answers."""
+    return _status(port, "/api/health") == HTTPStatus.OK
+
+
+def _is_private(port: int, auth: str) -> bool:
+    """Return whether the server answers those who send ``auth``, and refuses others.
+
+    Health is told to everybody, so it is asked for its version.
+    """
+    refused = _status(port, "/api/admin/version") == HTTPStatus.UNAUTHORIZED
+    return refused and _status(port, "/api/admin/version", auth) == HTTPStatus.OK
+
+
+def _status(port: int, path: str, auth: str = "") -> int:
+    """Return the status of an answer, 0 for none; httpx would load certificates each time."""
+    token = base64.b64encode(auth.encode()).decode()
+    headers = {"Authorization": f"Basic {token}"} if auth else {}
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30.0)
     try:
-        connection.request("GET", "/api/health")
-        return connection.getresponse().status == HTTPStatus.OK
+        connection.request("GET", path, headers=headers)
+        return connection.getresponse().status
     except (OSError, http.client.HTTPException):
-        return False
+        return 0
     finally:
         connection.close()

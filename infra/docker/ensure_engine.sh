@@ -5,16 +5,17 @@
 #   ensure_engine.sh stop     stop the engine that this script started, and no other
 #
 # PYTHON is an interpreter with pip, which fetches the wheels of packages.txt for the image.
-# COSQA_SANDBOX__IMAGE names the image; DEBIAN_MIRROR is where Debian's packages come from.
+# COSQA_SANDBOX__IMAGE names the image; DEBIAN_MIRROR is where Debian's packages come from, where it
+# is not this machine's own archive of them.
 set -euo pipefail
 
 IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:3}
 BASE=python:3.11-slim
 DEBIAN_BASE=cosqa-sandbox-base:bookworm
 PYTHON=${PYTHON:-python3}
-DEBIAN_MIRROR=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 PULL_TIMEOUT_S=20
 START_TIMEOUT_S=60
+ENGINE_PID_FILE=/var/run/docker.pid
 PID_FILE=/var/run/cosqa-dockerd.pid
 LOG_FILE=/var/log/cosqa-dockerd.log
 IMAGE_FILES=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../sandbox/image" && pwd)
@@ -24,7 +25,8 @@ fail() { printf 'sandbox engine: %s\n' "$@" >&2; exit 1; }
 
 engine_answers() { command -v docker >/dev/null && timeout 15 docker info >/dev/null 2>&1; }
 is_debian_root() { [[ $(id -u) == 0 && -f /etc/debian_version ]] && command -v apt-get >/dev/null; }
-is_ours() { [[ -f $PID_FILE && $(cat "/proc/$(cat "$PID_FILE")/comm" 2>/dev/null) == dockerd ]]; }
+is_dockerd() { [[ -s $1 && $(cat "/proc/$(cat "$1")/comm" 2>/dev/null) == dockerd ]]; }
+is_ours() { is_dockerd "$PID_FILE"; }
 
 install_packages() {
     say "installing from Debian: $*"
@@ -39,15 +41,17 @@ start_engine() {
     if [[ -d /run/systemd/system ]]; then
         say "starting Docker's service"
         systemctl start docker
+    elif is_dockerd "$ENGINE_PID_FILE"; then  # a second one would write to the same data
+        say "waiting for dockerd (process $(cat "$ENGINE_PID_FILE")), which runs and does not answer yet"
     else
         say "starting dockerd in the background (log: $LOG_FILE; \"$0 stop\" stops it)"
-        rm -f /var/run/docker.pid
+        rm -f "$ENGINE_PID_FILE"
         setsid dockerd >"$LOG_FILE" 2>&1 </dev/null &
         echo $! >"$PID_FILE"
     fi
     for ((second = 0; second < START_TIMEOUT_S; second++)); do
         engine_answers && return
-        [[ -d /run/systemd/system ]] || is_ours || break
+        [[ -d /run/systemd/system ]] || is_ours || is_dockerd "$ENGINE_PID_FILE" || break
         sleep 1
     done
     tail -n 5 "$LOG_FILE" >&2 2>/dev/null || true
@@ -67,15 +71,22 @@ ensure_engine() {
     start_engine
 }
 
+# The archive that this machine's apt reads; none where it has read none, or is no Debian.
+debian_mirror() {
+    apt-get indextargets --format '$(SITE) $(LABEL)' 'Created-By: Packages' 2>/dev/null \
+        | awk '$2 == "Debian" && !found++ { print $1 }'
+}
+
 make_debian_base() (
     is_debian_root || fail "$BASE cannot be pulled, and making a base image from Debian's packages needs Debian and root." \
         "Load the image from a machine that has it: docker save $IMAGE | docker load"
     command -v debootstrap >/dev/null || install_packages debootstrap
     root=$(mktemp -d)
     trap 'rm -rf "$root"' EXIT
-    say "making a base image from $DEBIAN_MIRROR (about a minute)"
+    mirror=${DEBIAN_MIRROR:-$(debian_mirror)}
+    say "making a base image from ${mirror:-the default archive of debootstrap} (about a minute)"
     debootstrap --variant=minbase --include=python3-minimal,python3-pip,python3-venv,ca-certificates \
-        bookworm "$root" "$DEBIAN_MIRROR" >"$root.log" 2>&1 \
+        bookworm "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 \
         || { tail -n 5 "$root.log" >&2; fail "debootstrap failed; see its log above ($root.log)."; }
     rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* "$root.log"
     tar --numeric-owner -C "$root" -c . | docker import - "$DEBIAN_BASE" >/dev/null
@@ -107,6 +118,7 @@ build_image() (
         --file "$IMAGE_FILES/Dockerfile" "$context" 2>&1) \
         || fail "the image $IMAGE could not be built from $IMAGE_FILES/Dockerfile:" "$output"
     docker image prune --force --filter label=cosqa.stage=packages >/dev/null
+    docker image prune --all --force --filter label=cosqa.sandbox >/dev/null  # of users, made from the last
 )
 
 # Wheels only: nothing of a package runs here. Without an index the image has none of them.

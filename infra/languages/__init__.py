@@ -1,4 +1,4 @@
-"""Programming languages: parsing, signatures, scaffolding and mutants of their code.
+"""Programming languages: parsing, signatures, scaffolding, mutants and controls of their code.
 
 To add a language, add one file here (or a folder, named like the language) with a subclass of
 ``Language`` that is decorated with ``@languages.register("name")``. A conformance test checks it as
@@ -102,6 +102,14 @@ class Language(ABC):
         """Return code with the imports and stubs that it lacks to be run on its own."""
         return code
 
+    def with_imports(self, code: str, lines: str) -> str:
+        """Return code with import statements before it; ``SyntaxError`` if it cannot be parsed."""
+        return f"{lines}\n{code}"
+
+    def receiver_attributes(self, code: str) -> Sequence[str]:  # noqa: ARG002 - by default
+        """Return the attributes that an object needs on which methods of the code are called."""
+        return ()
+
     def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:  # noqa: ARG002 - by default
         """Return at most ``limit`` mutants, each with one small mistake."""
         return ()
@@ -109,6 +117,14 @@ class Language(ABC):
     def strong_mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:  # noqa: ARG002
         """Return at most ``limit`` further mutants, which nearly any test would notice."""
         return ()
+
+    def control_of(self, code: str) -> str:
+        """Return code that does the same in another text, to tell who reads it from who runs it."""
+        return code
+
+    def canonical_of(self, code: str) -> str:
+        """Return a form that is equal only for codes that do the same; by default the code."""
+        return code
 
 
 languages: Registry[Callable[[], Language]] = Registry("language", "infra.languages")

@@ -7,19 +7,20 @@ it needs.
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
 from pydantic import ValidationError
 from pydantic_settings import (
     BaseSettings,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    TomlConfigSettingsSource,
 )
 
 from infra.errors import SettingsError
+from infra.settings.annotation import AnnotationSettings
 from infra.settings.configurations import (
     COMPARED_CONFIGURATIONS,
     CONFIGURATION_SUMMARIES,
@@ -30,6 +31,7 @@ from infra.settings.environment import (
     DELIMITER,
     PREFIX,
     EnvironmentSource,
+    refuse_contradicting_variables,
     refuse_unknown_variables,
 )
 from infra.settings.estimation import EstimationSettings
@@ -49,7 +51,6 @@ from infra.settings.sandbox import SandboxSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
-    AnnotationSettings,
     GateSettings,
     LanguageModelSettings,
     PublishSettings,
@@ -57,6 +58,7 @@ from infra.settings.sections import (
 )
 from infra.settings.source import SourceSettings
 from infra.settings.store import RetentionSettings, StoreSettings
+from infra.settings.toml_file import read_toml
 
 __all__ = [
     "COMPARED_CONFIGURATIONS",
@@ -124,12 +126,24 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the layers, the highest first: command line, environment, TOML file, preset."""
+        file = _config_file()
         return (
             init_settings,
             EnvironmentSource(settings_cls),
-            TomlConfigSettingsSource(settings_cls, _config_file()),
+            InitSettingsSource(settings_cls, read_toml(file) if file.is_file() else {}),
             PresetSource(settings_cls),
         )
+
+    @property
+    def by_judge(self) -> tuple[Self, ...]:
+        """The settings of each judge, of its model and how that is reached; these if none is named.
+
+        Raises:
+            SettingsError: The environment does not have a judge's key.
+        """
+        access = map(self.annotation.access_of, self.annotation.judges)
+        llms = (self.llm.model_copy(update=fields) for fields in access)
+        return tuple(self.model_copy(update={"llm": llm}) for llm in llms) or (self,)
 
     @classmethod
     def sections(cls) -> dict[str, type[Section]]:
@@ -152,14 +166,16 @@ def load_settings(
         preset: Name of a preset; None leaves the choice to the file and to COSQA_PRESET.
 
     Raises:
-        SettingsError: A value is out of bounds, a key or a ``COSQA_*`` variable is unknown, or the
-            settings file cannot be read; one line for each.
+        SettingsError: A value is out of bounds, a key or a ``COSQA_*`` variable is unknown or
+            contradicts another, or the settings file cannot be read; one line for each.
     """
-    refuse_unknown_variables(
+    known = [
         (section, key)
         for section, model in Settings.sections().items()
         for key in model.model_fields
-    )
+    ]
+    refuse_unknown_variables(known)
+    refuse_contradicting_variables(known)
     given = {
         section: {key: value for key, value in fields.items() if value is not None}
         for section, fields in (overrides or {}).items()
@@ -175,8 +191,6 @@ def load_settings(
             for problem in reversed(first.values())
         ]
         raise SettingsError("invalid settings:\n  " + "\n  ".join(lines)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{_config_file()} is not valid TOML: {error}") from None
 
 
 def _config_file() -> Path:

@@ -5,7 +5,7 @@ from typing import Literal
 
 Configuration = Literal[
     "single", "arbiter", "writer", "executor", "simulated", "paper", "gated", "tested",
-    "v1-exact", "v1-half",
+    "spec", "v1-exact", "v1-half",
 ]  # fmt: skip
 # The rows of the paper's ablation, and the default: what annotators are compared by if not asked.
 COMPARED_CONFIGURATIONS: tuple[Configuration, ...] = (
@@ -20,6 +20,8 @@ CONFIGURATION_SUMMARIES: Mapping[Configuration, str] = {
     "paper": "Algorithm 1 of CoSQA+: as executor, with a fixer that answers errors by commands",
     "gated": "as executor, with a fixer of other means, and programs must pass checks to count",
     "tested": "as gated without the screener: every pair gets a test program",
+    "spec": "a query is specified once, its examples are run on every candidate, and where they "
+    "cannot be, as gated",
     "v1-exact": "CoSQA+ version 1, a label for code that answers in full: as single, with rounds=3",
     "v1-half": "CoSQA+ version 1, a label for code that meets half of the demands, with rounds=3",
 }

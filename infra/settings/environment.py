@@ -4,6 +4,7 @@ import difflib
 import json
 import os
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -13,6 +14,7 @@ from infra.errors import SettingsError
 
 PREFIX = "COSQA_"
 DELIMITER = "__"
+_LONGEST = 200  # characters of a value that are shown
 _OTHER_VARIABLES = frozenset(  # read elsewhere: this package, set-up scripts, Compose, tests
     {
         "COSQA_CONFIG",
@@ -37,14 +39,25 @@ class EnvironmentSource(EnvSettingsSource):
             SettingsError: It looks like JSON and is not.
         """
         try:
-            return super().decode_complex_value(field_name, field, value)
-        except ValueError:
+            decoded = super().decode_complex_value(field_name, field, value)
+            str(decoded)  # a number that cannot be printed
+        except (ValueError, RecursionError):
             if _is_list(field) and not value.startswith(("[", "{")):
                 return [name.strip() for name in value.split(",") if name.strip()]
-        raise SettingsError(
-            f"{_variable_of(value)} is not valid JSON: write names with commas between, such as "
-            f"minilm,codebert, or JSON, such as {json.dumps(['minilm', 'codebert'])}"
-        ) from None
+        else:
+            return decoded
+        raise SettingsError(f"{_variable_of(value)} is not valid JSON: {_form_of(field)}") from None
+
+
+def _form_of(field: FieldInfo) -> str:
+    """Return how to write a value."""
+    if not _is_list(field):
+        return f"write it as JSON, such as {json.dumps({'stale': 500})}"
+    listed = ["minilm", "codebert"]
+    return (
+        f"write names with commas between, such as {','.join(listed)}, or JSON, such as "
+        f"{json.dumps(listed)}"
+    )
 
 
 def _is_list(field: FieldInfo | None) -> bool:
@@ -55,7 +68,9 @@ def _is_list(field: FieldInfo | None) -> bool:
 def _variable_of(value: str) -> str:
     names = [name for name in os.environ if name.upper().startswith(PREFIX)]
     found = next((name for name in names if os.environ[name] == value), PREFIX)
-    return found if "KEY" in found.upper() else f"{found}={value}"
+    # A whole section, as JSON, may hold a key.
+    is_shown = DELIMITER in found and "KEY" not in found.upper()
+    return f"{found}={value[:_LONGEST]}" if is_shown else found
 
 
 def variable_name(section: str, key: str = "") -> str:
@@ -89,3 +104,22 @@ def refuse_unknown_variables(settings: Iterable[tuple[str, str]]) -> None:
         lines.append(f"{name} is unknown; {hint}")
     if lines:
         raise SettingsError("invalid environment variables:\n  " + "\n  ".join(lines))
+
+
+def refuse_contradicting_variables(settings: Iterable[tuple[str, str]]) -> None:
+    """Refuse variables of which one would be dropped without a word.
+
+    Args:
+        settings: Section and key of every setting.
+
+    Raises:
+        SettingsError: A variable is set in two spellings, or beside one for a part of its value.
+    """
+    keys = {f"{PREFIX}{section}{DELIMITER}{key}".upper() for section, key in settings}
+    found = (name for name in os.environ if name.upper().startswith(PREFIX))
+    for name, other in combinations(sorted(found, key=str.upper), 2):
+        is_part = name.upper() in keys and other.upper().startswith(f"{name.upper()}{DELIMITER}")
+        if is_part or name.upper() == other.upper():
+            raise SettingsError(
+                f"{name} and {other} are both set, and only one can count: unset the other"
+            )

@@ -99,18 +99,15 @@ class ReannotationSettings(Section):
                 raise ValueError(f"{name} must not be negative; 0 takes no pair of the reason")
         return self
 
-    def audited(self, labelled: int, judged: int | None = None) -> int:
+    def audited(self, labelled: int, judged: int = 0) -> int:
         """Return how many of the labelled pairs an audit judges again, which comes last in a run.
 
         Args:
             labelled: How many there are.
-            judged: How many pairs the run judges for other reasons; None for an audit by itself,
-                which `pairs` does not bound.
+            judged: How many pairs the run takes for other reasons.
         """
         most = min(labelled, self.audit_pairs, self.limits.get("audit", self.audit_pairs))
-        if self.pairs is None or judged is None:
-            return most
-        return min(most, max(0, self.pairs - judged))
+        return most if self.pairs is None else min(most, max(0, self.pairs - judged))
 
     def delay_s(self, tries: int) -> float:
         """Return after how many seconds a pair that failed so often is due again."""

@@ -37,11 +37,19 @@ class SandboxSettings(Section):
     output_kb: int = Field(64, ge=1, description="Kilobytes kept of stdout and of stderr, each.")
     tmp_mb: int = Field(64, ge=1, description="Size of the writable file system in memory.")
     runtime: str | None = Field(None, description="Other container runtime, such as runsc.")
+    accept_without: tuple[str, ...] = Field(
+        ("swap",),
+        description="Limits (memory, swap, processes, cpus, seccomp) that the engine need not be "
+        "able to hold boxes to, and behaviours of `cosqa sandbox check` that boxes need not show; "
+        "where it lacks anything else, nothing is run.",
+    )
     install_timeout_s: float = Field(
         180.0, gt=0, description="Time-out of one installation, in seconds."
     )
     index_hosts: tuple[str, ...] = Field(
-        (), description="Further hosts that the package index serves its files from."
+        (),
+        description="Further hosts (HOST or HOST:PORT) that the package index serves its files "
+        "from.",
     )
     allow_install: bool = Field(
         True, description="Let the fixer install wheels from the package index."
@@ -51,8 +59,15 @@ class SandboxSettings(Section):
         description="Debian packages that may be installed in boxes; none given allows the "
         "libraries that wheels need most.",
     )
-    apt_mirror: str = Field(
-        "http://deb.debian.org/debian", description="Archive of the Debian packages."
+    apt_mirror: str | None = Field(
+        None,
+        description="Archive of the Debian packages; none given takes the image's own sources.",
+    )
+    install_mb: int = Field(
+        3072, ge=1, description="Megabytes that all that is installed for one pair may take."
+    )
+    wheel_cache_mb: int = Field(
+        8192, ge=0, description="Megabytes of downloaded wheels that are kept for later boxes."
     )
 
     @property

@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 
 class Section(BaseModel):
-    """Base of all sections: frozen, unknown keys refused.
+    """Base of all sections: frozen, unknown keys refused, and so are numbers without an end.
+
+    A limit of ``inf`` or ``nan`` would be none, in silence.
 
     Attributes:
         former_names: Key of the last release → its name in this one; taken with a warning.
@@ -17,7 +19,7 @@ class Section(BaseModel):
             warning.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     former_names: ClassVar[Mapping[str, str]] = {}
     retired_names: ClassVar[Mapping[str, str]] = {}
 

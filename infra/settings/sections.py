@@ -8,10 +8,10 @@ from pydantic import Field, PrivateAttr, SecretStr, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from infra.records import Support
-from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
 from infra.settings.section import Section
 
-EMBEDDED_MODEL = "embedded/smollm2-135m-instruct"
+DEMO_PREFIX = "embedded/"
+EMBEDDED_MODEL = f"{DEMO_PREFIX}smollm2-135m-instruct"
 
 
 class SearchSettings(Section):
@@ -128,6 +128,7 @@ class LanguageModelSettings(Section):
 
     # Of one run, set by the program: no variable and no file has it.
     _run_ends_usd: float | None = PrivateAttr(None)
+    _others_usd: float = PrivateAttr(0.0)
 
     @property
     def run_ends_usd(self) -> float | None:
@@ -141,87 +142,20 @@ class LanguageModelSettings(Section):
         return ending
 
     @property
+    def others_usd(self) -> float:
+        """What the run's other judges have spent of the budget in dollars."""
+        return self._others_usd
+
+    def beside(self, usd: float) -> Self:
+        """Return the settings of a judge beside others who have spent so much of the budget."""
+        beside = self.model_copy()
+        beside._others_usd = usd  # noqa: SLF001 - its own class's
+        return beside
+
+    @property
     def is_demo(self) -> bool:
         """Whether this model only shows how the pipeline works, and labels at chance."""
-        return self.model.startswith("embedded/")
-
-
-class AnnotationSettings(Section):
-    """The annotation of pairs by agents."""
-
-    agents: bool = Field(
-        True, description="Whether agents judge candidates; without them a source's labels are all."
-    )
-    configuration: Configuration = Field(
-        "gated",
-        description="Which agents judge a pair: "
-        + "; ".join(f"{name} ({about})" for name, about in CONFIGURATION_SUMMARIES.items())
-        + ".",
-    )
-    rounds: int = Field(
-        1,
-        ge=1,
-        le=25,
-        description="Labelling rounds: how often each pair is judged, every time anew. The label "
-        "that more than half of the rounds give is published. At temperature 0 rounds differ "
-        "only by what the provider leaves to chance.",
-    )
-    scaffolding: Literal["auto", "on", "off"] = Field(
-        "auto",
-        description="Whether code under test gets the imports and stand-ins that it lacks, and "
-        "programs the packages of the sandbox image; auto gives them in `gated` alone.",
-    )
-    limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
-    demo_pairs: int = Field(
-        12,
-        ge=1,
-        description="Candidates that the embedded demo model judges in all, over all runs of a "
-        "store. Its labels are chance; a few show how a pair is judged.",
-    )
-    max_try_time: int = Field(
-        3,
-        ge=0,
-        le=20,
-        description="Rounds of repair by the fixer for a test program; in `paper` one more, as in "
-        "Algorithm 1.",
-    )
-    in_flight: int = Field(
-        64,
-        ge=1,
-        le=4096,
-        description="Pairs judged at once over the whole cluster, whatever its number of cores. "
-        "They wait for the model most of the time; boxes have a limit of their own "
-        "(`sandbox.slots`).",
-    )
-    batch: bool = Field(
-        False,
-        description="Send the agents' requests by OpenAI's batch protocol (models `openai/...` and "
-        "`litellm_proxy/...`), at about half the price, step by step: one may take up to 24 hours.",
-    )
-    batch_requests: int = Field(
-        50_000, ge=1, le=50_000, description="Maximum requests in one batch (OpenAI's limit)."
-    )
-    batch_poll_s: float = Field(
-        30.0, gt=0, description="Seconds after which batches in flight are looked at again."
-    )
-    canaries: int = Field(
-        12, ge=0, description="Pairs with known labels added to a run, a tenth of it at most."
-    )
-    canary_limit: float = Field(
-        0.4,
-        ge=0,
-        le=1,
-        description="Maximum share of these that may be labelled wrongly before a run stops.",
-    )
-    stop_after_failures: int = Field(
-        10, ge=1, description="Failed pairs in a row after which a run stops."
-    )
-
-    former_names: ClassVar[Mapping[str, str]] = {"concurrency": "in_flight"}
-    retired_names: ClassVar[Mapping[str, str]] = {
-        "shard_size": "pairs are handed out one by one",
-        "shards_per_core": "in_flight alone says how many pairs are judged at once",
-    }
+        return self.model.startswith(DEMO_PREFIX)
 
 
 class GateSettings(Section):

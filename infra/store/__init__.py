@@ -5,9 +5,10 @@ the tables of one stage (``corpus``, ``vectors``, ``candidates``, ``annotations`
 ``generated``, ``benchmarks``, ``estimations``) or of several (``pending``, ``studies``), as
 functions that take a `Database` and take or return records or Arrow columns. ``spool`` holds rows
 on their way in, ``inputs`` what they were read from; ``annotation_writer`` writes annotations,
-``decided`` and ``evidence`` read what they say and rest on; ``exports``, ``figures`` and
-``measured`` are read by publishing, reports and forecasts. Vectors are in files (``vector_files``),
-which ``vectors`` knows and ``vector_blocks`` reads.
+``behaviours`` keeps what candidates did beside each other, ``decided`` and ``evidence`` read what
+labels are and rest on; ``exports``, ``figures`` and ``measured`` are read by publishing, reports
+and forecasts. Vectors are in files (``vector_files``), which ``vectors`` knows and
+``vector_blocks`` reads.
 Only a flow's process writes; ``lease`` lets one flow at a time write labels.
 
 ``connections`` opens the file, and keeps it from others where it is copied or replaced, by

@@ -7,12 +7,13 @@ from typing import Literal
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
 from infra.records import Annotation, Code, Pair, Query
 from infra.store.annotation_writer import PAIR, add_annotations
-from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction
+from infra.store.texts import insert_texts
 from infra.summaries import Effort
 
 __all__ = [
     "OF_SEARCHES",
+    "UNPRICED",
     "RecipeIds",
     "add_annotations",
     "batch_cost",
@@ -23,14 +24,19 @@ __all__ = [
     "labels_of_rounds",
     "load_annotations",
     "load_pairs",
+    "paid_once",
     "record_pairs",
 ]
 
 RecipeIds = RecipeId | Sequence[RecipeId]
+# Of calls: a reply came, and it is not known what it cost.
+UNPRICED = "NOT cached AND cost_usd IS NULL AND status IN ('ok', 'unreadable')"
+_BATCHED = "NOT cached AND seconds = 0 AND status IN ('ok', 'unreadable')"  # has no time
 OF_SEARCHES = (
     "SEMI JOIN (SELECT query_id, code_id FROM candidates WHERE list_contains(?, search_id)) "
     "USING (query_id, code_id)"
 )
+_CALLS = f"llm_calls {OF_SEARCHES} WHERE list_contains(?, recipe_id)"
 
 
 def record_pairs(database: Database, pairs: Sequence[Pair]) -> None:
@@ -78,9 +84,17 @@ def _pair_key(query: object, code: object) -> PairKey:
     return PairKey(QueryId(str(query)), CodeId(str(code)))
 
 
-def label_origin(recipe_id: RecipeId, rounds: int = 1) -> str:
-    """Return the origin of the labels that a recipe's agents give, alone or in several rounds."""
+def label_origin(recipe_id: RecipeId, rounds: int = 1, *, judges: bool = False) -> str:
+    """Return the origin of the labels that a recipe's agents give, alone or in several rounds.
+
+    Args:
+        recipe_id: The recipe; of several that of the first.
+        rounds: Their number.
+        judges: Whether they are those of several judges.
+    """
     origin = f"agents:{recipe_id}"
+    if judges:
+        return f"{origin}, {rounds} judges"
     return f"{origin}, majority of {rounds} rounds" if rounds > 1 else origin
 
 
@@ -112,10 +126,27 @@ def count_by(
     return {str(value): int(str(number)) for value, number in rows}
 
 
+def paid_once(calls: str) -> str:
+    """Return SQL of calls among which each reply of a batch is paid for in one, cached in others.
+
+    Several pairs of a query find a reply to what they all ask, and all of them as a new one.
+
+    Args:
+        calls: What follows FROM.
+    """
+    return (
+        f"(WITH chosen AS (SELECT * EXCLUDE (reply, error) FROM {calls}) "  # noqa: S608 - literals only
+        f"SELECT * FROM chosen WHERE NOT ({_BATCHED}) UNION ALL "
+        "SELECT * REPLACE (row_number() OVER ("
+        "PARTITION BY query_id, recipe_id, prompt_digest ORDER BY code_id, ordinal) > 1 AS cached) "
+        f"FROM chosen WHERE {_BATCHED})"
+    )
+
+
 def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId]) -> Effort:
     """Return calls, tokens, cost and time of the annotations of searches.
 
-    Cached replies cost nothing. The total cost is unknown if that of one uncached call is.
+    Cached replies cost nothing. The total cost is unknown if that of one uncached reply is.
     """
     with database.transaction() as tx:
         calls = tx.dicts(
@@ -123,10 +154,10 @@ def effort(database: Database, recipes: RecipeIds, search_ids: Sequence[SearchId
             "count(*) FILTER (cached) AS cached_calls, "
             "coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens, "
             "coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens, "
-            "CASE WHEN count(*) FILTER (NOT cached AND cost_usd IS NULL) > 0 THEN NULL "
+            f"CASE WHEN count(*) FILTER ({UNPRICED}) > 0 THEN NULL "
             "ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd, "
             "coalesce(sum(seconds), 0) AS model_seconds "
-            f"FROM llm_calls {OF_SEARCHES} WHERE list_contains(?, recipe_id)",
+            f"FROM {paid_once(_CALLS)}",
             [list(search_ids), _listed(recipes)],
         )[0]
         seconds = tx.value(
@@ -142,7 +173,7 @@ def batch_cost(database: Database, recipes: RecipeIds, search_ids: Sequence[Sear
     with database.transaction() as tx:
         found = tx.value(
             "SELECT coalesce(sum(cost_usd) FILTER (NOT cached AND seconds = 0), 0) "  # noqa: S608
-            f"FROM llm_calls {OF_SEARCHES} WHERE list_contains(?, recipe_id)",
+            f"FROM {paid_once(_CALLS)}",
             [list(search_ids), _listed(recipes)],
         )
     return float(str(found))

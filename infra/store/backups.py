@@ -9,11 +9,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from errno import ENOENT
 from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from infra.atomic import sync
+from infra.atomic import BELOW, sync
 from infra.disk import space_on
 from infra.errors import StoreError
 from infra.locks import locked
@@ -25,16 +26,16 @@ from infra.store.copies import checksum, copy_verified, link_or_copy
 from infra.store.upgrades import identity_in
 
 MANIFEST = "cosqa-backup.json"
+BATCHES = "batches.sqlite"  # what language models are asked by batches
 # Locks, logs, and what is on its way: a batch's results (.jsonl) are fetched again.
 _NOT_KEPT = (".lock", ".busy", "-wal", "-shm", "-journal", ".partial", ".part", ".jsonl")
-_BELOW = r"^[^/]*[^/.][^/]*(/[^/]*[^/.][^/]*)*$"  # no path that leads out of the folder
 _OTHER_FOLDER = "choose another folder"
 
 
 class BackedUpFile(Record):
     """A file of a backup: its path inside the folder, its bytes and their SHA-256."""
 
-    path: str = Field(pattern=_BELOW)
+    path: str = Field(pattern=BELOW)
     size: int
     sha256: str
 
@@ -87,10 +88,13 @@ def back_up(
             with opened_alone(settings) as connection:
                 identity = identity_in(connection, settings.database)
             copy_verified(settings.database, partial / settings.database.name)
+        report("copying what was spent")
+        _copy_money(settings, partial)
         for part, copy in _parts(settings).items():
             report(f"copying {part.name}")
             for file in files_below(part):
-                _copy(copy, file, partial / file.relative_to(settings.folder))
+                if file != settings.replies / BATCHES:
+                    _copy(copy, file, partial / file.relative_to(settings.folder))
         report("reading the backup")
         backup = Backup(
             store_id=identity.store_id,
@@ -111,6 +115,8 @@ def read_backup(folder: Path) -> Backup:
     """
     file = folder / MANIFEST
     try:
+        if not file.is_file():  # a named pipe would be waited for
+            raise FileNotFoundError(ENOENT, "no such file", str(file))
         return Backup.model_validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
         raise StoreError(
@@ -123,10 +129,13 @@ def faults_of(folder: Path, backup: Backup) -> Iterator[str]:
     """Yield what is wrong with the files of a backup, all of which are read."""
     for expected in backup.files:
         file = folder / expected.path
-        if not file.is_file():
-            yield f"{expected.path} is missing"
-        elif checksum(file) != expected.sha256:
-            yield f"{expected.path} has other content than was written"
+        try:
+            if not file.is_file():
+                yield f"{expected.path} is missing"
+            elif checksum(file) != expected.sha256:
+                yield f"{expected.path} has other content than was written"
+        except OSError as error:  # a name that no disk takes, or a file that may not be read
+            yield f"{expected.path[:200]} cannot be read: {error.strerror}"
 
 
 @contextmanager
@@ -169,6 +178,25 @@ def files_below(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def _copy_money(settings: StoreSettings, partial: Path) -> None:
+    """Copy the batches in flight and what was spent, as a run that is killed may leave them.
+
+    A batch that settles between the copies would settle once more in a restored store. Replies are
+    copied after them: those of a batch that is still in flight in the copy are fetched again.
+    """
+
+    def copy_ledgers() -> None:
+        for file in files_below(settings.ledgers):
+            _copy(copy_ledger, file, partial / file.relative_to(settings.folder))
+
+    batches = settings.replies / BATCHES
+    if batches.is_file():
+        target = partial / batches.relative_to(settings.folder)
+        snapshot(batches, target, beside=copy_ledgers)
+    else:
+        copy_ledgers()
+
+
 def _parts(settings: StoreSettings) -> dict[Path, Callable[[Path, Path], None]]:
     """Return folder → how its files are copied."""
     damaged = {file for store in packed_stores(settings.replies) for file in replaced_files(store)}
@@ -182,7 +210,6 @@ def _parts(settings: StoreSettings) -> dict[Path, Callable[[Path, Path], None]]:
     return {
         settings.vectors: link_or_copy,
         settings.replies: copy_reply,
-        settings.ledgers: copy_ledger,
         settings.refused: copy_verified,
     }
 

@@ -12,6 +12,7 @@ from infra.store.layout import keys_of_tables
 RESTORE = "put a backup in its place: `cosqa store restore FOLDER --force`"
 _JUDGE_AGAIN = f"{RESTORE}; what was judged since is derived again from the kept replies"
 _COLLECT = "run `cosqa collect --reread`, which stores them again"
+_COMPARE = "run `cosqa annotate`, which compares the candidates again"
 _PUBLISH = "run `cosqa publish` again"
 
 
@@ -73,6 +74,14 @@ def _all_evidence() -> Rule:
 
 
 def _evidence_of_each() -> Iterator[Rule]:
+    yield Rule(
+        "behaviours belong to annotations and comparisons",
+        f"SELECT (SELECT count(*) FROM code_behaviours ANTI JOIN annotations USING ({_PAIR})) + "  # noqa: S608
+        "(SELECT count(*) FROM code_behaviours ANTI JOIN query_behaviours "
+        "USING (comparison))",
+        "of them belong to none",
+        _COMPARE,
+    )
     for table in ("llm_calls", "executions"):
         yield Rule(
             f"{table} of each annotation are complete",

@@ -3,6 +3,9 @@
 A process that has a DuckDB file open for writing locks out all others, readers too; who comes later
 waits. Each connection also holds a shared lock on a file beside the database: housekeeping that
 copies the file, or puts another in its place, takes that lock alone, and then nobody has it open.
+
+Damage of the file, which DuckDB finds by checksums when it opens the file and when it reads a
+block, is a `StoreError` that says what to do.
 """
 
 import logging
@@ -21,6 +24,15 @@ from infra.settings import StoreSettings
 
 _LOCK_MESSAGE = "Could not set lock on file"
 _WARNING_S = 10.0
+_LOG_BEGINS = b"\x64\x00\x62"  # a write-ahead log: field 100, the kind of its first record, is 98
+# What damage is to DuckDB, besides errors without a class of their own. A statement that is wrong
+# or breaks a constraint raises others.
+_DAMAGE = (
+    duckdb.IOException,
+    duckdb.SerializationException,
+    duckdb.InternalException,
+    duckdb.FatalException,
+)
 
 _log = logging.getLogger(__name__)
 _Entered = TypeVar("_Entered")
@@ -36,14 +48,14 @@ def connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
 
     Raises:
         StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
-        StoreError: It cannot be opened.
+        StoreError: It cannot be opened, or is damaged.
     """
 
     def enter(stack: ExitStack) -> duckdb.DuckDBPyConnection:
         _lock(stack, settings, shared=True)
         return _open(stack, settings)
 
-    with ExitStack() as stack:
+    with _naming_damage(settings), ExitStack() as stack:
         yield _entered(stack, settings, enter)
 
 
@@ -76,7 +88,7 @@ def alone(settings: StoreSettings, *, whole: bool = True) -> Iterator[None]:
 @contextmanager
 def opened_alone(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the store's file for a ``with`` inside that of `alone`."""
-    with ExitStack() as stack:
+    with _naming_damage(settings), ExitStack() as stack:
         yield _open(stack, settings)
 
 
@@ -96,14 +108,55 @@ def _lock(stack: ExitStack, settings: StoreSettings, *, shared: bool) -> None:
 
 
 def _open(stack: ExitStack, settings: StoreSettings) -> duckdb.DuckDBPyConnection:
+    _require_log(settings)
     try:
         connection = duckdb.connect(str(settings.database))
-    except duckdb.IOException as error:
+    except duckdb.Error as error:
         if _LOCK_MESSAGE in str(error):
             raise _Busy(str(error)) from error
-        raise StoreError(f"cannot open {settings.database}: {error}") from error
+        if is_disk_full(error):
+            raise
+        raise StoreError(f"cannot open {settings.database}: {error}{_WAYS_OUT}") from error
     stack.callback(connection.close)
     return connection
+
+
+def _require_log(settings: StoreSettings) -> None:
+    """Refuse a write-ahead log that is none: DuckDB would drop it, and its commits, in silence."""
+    log = settings.database.with_name(f"{settings.database.name}.wal")
+    try:
+        with log.open("rb") as stream:
+            begins = stream.read(len(_LOG_BEGINS))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"cannot open {log}: {error.strerror}") from error
+    if not _LOG_BEGINS.startswith(begins):  # a process that was killed may have begun it
+        raise StoreError(
+            f"{log} is damaged, and what it holds of the last commits is lost: put a backup in "
+            "place by `cosqa store restore`, or move that file away to go on without them"
+        )
+
+
+_WAYS_OUT = (
+    "; `cosqa store check` says what is damaged, and `cosqa store restore FOLDER --force` puts a "
+    "backup in its place"
+)
+
+
+@contextmanager
+def _naming_damage(settings: StoreSettings) -> Iterator[None]:
+    """Turn DuckDB's errors of a damaged file inside the ``with`` into one that says what to do."""
+    try:
+        yield
+    except duckdb.Error as error:
+        is_damage = isinstance(error, _DAMAGE) or type(error) is duckdb.Error
+        if not is_damage or is_disk_full(error):
+            raise
+        [problem, *_] = str(error).splitlines() or [""]
+        raise StoreError(
+            f"{settings.database} cannot be read or written: {problem}{_WAYS_OUT}"
+        ) from error
 
 
 def _entered(

@@ -7,6 +7,7 @@ import getpass
 import json
 import socket
 from datetime import datetime
+from math import isfinite
 from typing import Literal, get_args
 
 from pydantic import Field
@@ -32,7 +33,7 @@ class Controls(Record):
     paused: bool = False
     in_flight: int | None = Field(None, ge=1)
     requests_per_minute: int | None = Field(None, ge=1)
-    budget_usd: float | None = Field(None, ge=0)
+    budget_usd: float | None = Field(None, ge=0, allow_inf_nan=False)
 
     @property
     def limits(self) -> dict[Control, float | None]:
@@ -84,9 +85,10 @@ def set_control(
 
 
 def current_controls(database: Database) -> Controls:
-    """Return the controls in force."""
+    """Return the controls in force; an endless one, of an earlier version, leaves the settings."""
     changes = {item.control: item.value for item in last_changes(database)}
-    return Controls.model_validate({k: v for k, v in changes.items() if v is not None})
+    known = {k: v for k, v in changes.items() if v is not None and isfinite(v)}
+    return Controls.model_validate(known)
 
 
 def last_changes(database: Database) -> list[Change]:

@@ -1,6 +1,6 @@
 """Tables of the collect stage: collections with their queries, codes and source labels."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 import pyarrow as pa
@@ -10,13 +10,14 @@ from infra.records import Code, Query, Record, SourceInfo
 from infra.store.database import Database, Transaction
 from infra.store.inputs import record_inputs
 from infra.store.spool import SpooledContent, spooled
+from infra.store.texts import refuse_other_text
 
 _OWN_TABLES = (
     *("collections", "dropped", "collection_sources"),
     *("collection_queries", "collection_codes", "source_labels"),
 )
 # DuckDB's own memory for an insertion: without a limit it takes what the machine has; the indexes
-# of the ids must fit in (a million rows fail at 150 MB and pass at 200 MB).
+# of the ids must fit in (a million rows pass at 256 MB).
 _LEAST_MB, _MB_PER_MILLION = 128, 128
 _READING_MB = 1_024  # DuckDB's own while it joins and sorts texts
 _INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
@@ -136,6 +137,8 @@ def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -
                 f"INSERT OR IGNORE INTO {kind} SELECT {identity}, text FROM incoming"  # noqa: S608
             )
         with tx.stream("incoming", spool.read()):
+            refuse_other_text(tx, kind, identity)
+        with tx.stream("incoming", spool.read()):
             tx.execute(
                 f"INSERT INTO collection_{kind} BY NAME "  # noqa: S608 - literals above
                 "SELECT $1 AS collection, * EXCLUDE (text) FROM incoming",
@@ -146,22 +149,6 @@ def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -
             "INSERT INTO source_labels BY NAME SELECT $1 AS collection, * FROM incoming",
             [collection],
         )
-
-
-def insert_texts(
-    tx: Transaction, queries: Iterable[Query] = (), codes: Iterable[Code] = ()
-) -> None:
-    """Store the texts of queries and codes that are not stored yet."""
-    tx.insert(
-        "queries",
-        [{"query_id": query.query_id, "text": query.text} for query in queries],
-        on_conflict="ignore",
-    )
-    tx.insert(
-        "codes",
-        [{"code_id": code.code_id, "text": code.text} for code in codes],
-        on_conflict="ignore",
-    )
 
 
 def load_queries(database: Database, collection: str, limit: int | None = None) -> list[Query]:

@@ -16,7 +16,7 @@ _COVERED = pa.schema(
     {
         **_JUDGED_BY,
         **dict.fromkeys(("number", "round", "rounds"), pa.int32()),
-        "own": pa.bool_(),
+        **dict.fromkeys(("own", "is_judged"), pa.bool_()),
         "origin": pa.string(),
     }
 )
@@ -52,10 +52,12 @@ class Coverage(Record):
         covered: What counts; those of set 0 are fresh, all others stale.
         sets: The recipes of all labelling rounds of each set. The recipe in use is the first set,
             then come those before it, last used first.
+        judged: Numbers of the sets whose recipes are those of several models, the judges.
     """
 
     covered: tuple[Covered, ...]
     sets: tuple[tuple[RecipeId, ...], ...]
+    judged: tuple[int, ...] = ()
 
     @property
     def fresh(self) -> frozenset[JudgedBy]:
@@ -74,18 +76,46 @@ class Coverage(Record):
         return frozenset(recipe_id for rounds in self.sets for recipe_id in rounds)
 
     @property
+    def voters(self) -> frozenset[RecipeId]:
+        """The recipes of all sets, and others whose annotations count for them."""
+        return self.recipes | {item.recipe_id for item in self.covered}
+
+    @property
+    def origins(self) -> list[str]:
+        """The origin of labels by each set."""
+        return [
+            label_origin(rounds[0], len(rounds), judges=number in self.judged)
+            for number, rounds in enumerate(self.sets)
+        ]
+
+    @property
+    def first_set(self) -> "Coverage":
+        """The recipe in use alone, without those before it."""
+        return Coverage(
+            covered=tuple(self._of_set(0)),
+            sets=self.sets[:1],
+            judged=tuple(number for number in self.judged if not number),
+        )
+
+    @property
     def rows(self) -> pa.Table:
         """``covered`` as columns, to join with annotations.
 
-        Further columns are the number of ``rounds`` of the set, whether the annotations are the
-        round's ``own``, and the ``origin`` of labels by them.
+        Further columns are the number of ``rounds`` of the set, whether they are those of several
+        judges, whether the annotations are the round's ``own``, and the ``origin`` of labels by
+        them.
         """
         rows = [
             item._asdict()
             | {
                 "rounds": len(self.sets[item.number]),
+                "is_judged": item.number in self.judged,
                 "own": item.recipe_id == self.sets[item.number][item.round],
-                "origin": label_origin(item.recipe_id, len(self.sets[item.number])),
+                "origin": label_origin(
+                    item.recipe_id,
+                    len(self.sets[item.number]),
+                    judges=item.number in self.judged,
+                ),
             }
             for item in self.covered
         ]

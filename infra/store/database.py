@@ -6,7 +6,7 @@ the file open, it waits for a while.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +41,9 @@ class Transaction:
         """Return all rows of a SQL query."""
         return self.connection.execute(sql, parameters).fetchall()
 
-    def dicts(self, sql: str, parameters: Sequence[object] = ()) -> list[dict[str, object]]:
+    def dicts(
+        self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()
+    ) -> list[dict[str, object]]:
         """Return all rows of a SQL query, each as column → value."""
         result = self.connection.execute(sql, parameters)
         names = [column[0] for column in result.description or ()]
@@ -120,6 +122,7 @@ class Database:
 
         Raises:
             StoreLockedError: Another process had the file open for longer than ``lock_timeout_s``.
+            StoreError: The file is damaged.
             DiskFullError: The disk is full; the transaction has changed nothing.
         """
         with (
@@ -131,7 +134,8 @@ class Database:
             try:
                 yield Transaction(connection)
             except BaseException:
-                connection.rollback()
+                with suppress(duckdb.Error):  # of a damaged file: closing it is enough
+                    connection.rollback()
                 raise
             connection.commit()  # DuckDB rolls back by itself where this fails
 

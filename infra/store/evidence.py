@@ -5,14 +5,13 @@ model calls, its executions. No row becomes a Python object.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from tempfile import TemporaryFile
 
 import numpy as np
 import pyarrow as pa
 
-from infra.records import Record
 from infra.store.database import Database, Transaction
-from infra.store.standing import CurrentLabels, standing
 
 _MEMORY_MB = 1_024  # DuckDB's own while it sorts; what is more goes to files beside the database
 _PART = 65_536  # annotations that are sorted at once, with all their rows
@@ -41,16 +40,18 @@ _NESTED = {  # JSON texts; NULL details are those of older versions
 }
 
 
-class EvidenceSelection(Record):
+@dataclass(frozen=True)
+class EvidenceSelection:
     """Annotations that have not failed: those that labels rest on, and single ones.
 
     Attributes:
-        labels: The labels; a pair's annotations are in the order of the labelling rounds. None
-            selects the single ones alone.
+        basis: Keys of those that labels rest on (`Decided.basis`), so that they are those of the
+            labels that were read, whatever is judged since; a pair's are in the order of the
+            labelling rounds. None selects the single ones alone.
         others: Further (query, code, recipe), after those of the rounds.
     """
 
-    labels: CurrentLabels | None = None
+    basis: pa.Table | None = None
     others: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -125,11 +126,8 @@ def _chosen(tx: Transaction, selection: EvidenceSelection, codes: pa.Array | Non
     keys = [dict(zip(names, key, strict=True)) for key in selection.others]
     others = pa.Table.from_pylist(keys, schema=pa.schema(dict.fromkeys(names, pa.string())))
     others = others.append_column("round", pa.array([_LAST] * len(keys), pa.int32()))
-    if selection.labels is not None:
-        with standing(tx, selection.labels):
-            others = pa.concat_tables(
-                [tx.arrow("SELECT query_id, code_id, recipe_id, round FROM basis"), others]
-            )
+    if selection.basis is not None:
+        others = pa.concat_tables([selection.basis, others])
     wanted = pa.table({"code_id": pa.array([], pa.string()) if codes is None else codes})
     only = "" if codes is None else "SEMI JOIN wanted USING (code_id) "
     with tx.stream("selected", others), tx.stream("wanted", wanted):

@@ -9,6 +9,7 @@ from infra.store.coverage import NO_COVERAGE
 from infra.store.database import Database
 from infra.store.standing import CurrentLabels
 
+_COMPARED = "query_id, code_id, recipe_id, comparison, label, agreed, reason"
 _ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, grade, annotated_at"
 
 
@@ -49,9 +50,9 @@ def state_of_labels(
 
     It depends on the time of the collection, and for labels of the agents on what annotations count
     for which recipe, and on the keys, results and times of each row, in any order: of the
-    annotations by these recipes and by those that verified its written answers, of the searches'
-    candidates, of the answers, and of what people said of them. A count and the newest time would
-    not do: a clock may have been set back.
+    annotations by these recipes and by those that verified its written answers, of their
+    behaviours, of the searches' candidates, of the answers, and of what people said of them. A
+    count and the newest time would not do: a clock may have been set back.
 
     Args:
         database: The store.
@@ -59,7 +60,6 @@ def state_of_labels(
         labels: The labels of the agents; None for those that came with the source.
     """
     coverage = labels.coverage if labels else NO_COVERAGE
-    recipes = coverage.recipes | {item.recipe_id for item in coverage.covered}
     with database.transaction() as tx:
         [row] = tx.rows(
             "SELECT (SELECT epoch_us(collected_at) FROM collections "  # noqa: S608 - columns named here
@@ -69,6 +69,8 @@ def state_of_labels(
             f"(SELECT {_rows(_ANNOTATED)} FROM annotations "
             " WHERE list_contains($recipes, recipe_id) OR recipe_id IN "
             " (SELECT recipe_id FROM generated_codes WHERE collection = $collection)), "
+            f"(SELECT {_rows(_COMPARED)} FROM code_behaviours "
+            " WHERE list_contains($recipes, recipe_id)), "
             f"(SELECT {_rows('query_id, ordinal, code_id, status, written_at')} "
             " FROM generated_codes "
             " WHERE collection = $collection), "
@@ -78,7 +80,7 @@ def state_of_labels(
             {
                 "collection": collection,
                 "searches": list(labels.search_ids if labels else ()),
-                "recipes": sorted(recipes),
+                "recipes": sorted(coverage.voters),
             },
         )
     return digest(coverage.model_dump_json(), *map(str, row))

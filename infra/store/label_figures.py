@@ -2,19 +2,28 @@
 
 from infra.ids import RecipeId
 from infra.records import Record
+from infra.store.annotations import UNPRICED, paid_once
+from infra.store.behaviours import figures_of
 from infra.store.database import Database, Transaction
 from infra.store.standing import IN_BASIS, CurrentLabels, standing
-from infra.summaries import Effort
+from infra.summaries import BehaviourFigures, Effort
 
+_IN_TRIES = "SEMI JOIN tries USING (query_id, code_id, recipe_id)"
+# Of pairs that nobody has judged the tries that failed are among them.
 _EFFORT = f"""
+    WITH tries AS (
+        SELECT query_id, code_id, recipe_id FROM basis
+        UNION ALL SELECT query_id, code_id, recipe_id FROM annotations
+        SEMI JOIN failed USING (query_id, code_id) WHERE list_contains(?, recipe_id)
+    )
     SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
         coalesce(sum(prompt_tokens), 0)::BIGINT AS prompt_tokens,
         coalesce(sum(completion_tokens), 0)::BIGINT AS completion_tokens,
-        CASE WHEN count(*) FILTER (NOT cached AND cost_usd IS NULL) > 0 THEN NULL
+        CASE WHEN count(*) FILTER ({UNPRICED}) > 0 THEN NULL
              ELSE coalesce(sum(cost_usd) FILTER (NOT cached), 0) END AS cost_usd,
         coalesce(sum(seconds), 0) AS model_seconds,
-        (SELECT coalesce(sum(seconds), 0) FROM annotations {IN_BASIS}) AS pair_seconds
-    FROM llm_calls {IN_BASIS}
+        (SELECT coalesce(sum(seconds), 0) FROM annotations {_IN_TRIES}) AS pair_seconds
+    FROM {paid_once(f"llm_calls {_IN_TRIES}")}
 """  # noqa: S608 - literals only
 
 
@@ -25,12 +34,14 @@ class LabelFigures(Record):
         queries: Queries with a pair that was judged, or that failed.
         pairs: These pairs.
         statuses: ``labelled``, ``undecided``, ``failed`` → judgements.
-        labels: "1", "0", "none" → judgements.
+        labels: "1", "0", "none" → judgements, as they count for the label.
         paths: Path through Algorithm 1 → judgements.
         support: What labels rest on → judgements.
         outcomes: How a run of a test program ended → runs.
         recipes: Recipe → its judgements.
-        effort: Cached replies cost nothing; the cost is unknown if that of one call is.
+        behaviours: How they compare with those of codes that behave alike.
+        effort: Of these judgements, and of the tries of pairs that failed. Cached replies cost
+            nothing; the cost is unknown if that of one reply is.
     """
 
     queries: int
@@ -41,6 +52,7 @@ class LabelFigures(Record):
     support: dict[str, int]
     outcomes: dict[str, int]
     recipes: dict[str, int]
+    behaviours: BehaviourFigures
     effort: Effort
 
 
@@ -49,17 +61,19 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
     with database.transaction() as tx, standing(tx, labels):
         seen = "(SELECT query_id FROM standing UNION ALL SELECT query_id FROM failed)"
         failed = tx.count("SELECT count(*) FROM failed")
+        recipes = sorted(labels.coverage.recipes)
         statuses = _counts(tx, "annotations", "status") | ({"failed": failed} if failed else {})
         return LabelFigures(
             queries=tx.count(f"SELECT count(DISTINCT query_id) FROM {seen}"),  # noqa: S608 - literals only
             pairs=tx.count(f"SELECT count(*) FROM {seen}"),  # noqa: S608 - literals only
             statuses=dict(sorted(statuses.items())),
-            labels=_counts(tx, "annotations", "label"),
+            labels=_counts(tx, "basis", "vote"),
             paths=_counts(tx, "annotations", "path"),
             support=_counts(tx, "annotations", "grade"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
-            effort=Effort.model_validate(tx.dicts(_EFFORT)[0]),
+            behaviours=figures_of(tx, f"code_behaviours {IN_BASIS}"),
+            effort=Effort.model_validate(tx.dicts(_EFFORT, [recipes])[0]),
         )
 
 
@@ -72,8 +86,9 @@ def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
 
 def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
     """Return value of a column → number of rows behind the labels; NULL counts as "none"."""
+    behind = table if table == "basis" else f"{table} {IN_BASIS}"
     rows = tx.rows(
         f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608 - literals only
-        f"FROM {table} {IN_BASIS} GROUP BY value ORDER BY value"
+        f"FROM {behind} GROUP BY value ORDER BY value"
     )
     return {str(value): int(str(number)) for value, number in rows}

@@ -22,11 +22,13 @@ _KEYS = (
     "SELECT table_name, constraint_column_names FROM duckdb_constraints() "
     "WHERE constraint_type = 'PRIMARY KEY' AND database_name = current_database()"
 )
-# `infra.store.annotation_writer` keeps these, and no index.
+# `infra.store.annotation_writer` and `infra.store.behaviours` keep these, and no index.
 _KEPT_BY_PROGRAM = {
     "annotations": ("query_id", "code_id", "recipe_id"),
     "llm_calls": ("query_id", "code_id", "recipe_id", "ordinal"),
     "executions": ("query_id", "code_id", "recipe_id", "ordinal"),
+    "query_behaviours": ("comparison",),
+    "code_behaviours": ("query_id", "code_id", "recipe_id"),
 }
 
 

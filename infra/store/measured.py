@@ -1,8 +1,10 @@
 """What a store has measured of its own work, for forecasts: runs, judgements, sizes of rows."""
 
 import json
+from collections.abc import Sequence
 
 from infra.records import Record
+from infra.store.annotations import paid_once
 from infra.store.benchmarks import StageRun
 from infra.store.database import Database, Transaction
 
@@ -65,11 +67,20 @@ def searched_encoders(database: Database) -> dict[str, list[str]]:
     return {str(name): json.loads(str(encoders)) for name, encoders in rows}
 
 
-def effort_of(database: Database, model: str) -> ModelEffort | None:
-    """Return what the judgements by a model took, None where it has answered nothing."""
+def effort_of(database: Database, model: str, of_queries: Sequence[str] = ()) -> ModelEffort | None:
+    """Return what the judgements by a model took, None where it has answered nothing.
+
+    Args:
+        database: The store.
+        model: The model.
+        of_queries: Agents one reply of whom serves all candidates of a query; it counts once.
+    """
     with database.transaction() as tx:
         calls = tx.dicts(
-            "SELECT count(*) AS calls, count(*) FILTER (NOT cached) AS paid_calls, "
+            "SELECT count(*) FILTER (NOT list_contains($of_queries, role)) "  # noqa: S608 - literals only
+            "+ count(DISTINCT (recipe_id, role, prompt_digest, attempt)) "
+            "FILTER (list_contains($of_queries, role)) AS calls, "
+            "count(*) FILTER (NOT cached) AS paid_calls, "
             "coalesce(sum(seconds) FILTER (NOT cached), 0) AS call_seconds, "
             "coalesce(sum(prompt_tokens) FILTER (NOT cached), 0)::BIGINT AS prompt_tokens, "
             "coalesce(sum(completion_tokens) FILTER (NOT cached), 0)::BIGINT AS completion_tokens, "
@@ -77,8 +88,8 @@ def effort_of(database: Database, model: str) -> ModelEffort | None:
             "CASE WHEN count(*) FILTER (NOT cached AND seconds > 0 AND cost_usd IS NULL) = 0 "
             "THEN sum(cost_usd) FILTER (NOT cached AND seconds > 0) END AS cost_usd, "
             "count(DISTINCT (query_id, code_id, recipe_id)) AS judgements "
-            "FROM llm_calls WHERE model = ? AND status = 'ok'",
-            [model],
+            f"FROM {paid_once('llm_calls WHERE model = $model')} WHERE status = 'ok'",
+            {"model": model, "of_queries": list(of_queries)},
         )[0]
         runs = tx.dicts(
             "SELECT count(*) AS executions, coalesce(sum(seconds), 0) AS execution_seconds "

@@ -4,6 +4,8 @@ Whoever changes ``schema.sql`` adds a step here, which raises the version, and a
 one to the tests.
 """
 
+from infra.store.full_ids import FULL_IDS
+
 UPGRADES = {  # version → statements that upgrade it to the next
     1: """
         ALTER TABLE annotations ADD COLUMN grade VARCHAR;
@@ -246,6 +248,30 @@ UPGRADES = {  # version → statements that upgrade it to the next
         ALTER TABLE collection_codes ALTER COLUMN licence SET NOT NULL;
         ALTER TABLE collection_codes ALTER COLUMN url SET NOT NULL;
         ALTER TABLE collection_codes ALTER COLUMN split SET NOT NULL;
+    """,
+    9: FULL_IDS,
+    10: """
+        CREATE TABLE query_behaviours (
+            query_id VARCHAR NOT NULL,
+            recipe_id VARCHAR NOT NULL,
+            comparison VARCHAR NOT NULL,
+            claims VARCHAR[] NOT NULL,
+            codes INTEGER NOT NULL CHECK (codes >= 0),
+            consistency DOUBLE,
+            compared_at TIMESTAMPTZ NOT NULL DEFAULT now()
+        );
+
+        CREATE TABLE code_behaviours (
+            query_id VARCHAR NOT NULL,
+            code_id VARCHAR NOT NULL,
+            recipe_id VARCHAR NOT NULL,
+            comparison VARCHAR NOT NULL,
+            outcomes VARCHAR[] NOT NULL,
+            behaviour VARCHAR NOT NULL,
+            label TINYINT CHECK (label IN (0, 1)),
+            agreed TINYINT CHECK (agreed IN (0, 1)),
+            reason VARCHAR NOT NULL
+        );
     """,
 }
 SCHEMA_VERSION = max(UPGRADES) + 1

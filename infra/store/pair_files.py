@@ -41,12 +41,14 @@ def unfinished(
         database: The store.
         recipe_id: The recipe.
         keys: Columns ``query_id`` and ``code_id``.
-        since: When the run began, which tries each pair once.
+        since: When the run began, which tries each pair once. What failed later than now is of an
+            earlier run: the clock was set back.
     """
     with database.transaction() as tx, tx.stream("planned", _numbered(keys)):
         return tx.arrow(
             "SELECT query_id, code_id FROM planned ANTI JOIN (SELECT query_id, code_id "
-            "FROM annotations WHERE recipe_id = ? AND (status <> 'failed' OR annotated_at >= ?)) "
+            "FROM annotations WHERE recipe_id = ? "
+            "AND (status <> 'failed' OR annotated_at BETWEEN ? AND now())) "
             "USING (query_id, code_id) ORDER BY place",
             [recipe_id, since],
         )

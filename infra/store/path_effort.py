@@ -1,25 +1,40 @@
 """What judgements took in a store, by the agents that they met."""
 
+from collections.abc import Sequence
+
 from infra.records import Record
 from infra.store.database import Database
 
 _EFFORT = """
-    WITH called AS (
-        SELECT query_id, code_id, recipe_id, count(*) AS requests,
-            sum(coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0)) AS tokens,
-            sum(seconds) AS seconds,
-            CASE WHEN NOT $of_tokens AND count(*) = count(cost_usd) THEN sum(cost_usd
+    WITH asked AS (
+        SELECT llm_calls.*, is_duplicate FROM llm_calls JOIN (
+            SELECT query_id, code_id, recipe_id, path = 'duplicate' AS is_duplicate
+            FROM annotations
+        ) USING (query_id, code_id, recipe_id)
+    ), shared AS (
+        SELECT recipe_id, role, prompt_digest, attempt, count(*) AS pairs FROM asked
+        WHERE list_contains($of_queries, role) AND NOT is_duplicate GROUP BY ALL
+    ), calls AS (
+        SELECT *, CASE WHEN is_duplicate THEN 0 ELSE 1 / coalesce(pairs, 1) END AS share
+        FROM asked LEFT JOIN shared USING (recipe_id, role, prompt_digest, attempt)
+        WHERE status <> 'refused' AND ($model IS NULL OR model = $model)
+    ), called AS (
+        SELECT query_id, code_id, recipe_id, sum(share) AS requests,
+            sum(share * (coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0))) AS tokens,
+            sum(share * seconds) AS seconds,
+            CASE WHEN NOT $of_tokens AND count(*) = count(cost_usd) THEN sum(share * cost_usd
                 / CASE WHEN seconds = 0 AND NOT cached THEN $batch_share ELSE 1 END)
-            WHEN $prompt_usd IS NOT NULL THEN sum(coalesce(prompt_tokens, 0) * $prompt_usd
-                + coalesce(completion_tokens, 0) * $completion_usd) END AS usd
-        FROM llm_calls WHERE status <> 'refused' AND ($model IS NULL OR model = $model)
+            WHEN $prompt_usd IS NOT NULL THEN sum(share * (coalesce(prompt_tokens, 0) * $prompt_usd
+                + coalesce(completion_tokens, 0) * $completion_usd)) END AS usd
+        FROM calls
         GROUP BY query_id, code_id, recipe_id
     ), ran AS (
         SELECT query_id, code_id, recipe_id, sum(seconds) AS seconds FROM executions
         GROUP BY query_id, code_id, recipe_id
     ), pairs AS (
         SELECT met, requests, tokens, usd,
-            greatest(a.seconds, called.seconds) AS seconds, coalesce(ran.seconds, 0) AS box_seconds
+            greatest(a.seconds, called.seconds) AS seconds,
+            CASE WHEN path = 'duplicate' THEN 0 ELSE coalesce(ran.seconds, 0) END AS box_seconds
         FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
         LEFT JOIN ran USING (query_id, code_id, recipe_id)
         WHERE status <> 'failed' AND met <> '' AND ($model IS NOT NULL OR NOT demo)
@@ -60,15 +75,19 @@ class Prices(Record):
     of_tokens: bool = False
 
 
-def path_figures(database: Database, model: str | None, prices: Prices) -> list[PathFigures]:
+def path_figures(
+    database: Database, model: str | None, prices: Prices, of_queries: Sequence[str] = ()
+) -> list[PathFigures]:
     """Return what pairs took by path, and all together; nothing where none was judged.
 
-    A reply from the store of replies counts as if it had been paid for.
+    A reply from the store of replies counts as if it had been paid for; one that several pairs of a
+    query share counts in parts for each, and what a duplicate has from another pair as nothing.
 
     Args:
         database: The store.
         model: The model that judged them; None takes all but the demo model.
         prices: What a token costs where the provider did not say what a request did.
+        of_queries: The agents whose replies pairs share.
     """
     figures = ", ".join(
         f"avg({name}) AS {name}_mean, coalesce(var_samp({name}), 0) AS {name}_variance"
@@ -76,7 +95,8 @@ def path_figures(database: Database, model: str | None, prices: Prices) -> list[
     )
     with database.transaction() as tx:
         cursor = tx.connection.execute(
-            _EFFORT.format(figures=figures), {"model": model, **prices.model_dump()}
+            _EFFORT.format(figures=figures),
+            {"model": model, "of_queries": list(of_queries), **prices.model_dump()},
         )
         names = [column[0] for column in cursor.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

@@ -18,6 +18,7 @@ from infra.records import Record
 from infra.settings import Reason
 from infra.store.database import Database, Transaction
 from infra.store.pair_files import write_keys
+from infra.store.standing import CurrentLabels, standing
 
 _ALL = 2**31 - 1
 
@@ -80,6 +81,44 @@ _CLASSIFIED = """
 """
 
 
+# One row a candidate that the earlier judges have all finished.
+_FINISHED = """
+    CREATE TEMP TABLE finished AS
+    SELECT query_id, code_id, relevance IS NULL OR (ones > 0 AND zeros > 0) OR (
+        NOT is_proved AND coalesce(1 / (1 + exp(
+            CASE WHEN given > 1 OR is_known THEN CASE relevance WHEN 1 THEN -odds ELSE odds END END
+        )), 0) < $below) AS in_doubt
+    FROM standing LEFT JOIN posteriors USING (query_id, code_id) JOIN (
+        SELECT query_id, code_id, bool_or(grade = 'valid_oracle') AS is_proved
+        FROM basis JOIN annotations USING (query_id, code_id, recipe_id) GROUP BY query_id, code_id
+    ) USING (query_id, code_id)
+    WHERE is_complete
+"""
+_IN_DOUBT = """
+    CREATE OR REPLACE TEMP TABLE classified AS
+    SELECT classified.* FROM classified LEFT JOIN finished USING (query_id, code_id)
+    WHERE coalesce(in_doubt, $ahead)
+"""
+
+
+class Doubt(Record):
+    """Which candidates a further judge gets: those that the judges before it left in doubt.
+
+    A candidate is in doubt that they left undecided or judged differently, or that they labelled
+    with little or unknown confidence and without a valid oracle.
+
+    Attributes:
+        labels: The labels of the judges before, who are its one set, and what votes weigh.
+        below: The confidence below which a label is in doubt.
+        ahead: Whether candidates count too that they have not judged yet, which may come to be in
+            doubt.
+    """
+
+    labels: CurrentLabels
+    below: float
+    ahead: bool = False
+
+
 class Retries(Record):
     """When a failed pair is due again.
 
@@ -105,6 +144,7 @@ class Selection(Record):
         pools: Searches that add what leaderboards asked for.
         limit: Number of the collection's queries, from the first; None takes all.
         retries: When failed pairs are due.
+        doubt: Of these candidates only those in doubt; None takes all.
     """
 
     search_id: SearchId
@@ -114,6 +154,7 @@ class Selection(Record):
     pools: tuple[SearchId, ...] = ()
     limit: int | None = None
     retries: Retries = Retries()
+    doubt: Doubt | None = None
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -183,8 +224,15 @@ def classified(
         }
     )
     with database.transaction() as tx:
+        doubt = selection.doubt
+        if doubt:
+            with standing(tx, doubt.labels):
+                tx.connection.execute(_FINISHED, {"below": doubt.below})
         with tx.stream("coverage", rows):
             tx.connection.execute(_CLASSIFIED, selection.parameters)
+            if doubt:
+                tx.connection.execute(_IN_DOUBT, {"ahead": doubt.ahead})
+                tx.execute("DROP TABLE finished")
             yield tx
         tx.execute("DROP TABLE classified")
 

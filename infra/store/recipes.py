@@ -18,12 +18,14 @@ class StoredRecipe(Record):
         model: Its model.
         demo: Whether that is the demo model.
         rounds: The ids of all labelling rounds that were in use together, in order.
+        judges: Whether these are the recipes of several models.
     """
 
     recipe_id: RecipeId
     model: str
     demo: bool
     rounds: tuple[RecipeId, ...]
+    judges: bool = False
 
 
 def record_recipes(
@@ -98,7 +100,9 @@ def recipe_ids(database: Database) -> list[RecipeId]:
 
 # One row for each set of labelling rounds that were in use together.
 _USED = (
-    "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, demo, rounds "
+    "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, demo, rounds, (SELECT "
+    "count(DISTINCT other.body->>'$.model.model') > 1 FROM recipes AS other "
+    "WHERE list_contains(rounds, other.recipe_id)) AS judges "
     "FROM recipe_uses JOIN recipes ON recipe_id = rounds[1] "
 )
 _HAS_JUDGED = "list_has_any(rounds, (SELECT list(DISTINCT recipe_id) FROM annotations))"

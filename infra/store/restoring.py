@@ -7,19 +7,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from infra.atomic import exchange, sync
-from infra.disk import OTHER_STORE, space_on
+from infra.disk import OTHER_STORE, is_disk_full, space_on
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.locks import locked
 from infra.packed_files import current_file, first_of
 from infra.packed_upkeep import add_missing, packed_stores, snapshot
 from infra.settings import StoreSettings
-from infra.store.backups import Backup, copy_ledger, faults_of, files_below, read_backup
+from infra.store.backups import BATCHES, Backup, copy_ledger, faults_of, files_below, read_backup
 from infra.store.connections import alone
 from infra.store.copies import copy_verified, link_or_copy
 from infra.store.lease import writer_lease
 from infra.store.migrations import SCHEMA_VERSION
-
-_BATCHES = "batches.sqlite"  # what language models are asked by batches
 
 
 def restore(
@@ -136,21 +134,24 @@ def _take_over(settings: StoreSettings, new: Path, stack: ExitStack) -> None:
         stack: Holds the locks of replies, so that none is kept elsewhere from then on.
     """
     for replies in packed_stores(settings.replies):
-        if replies.file.name != _BATCHES:  # which is taken for one where it is damaged
+        if replies.file.name != BATCHES:  # which is taken for one where it is damaged
             stack.enter_context(replies.locked())
             add_missing(replies, current_file(new / "replies" / first_of(replies.file).name))
-    if (settings.replies / _BATCHES).is_file():
+    if (settings.replies / BATCHES).is_file():
         with suppress(StoreError):  # damaged: as in the backup
-            snapshot(settings.replies / _BATCHES, new / "replies" / _BATCHES)
+            snapshot(settings.replies / BATCHES, new / "replies" / BATCHES)
     for file in files_below(settings.ledgers):
         copy_ledger(file, new / "ledgers" / file.name)
 
 
 def _copy(copy: Callable[[Path, Path], None], source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         copy(source, target)
-    except FileNotFoundError:
+    except OSError as error:
+        if is_disk_full(error):
+            raise
         raise StoreError(
-            f"the backup is damaged: {source} is missing; nothing was changed, use another backup"
+            f"the backup is damaged: {str(source)[:500]} cannot be copied ({error.strerror}); "
+            "nothing was changed, use another backup"
         ) from None

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from infra.identity import former_digest
 from infra.settings import RetentionSettings
 from infra.store.coverage import Coverage
 from infra.store.database import Database, Transaction
@@ -121,7 +122,7 @@ class Retention:
             tx.execute(
                 f"CREATE TEMP TABLE gone AS SELECT {_PAIR} FROM annotations WHERE {annotations}"  # noqa: S608
             )
-            for table in ("annotations", "llm_calls", "executions"):
+            for table in ("annotations", "llm_calls", "executions", "code_behaviours"):
                 tx.execute(
                     f"DELETE FROM {table} WHERE ({_PAIR}) IN (SELECT ({_PAIR}) FROM gone)"  # noqa: S608
                 )
@@ -130,13 +131,18 @@ class Retention:
             tx.execute(f"DELETE FROM searches WHERE {searches}")  # noqa: S608
 
     def needed_replies(self) -> list[str]:
-        """Return the keys of the replies that annotations rest on which are kept whole."""
+        """Return the keys of the replies that annotations rest on which are kept whole.
+
+        An earlier release may have kept a reply under the beginning of its key, which is among
+        them, too.
+        """
         with self._marked() as tx:
             rows = tx.rows(
                 f"SELECT DISTINCT prompt_digest FROM llm_calls JOIN kept_whole USING ({_PAIR}) "  # noqa: S608
                 "WHERE regexp_full_match(prompt_digest, '([0-9a-f]{2})+')"
             )
-        return [str(key) for (key,) in rows]
+        keys = {str(key) for (key,) in rows}
+        return sorted(keys | {former_digest(key) for key in keys})
 
     def _selections(self) -> tuple[tuple[str, str, str, str], ...]:
         """Return name, table, expression of a row's bytes, and condition of what is to go."""

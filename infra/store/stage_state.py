@@ -25,7 +25,7 @@ class JudgingState(Record):
         collection: Whose pairs they judge.
         model: The language model.
         waiting: Pairs in the queue; more are read from the store as it empties.
-        held: Pairs in the judges' hands.
+        held: Pairs that judges are at work on.
         in_flight: The most that they may have.
         statuses: Status of an annotation → number of pairs of this run.
         labels: Label → number of pairs of this run.

@@ -4,6 +4,14 @@ The current label of a pair is a view. For each pair the sets of labelling round
 are gone through, the last used one first, and the first set that gives the pair a label stands.
 Each round is covered by an annotation that rests on the same parts of a recipe, whichever recipe
 made it (`infra.store.coverage`).
+
+Rounds of one model give the label of more than half of them. Where a set is of several models, its
+judges, their label stands if all who gave one agree; else the one that is likelier by all votes
+(`infra.store.posteriors`), and of two equally likely ones the last judge's: the dearest comes last.
+
+Where the candidates of a query were compared by what they do (`infra.store.behaviours`), an
+annotation's vote is the label that it has after that. Here and nowhere else this is decided, so
+that exports, scores and figures of labels are of one mind.
 """
 
 from collections.abc import Iterator
@@ -14,6 +22,7 @@ from infra.ids import SearchId
 from infra.records import Record, Support
 from infra.store.coverage import Coverage
 from infra.store.database import Transaction
+from infra.store.posteriors import BALLOTS, JUDGED, NO_JUDGES, POSTERIORS, Judges
 
 
 class CurrentLabels(Record):
@@ -24,15 +33,18 @@ class CurrentLabels(Record):
         search_ids: The searches that found the candidates.
         coverage: Which annotations count for which recipe.
         support: What a label must rest on to be a vote.
+        judges: What each judge's vote weighs; without any, no label has a confidence, and judges
+            who differ are taken by their order.
     """
 
     collection: str
     search_ids: tuple[SearchId, ...]
     coverage: Coverage
     support: tuple[Support, ...] = get_args(Support)
+    judges: Judges = NO_JUDGES
 
 
-_PAIRS = """
+PAIRS = """
     CREATE TEMP TABLE label_pairs AS
     SELECT DISTINCT query_id, code_id FROM candidates
     SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = $collection)
@@ -44,31 +56,38 @@ _PAIRS = """
 
 # One row a pair, set and round: of the annotations that cover it one that has a vote, first of all
 # the round's own.
-_VOTES = """
+_VOTES = f"""
     CREATE TEMP TABLE votes AS
-    SELECT query_id, code_id, number, round, rounds, recipe_id, label, demo, origin,
+    SELECT query_id, code_id, number, round, rounds, is_judged, recipe_id, label, demo, origin,
         label IS NOT NULL AND list_contains($support, grade) AS is_vote
-    FROM annotations SEMI JOIN label_pairs USING (query_id, code_id)
+    FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN coverage USING (recipe_id, met)
     WHERE status <> 'failed'
     QUALIFY row_number() OVER (
         PARTITION BY query_id, code_id, number, round
         ORDER BY is_vote DESC, own DESC, annotated_at DESC, recipe_id) = 1
-"""
+"""  # noqa: S608 - literals only
 
 # One row a pair: the first set that decides it, else the first that is complete, else the first.
 _STANDING = """
     CREATE TEMP TABLE standing AS
     WITH counted AS (
         SELECT query_id, code_id, number, any_value(rounds) AS rounds,
-            count(*) = any_value(rounds) AS is_complete, bool_or(demo) AS demo,
+            count(*) = any_value(rounds) AS is_complete,
+            any_value(is_judged) AS is_judged, bool_or(demo) AS demo,
             min(round) AS round, arg_min(origin, round) AS origin,
             count(*) FILTER (label = 1) AS ones, count(*) FILTER (label = 0) AS zeros,
             count(*) FILTER (label IS NULL) AS none,
-            CASE WHEN 2 * count(*) FILTER (is_vote AND label = 0) > any_value(rounds) THEN 0
+            CASE WHEN any_value(is_judged) THEN
+                    CASE WHEN count(DISTINCT label) FILTER (is_vote) < 2
+                            OR coalesce(abs(any_value(odds)), 0) < 1e-9
+                        THEN arg_max(label, round) FILTER (is_vote)
+                    ELSE (any_value(odds) > 0)::TINYINT END
+                 WHEN 2 * count(*) FILTER (is_vote AND label = 0) > any_value(rounds) THEN 0
                  WHEN 2 * count(*) FILTER (is_vote AND label = 1) > any_value(rounds) THEN 1
             END::DOUBLE AS relevance
-        FROM votes GROUP BY query_id, code_id, number
+        FROM votes LEFT JOIN posteriors USING (query_id, code_id)
+        GROUP BY query_id, code_id, number
     )
     SELECT *, bool_or(number = 0 AND (is_complete OR relevance IS NOT NULL))
         OVER (PARTITION BY query_id, code_id) AS fresh
@@ -90,11 +109,11 @@ _FAILED = """
 # The annotations that the standing sets consist of.
 _BASIS = """
     CREATE TEMP TABLE basis AS
-    SELECT query_id, code_id, recipe_id, round FROM votes
+    SELECT query_id, code_id, recipe_id, round, label AS vote FROM votes
     SEMI JOIN standing USING (query_id, code_id, number)
 """
 
-_TABLES = ("label_pairs", "votes", "standing", "failed", "basis")
+_TABLES = ("label_pairs", "ballots", "posteriors", "votes", "standing", "failed", "basis")
 IN_BASIS = "SEMI JOIN basis USING (query_id, code_id, recipe_id)"
 
 
@@ -105,14 +124,17 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     ``standing`` has one row a pair that is judged: its ``relevance``, NULL where the first set that
     is complete gives no label, and whether it is ``fresh``: the recipe in use has judged the pair.
     A label by a former recipe is fresh where that one left the pair undecided. ``basis`` are the
-    keys of the annotations that this rests on. ``failed`` are the pairs that nobody has judged,
-    though it was tried.
+    keys of the annotations that this rests on, each with the label that is its ``vote``.
+    ``posteriors`` are the log ``odds`` of a match of each pair with a judge's vote. ``failed`` are
+    the pairs that nobody has judged, though it was tried.
     """
     searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
     support, recipes = list(labels.support), sorted(labels.coverage.recipes)
-    with tx.stream("coverage", labels.coverage.rows):
+    with tx.stream("coverage", labels.coverage.rows), tx.stream("judges", labels.judges.rows):
         for statement, parameters in (
-            (_PAIRS, searches),
+            (PAIRS, searches),
+            (BALLOTS, {"support": support}),
+            (POSTERIORS, {"prior": labels.judges.prior}),
             (_VOTES, {"support": support}),
             (_STANDING, {}),
             (_FAILED, {"recipes": recipes}),

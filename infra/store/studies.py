@@ -66,12 +66,13 @@ def count_by_rank(
 
 
 def efforts(database: Database, labels: CurrentLabels) -> list[PairEffort]:
-    """Return time and cost of the judgements behind labels by kind: clear, unclear or other."""
+    """Return time and cost of the judgements behind labels: clear, unclear, by claims or other."""
     with database.transaction() as tx, standing(tx, labels):
         rows = tx.dicts(
             "WITH pairs AS ("  # noqa: S608 - literals only
             f"  SELECT {_KEY}, CASE WHEN starts_with(path, 'clear_') THEN 'clear' "
-            "  WHEN starts_with(path, 'unclear_') THEN 'unclear' ELSE 'other' END AS kind "
+            "  WHEN starts_with(path, 'unclear_') THEN 'unclear' "
+            "  WHEN starts_with(path, 'claims_') THEN 'by claims' ELSE 'other' END AS kind "
             f"  FROM annotations {IN_BASIS}), "
             "calls AS ("
             f"  SELECT {_KEY}, sum(seconds) AS seconds, sum(cost_usd) AS dollars, "

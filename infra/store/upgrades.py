@@ -20,6 +20,7 @@ from infra.errors import DiskFullError, StoreError, StoreVersionError
 from infra.settings import StoreSettings
 from infra.store.connections import alone, opened_alone
 from infra.store.copies import copy_whole, replacement
+from infra.store.full_ids import lift_vectors
 from infra.store.migrations import SCHEMA_VERSION, UPGRADES
 
 _COPY = re.compile(r"cosqa-v\d+-\d{8}T\d{12}Z\.duckdb")
@@ -97,6 +98,9 @@ def upgrade(settings: StoreSettings, report: Callable[[str], object] = lambda _:
             report("copying the database")
             copy_whole(settings.database, copy)
             _run_steps(copy, identity.version, report)
+            report("ids of vectors")
+            with closing(duckdb.connect(str(copy), read_only=True)) as connection:
+                lift_vectors(connection, settings.vectors)
             report("putting it in place")
         for superseded in kept_copies(settings)[: -settings.upgrade_copies]:
             superseded.unlink(missing_ok=True)

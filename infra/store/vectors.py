@@ -177,6 +177,20 @@ def load_texts(database: Database, kind: Kind, ids: Ids) -> list[str]:
     return texts
 
 
+def origins_of_texts(database: Database, kind: Kind, texts: Sequence[str]) -> dict[str, str]:
+    """Return id → where it comes from, such as a file and a line, of the items with those texts.
+
+    An item of no collection is left out; of one in several the first origin is told.
+    """
+    members = _MEMBERS[kind].replace("SELECT DISTINCT", "SELECT origin,")
+    with database.transaction() as tx, tx.table("wanted", {"text": list(texts)}):
+        rows = tx.rows(
+            f"SELECT item_id, min(origin) FROM ({members}) JOIN ({_TEXTS[kind]}) "  # noqa: S608
+            "USING (item_id) WHERE text IN (SELECT text FROM wanted) GROUP BY item_id ORDER BY 1"
+        )
+    return {str(item): str(origin) for item, origin in rows}
+
+
 def count_vectors(database: Database, collection: str, encoder_key: str, kind: Kind) -> int:
     """Return the number of a collection's items that have a vector by this encoder."""
     ids = member_ids(database, [collection], kind)

@@ -71,9 +71,9 @@ _FORGERIES = (
     ),
     ends(
         "writing to every open file is no pass",
-        "import os\nfor n in range(3, 64):\n    try:\n        os.write(n, b'passed')\n"
-        "    except OSError:\n        pass",
-        "killed",
+        "import os\nfor n in range(3, 64):\n    try:\n        os.write(n, b'8\\n0 1 1 =\\n')\n"
+        "    except OSError:\n        pass\nassert False",
+        "assertion_failed",
     ),
     ends(
         "a handler at the interpreter's end changes nothing",
@@ -161,6 +161,10 @@ _WALLS = (
     refused(
         "temporary files are limited in number",
         "for n in range(10**6):\n    open(f'/tmp/{n}', 'w').close()",
+    ),
+    refused(
+        "shared memory is limited in number",
+        "for n in range(10**5):\n    open(f'/dev/shm/{n}', 'w').close()",
     ),
     prints(
         "nothing of the host is in the environment",

@@ -2,5 +2,8 @@
 
 ``runner`` is the first process. For each job it forks a child; ``child`` prepares it (``counting``
 instruments the code, ``seccomp`` limits its system calls) and starts the guard, which alone can
-report; ``play`` holds all of this that the program can reach.
+report; ``play`` and ``collection`` hold all of this that the program can reach.
+
+Where the code under test runs apart, ``service`` is its process and ``stub`` the module that the
+program imports in its place; ``values`` go over a socket between them in ``frames``.
 """

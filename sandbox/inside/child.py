@@ -2,9 +2,11 @@
 
 Program and guard share an interpreter. What keeps the program from reporting in the guard's place:
 
-- The secret that a report must carry is known to the guard's own thread alone. No frame of the
-  program leads there, and the interpreter's calls that would (tracing, all threads' frames, all
-  objects) are refused by an audit hook, which cannot be taken off.
+- The guard's thread has a table of files of its own, in which alone the report's socket is open.
+  The kernel opens no socket again by ``/proc`` and hands out no file of another thread, since the
+  calls for that are refused.
+- No frame of the program leads to the guard's, and the interpreter's calls that would (tracing, all
+  threads' frames, all objects) are refused by an audit hook, which cannot be taken off.
 - "Passed" is no message that could be forged, neither of a test nor of the whole: the guard holds
   the frame in which both are run and reads from it which line was reached.
 
@@ -27,6 +29,7 @@ from functools import partial
 from types import CodeType, FrameType
 
 from sandbox.inside.clock import set_clock
+from sandbox.inside.collection import definitions_in
 from sandbox.inside.failures import PROGRAM
 from sandbox.inside.play import (
     Importer,
@@ -35,7 +38,12 @@ from sandbox.inside.play import (
     play,
     program_runner,
 )
-from sandbox.inside.seccomp import call_prctl, restrict_system_calls
+from sandbox.inside.seccomp import (
+    hide_process,
+    restrict_system_calls,
+    unsharing_of_files,
+)
+from sandbox.inside.stub import stub_loader
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -51,19 +59,14 @@ REPORT = 3
 CASES = 100  # tests whose outcomes are reported
 FAILED = b"!"  # written before the error of a program that did not pass
 PACKAGES = ("/packages", "/opt/packages")  # a box's own, then the image's
-_SET_DUMPABLE = 4
+_NO_OWN_FILES = b"boxes need close_range(2), which Linux has since 5.9\n"
 _SPARE_MEMORY = 16 * 2**20
-
-
-def hide_process() -> None:
-    """Hide this process's memory and files from all others, its own children included."""
-    call_prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def prepare(job: Job) -> Callable[[], None]:
     """Return the call that runs the program of an instrumented job; it never returns.
 
-    To be called in a fresh process whose file descriptor 3 is the report's pipe, and its result
+    To be called in a fresh process whose file descriptor 3 is the report's socket, and its result
     from a frame that holds nothing.
     """
     hide_process()
@@ -82,9 +85,7 @@ def prepare(job: Job) -> Callable[[], None]:
     signal.acquire()
     reply.acquire()
     counts = (entered.__len__, asserts.__next__, calls.__next__)
-    start_guard = partial(
-        _start_guard, job.pop("secret").encode(), counts, reports, (signal.acquire, reply.release)
-    )
+    start_guard = partial(_start_guard, counts, reports, (signal.acquire, reply.release))
     return partial(
         play,
         run_program,
@@ -105,9 +106,14 @@ def _program_runner(
     called, asserted, noticed = job["names"]
     target, program = job["texts"]
     seed = job["hash_seed"] if "numpy" in target + program else None
-    sys.meta_path.insert(0, Importer(target, loader(job["code"], {called: count_call})))
+    if job["apart"]:
+        load = stub_loader(program, target, count_call)
+    else:
+        load = loader(job["code"], {called: count_call})
+    sys.meta_path.insert(0, Importer(target, load))
     names = {asserted: count_assert, noticed: entered.setdefault}
-    return program_runner(program, loader(job["program"], names), seed)
+    definitions = definitions_in(job["program"], job["tests"])
+    return program_runner(program, loader(job["program"], names), definitions, seed)
 
 
 def places(code: CodeType) -> Places:
@@ -121,7 +127,6 @@ def places(code: CodeType) -> Places:
 
 
 def _start_guard(
-    secret: bytes,
     counts: Counts,
     reports: Reports,
     signals: tuple[Callable[[], bool], Callable[[], None]],
@@ -129,8 +134,13 @@ def _start_guard(
 ) -> None:
     """Start the guard over a frame of ``play``, and close the ways that lead to it."""
     tools = (os.write, os._exit, gc.disable, type, bytes, len, CASES, REPORT, FAILED)
-    arguments = (secret, counts, reports, signals, frame, (places(play.__code__), *tools))
+    has_own_files = _thread.allocate_lock()
+    has_own_files.acquire()
+    start = (unsharing_of_files(), has_own_files.release, _NO_OWN_FILES)
+    arguments = (start, counts, reports, signals, frame, (places(play.__code__), *tools))
     identity = _thread.start_new_thread(_guard, arguments)
+    has_own_files.acquire()
+    os.close(REPORT)
     restrict_system_calls()
     gc.freeze()
     for name in [name for name in sys.modules if name.partition(".")[0] == "sandbox"]:
@@ -139,7 +149,7 @@ def _start_guard(
 
 
 def _guard(
-    secret: bytes,
+    start: tuple[Callable[[], int], Callable[[], None], bytes],
     counts: Counts,
     reports: Reports,
     signals: tuple[Callable[[], bool], Callable[[], None]],
@@ -148,12 +158,19 @@ def _guard(
 ) -> None:
     """Note each test's outcome; at the end report, and end the process with all that runs in it.
 
+    The report's size comes first, so that half of one is none.
+
     Everything here is a local name and of the interpreter's own making: what has a class, a
     dictionary or a global name can be reached by the program and made to say something else.
     """
     (test_failed, test_passed, failed, passed), *others = tools
     write, leave, stop_collecting, kind, text, size, most, report, mark = others
     wait_for_signal, go_on = signals
+    unshare_files, tell_start, complaint = start
+    if unshare_files() != 0:
+        write(2, complaint)
+        leave(1)
+    tell_start()
     outcomes = b""
     while frame.f_lineno not in failed and frame.f_lineno not in passed:
         wait_for_signal()
@@ -162,7 +179,7 @@ def _guard(
             go_on()
     stop_collecting()
     tests, asserts, calls = counts
-    data = secret + b"%d %d %d =%b\n" % (tests(), asserts(), calls(), outcomes[:most])
+    data = b"%d %d %d =%b\n" % (tests(), asserts(), calls(), outcomes[:most])
     (error,), cases = reports
     parts = [error, *cases[:most]] if frame.f_lineno in failed else cases[:most]
     data += mark if frame.f_lineno in failed else b""
@@ -170,6 +187,7 @@ def _guard(
         if kind(part) is not text or size(cases) != size(outcomes):
             leave(1)
         data += part + b"\0"
+    data = b"%d\n%b" % (size(data), data)
     while data:
         data = data[write(report, data) :]
     leave(0)

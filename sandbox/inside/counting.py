@@ -14,7 +14,7 @@ from sandbox.inside.failures import PROGRAM, TARGET
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeGuard
 
     Job = dict[str, Any]
 
@@ -24,14 +24,16 @@ def instrumented(job: Job) -> Job:
 
     What does not compile becomes the name and the arguments of the error. ``names`` are what the
     compiled texts call: where a function of the target begins, where something is asserted, and
-    where a test is entered.
+    where a test is entered. ``tests`` are the names of the tests that the program must have.
     """
     called, asserted, entered = names = [f"_{os.urandom(8).hex()}" for _ in range(3)]
     target, program = texts = job["code"], job["program"]
+    counter = ProgramCounter(asserted, entered)
     return {
         **job,
         "code": _compiled(target, TARGET, TargetCounter(called)),
-        "program": _compiled(program, PROGRAM, ProgramCounter(asserted, entered)),
+        "program": _compiled(program, PROGRAM, counter),
+        "tests": counter.required,
         "names": names,
         "texts": texts,
     }
@@ -72,9 +74,18 @@ class ProgramCounter(ast.NodeTransformer):
         self._asserted = asserted
         self._entered = entered
         self._tests: set[str] = set()
+        self._plain: list[str] = []
+        self._bound: list[str] = []
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Names of the module's own tests without parameters that nothing else in it may bind."""
+        return tuple(name for name in self._plain if self._bound.count(name) == 1)
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Find the test functions, then count everything."""
+        self._plain = [part.name for part in node.body if _is_plain_test(part)]
+        self._bound = [name for part in ast.walk(node) for name in _names_bound_by(part)]
         functions = (
             part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
         )
@@ -129,6 +140,30 @@ def _compiled(
         return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return type(error).__name__, error.args
+
+
+def _is_plain_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return whether a statement defines a test without parameters and decorators."""
+    return (
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.startswith("test")
+        and not node.decorator_list
+        and not any(isinstance(part, ast.arg) for part in ast.walk(node.args))
+    )
+
+
+def _names_bound_by(node: ast.AST) -> list[str]:
+    """Return the names that a node binds, unbinds or declares, itself."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            return [name]
+        case ast.Global(names=names):
+            return names
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.alias(name=name, asname=other):
+            return [(other or name).partition(".")[0]]
+    return []
 
 
 def _insert(node: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call) -> None:

@@ -11,16 +11,11 @@ import builtins
 import importlib
 import importlib.machinery
 import sys
-from collections.abc import Callable, Iterator
-from types import CodeType, FrameType, FunctionType, ModuleType
+from collections.abc import Callable
+from types import CodeType, FrameType, ModuleType
 
-from sandbox.inside.failures import (
-    PROGRAM,
-    TARGET,
-    describe_end,
-    name_of_case,
-    note_failure,
-)
+from sandbox.inside.collection import cases_of, functions_of, require, went_through_a_test
+from sandbox.inside.failures import PROGRAM, TARGET, describe_end, note_failure
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -28,11 +23,10 @@ if TYPE_CHECKING:
 
     Space = dict[str, Any]
     Compiled = CodeType | tuple[str, tuple[object, ...]]
-    Call = Callable[[], object]
-    Tests = tuple[tuple[bytes, Call], ...]  # names and what runs them
+    from sandbox.inside.collection import Call, Definitions, Tests
 
-_COROUTINE = 0x80  # CO_COROUTINE, without importing inspect
-_WRAPPERS = 10  # decorators around a test, one in the other
+# Of what is used after a program ran.
+_OWN_SPACES = (globals(), functions_of.__globals__, describe_end.__globals__)
 _FORBIDDEN_OF_GC = {"gc.get_objects", "gc.get_referents", "gc.get_referrers"}
 _FORBIDDEN_OF_SYS = {"sys._current_exceptions", "sys._current_frames"}
 _FORBIDDEN_HOOKS = {"sys.addaudithook", "sys.setprofile", "sys.settrace"}
@@ -56,8 +50,8 @@ def play(
     Args:
         run_program: Runs the program and returns its tests.
         raise_memory_limit: Leaves some memory for the description of an error.
-        start_guard: Holds what starts the guard over this call's frame; emptied, since it holds
-            the secret.
+        start_guard: Holds what starts the guard over this call's frame; emptied, so that no
+            program finds it.
         reports: Take the description of the error that counts, and that of each test.
         signal_guard: Wakes the guard.
         wait_for_guard: Blocks until the guard has seen the outcome of a test; at the end for ever.
@@ -157,17 +151,25 @@ def loader(code: Compiled, names: Space) -> Callable[[Space], None]:
 
 
 def program_runner(
-    text: str, load: Callable[[Space], None], numpy_seed: int | None
+    text: str,
+    load: Callable[[Space], None],
+    definitions: Definitions,
+    numpy_seed: int | None,
 ) -> Callable[[], Tests]:
     """Return what runs a program as ``__main__`` and returns its tests.
 
     Args:
         text: The program's text.
         load: Runs it in a name space.
+        definitions: Tests that must be there when it ran to its end.
         numpy_seed: Seed of NumPy's random numbers, where NumPy is imported.
     """
 
     def run_program() -> Tests:
+        # Found now: after the program ran, these names may stand for something else.
+        functions, cases, called_a_test = functions_of, cases_of, went_through_a_test
+        again, name, catch = _raising, PROGRAM.encode(), BaseException
+        demand, tests, whole = require, definitions, tuple
         if numpy_seed is not None:
             _seed_numpy(numpy_seed)
         module = sys.modules["__main__"] = ModuleType("__main__")
@@ -177,24 +179,16 @@ def program_runner(
         own_calls: Tests = ()
         try:
             load(space)
-        except BaseException as error:
-            if not _went_through_a_test(error):
+        except catch as error:
+            if not called_a_test(error):
                 raise
-            own_calls = ((PROGRAM.encode(), _raising(error)),)
-        return (*_test_functions(space), *_test_cases(space), *own_calls)
+            own_calls = ((name, again(error)),)
+        items = whole(space.items())  # once: threads of the program may go on changing it
+        if not own_calls:
+            demand(items, space, tests)
+        return (*functions(items), *cases(items), *own_calls)
 
     return run_program
-
-
-def _went_through_a_test(error: BaseException) -> bool:
-    """Return whether an error comes out of a test that the program called itself."""
-    step = error.__traceback__
-    while step is not None:
-        code = step.tb_frame.f_code
-        if code.co_filename == PROGRAM and code.co_name.startswith("test"):
-            return True
-        step = step.tb_next
-    return False
 
 
 def _raising(error: BaseException) -> Call:
@@ -214,66 +208,40 @@ def _seed_numpy(seed: int) -> None:
         pass
 
 
-def _test_functions(space: Space) -> Iterator[tuple[bytes, Call]]:
-    """Yield the program's own ``test…`` functions that need no argument."""
-    seen = []
-    for name, value in list(space.items()):
-        if not (name.startswith("test") and isinstance(value, FunctionType)) or value in seen:
-            continue
-        code = value.__code__
-        needed = code.co_argcount - len(value.__defaults__ or ())
-        needs_none = not needed and code.co_kwonlyargcount == len(value.__kwdefaults__ or {})
-        if needs_none and _innermost(value).__code__.co_filename == PROGRAM:
-            seen.append(value)
-            yield name_of_case(name), _awaiting(value)
-
-
-def _innermost(function: FunctionType) -> FunctionType:
-    """Return the function inside its decorators."""
-    for _ in range(_WRAPPERS):
-        wrapped = getattr(function, "__wrapped__", None)
-        if not isinstance(wrapped, FunctionType):
-            break
-        function = wrapped
-    return function
-
-
-def _awaiting(function: Call) -> Call:
-    """Return what calls a test and runs what an ``async def`` test returned."""
-    return lambda: _await_result(function())
-
-
-def _await_result(value: object) -> None:
-    """Run what an ``async def`` test returned."""
-    code = getattr(value, "cr_code", None)
-    if code is not None and code.co_flags & _COROUTINE:
-        import asyncio  # noqa: PLC0415 - costs what a run costs, and few need it
-
-        asyncio.run(value)  # type: ignore[arg-type]
-
-
-def _test_cases(space: Space) -> Iterator[tuple[bytes, Call]]:
-    """Yield the tests of the program's own test cases, each with what its class sets up."""
-    unittest = sys.modules.get("unittest")
-    if unittest is None:
-        return
-    for value in list(space.values()):
-        is_case = isinstance(value, type) and issubclass(value, unittest.TestCase)
-        if is_case and value.__module__ == "__main__":
-            for case in unittest.defaultTestLoader.loadTestsFromTestCase(value):
-                name = ".".join(case.id().split(".")[-2:])
-                yield name_of_case(name), unittest.TestSuite([case]).debug
-
-
-def audit_hook(guard: int, identify: Callable[[], int]) -> Callable[[str, object], None]:
-    """Return a hook that keeps programs from the guard's frame.
+def audit_hook(guard: int, identify: Callable[[], int]) -> Callable[[str, Any], None]:
+    """Return a hook that keeps programs from the guard's frame, and functions as they are.
 
     In the guard's thread, where a program's callbacks can be made to run, it refuses everything.
     """
-    forbidden, refusal = _FORBIDDEN, RuntimeError
+    forbidden, refusal, is_kept = _FORBIDDEN, RuntimeError, _is_kept
 
-    def hook(event: str, _arguments: object) -> None:
+    def hook(event: str, arguments: Any) -> None:  # noqa: ANN401 - each event has its own
         if event in forbidden or identify() == guard:
             raise refusal(f"{event} is not available in a box")
+        if event == "object.__setattr__" and is_kept(*arguments):
+            raise refusal("this function cannot be changed in a box")
 
     return hook
+
+
+def _is_kept(
+    function: Any,  # noqa: ANN401 - whatever a program changes
+    attribute: str,
+    value: Any,  # noqa: ANN401 - as above
+    spaces: tuple[Space, ...] = _OWN_SPACES,
+    program: str = PROGRAM,
+) -> bool:
+    """Return whether an attribute must stay as it is: code and defaults of the harness's functions.
+
+    No function of a program gets other code: the code under test could empty its tests that way.
+    """
+    if attribute not in {"__code__", "__defaults__", "__kwdefaults__"}:
+        return False
+    for space in spaces:
+        if function.__globals__ is space:
+            return True
+    code = function.__code__
+    if attribute != "__code__" or code.co_filename != program:
+        return False
+    is_same: bool = value.replace(co_flags=code.co_flags) == code  # as `types.coroutine` does
+    return not is_same

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import resource
 import selectors
@@ -23,7 +24,7 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
 }
-_KEPT = ("PATH", "LD_LIBRARY_PATH")  # with what Debian packages have brought
+_KEPT = ("PATH",)
 # Nothing is reached from here, so that nothing needs to be tried twice.
 _OFFLINE = {
     "PIP_BREAK_SYSTEM_PACKAGES": "1",
@@ -50,32 +51,38 @@ class Process:
     Args:
         timeout_s: Seconds until it is stopped.
         cut: Bytes of output at which it is stopped.
-        keeps: Bytes that are kept of each of its streams.
+        streams: What it writes to.
     """
 
-    def __init__(self, timeout_s: float, cut: int, keeps: tuple[int, ...]) -> None:
+    def __init__(self, timeout_s: float, cut: int, streams: tuple[Stream, ...]) -> None:
         self._timeout_s = timeout_s
         self._cut = cut
-        self.streams = tuple(Stream(keep) for keep in keeps)
+        self.streams = streams
         self._start = time.monotonic()
         self._kills_before = oom_kills()
         self._child = 0
         self._status = 0
         self.peak_kb = 0
 
-    def fork(self, files: tuple[int, ...], environment: Mapping[str, str]) -> bool:
+    def fork(
+        self, files: tuple[int, ...], environment: Mapping[str, str], channel: int | None = None
+    ) -> bool:
         """Fork; return True in the child, whose files and environment are its own.
 
         Args:
             files: The child's file descriptors, one for each stream.
             environment: Further variables.
+            channel: A file that becomes the child's next descriptor, and is closed here.
         """
+        ends = [stream.write_end for stream in self.streams]
+        if channel is not None:
+            ends, files = [*ends, channel], (*files, max(files) + 1)
         self._child = os.fork()
         if not self._child:
-            _enter([stream.write_end for stream in self.streams], files, environment)
+            enter(ends, files, environment)
             return True
-        for stream in self.streams:
-            os.close(stream.write_end)
+        for end in ends:
+            os.close(end)
         return False
 
     def watch(self) -> str:
@@ -140,8 +147,8 @@ def run_command(command: str, job: Job) -> Report:
         command: What ``sh`` runs.
         job: The limits, and the variables that earlier commands have set.
     """
-    process = Process(job["command_timeout"], job["cut"], (job["keep"],))
-    if process.fork((1,), {**_OFFLINE, **_paths(bare=job["bare"]), **job["environment"]}):
+    process = Process(job["command_timeout"], job["cut"], (Stream(job["keep"]),))
+    if process.fork((1,), {**_OFFLINE, **_paths(job), **job["environment"]}):
         _execute(command, job["memory"])
     limit = process.watch()
     (output,) = process.streams
@@ -166,21 +173,30 @@ def _execute(command: str, memory: int) -> None:
         os._exit(126)
 
 
-def _paths(*, bare: bool) -> dict[str, str]:
-    """Return where a command finds installed modules and the programs that came with them."""
-    folders = PACKAGES[:1] if bare else PACKAGES
+def _paths(job: Job) -> dict[str, str]:
+    """Return where a command finds installed modules, programs and libraries."""
+    folders = PACKAGES[:1] if job["bare"] else PACKAGES
     programs = [f"{folder}/bin" for folder in folders]
+    system = {"PATH": os.environ.get("PATH", os.defpath), **job["system"]}
     return {
-        "PATH": ":".join((*programs, os.environ.get("PATH", os.defpath))),
+        **system,
+        "PATH": ":".join((*programs, system["PATH"])),
         "PYTHONPATH": ":".join(folders),
     }
 
 
-def _enter(ends: list[int], files: tuple[int, ...], environment: Mapping[str, str]) -> None:
-    """Make a fork a process of its own: output, environment, and nothing of the runner's."""
+def enter(ends: list[int], files: tuple[int, ...], environment: Mapping[str, str]) -> None:
+    """Make a fork a process of its own: files, environment, and nothing of the runner's.
+
+    Args:
+        ends: The files that it gets.
+        files: Their descriptors in it.
+        environment: Further variables.
+    """
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for source, place in zip(ends, files, strict=True):
+    above = [fcntl.fcntl(end, fcntl.F_DUPFD, max(files) + 1) for end in ends]
+    for source, place in zip(above, files, strict=True):
         os.dup2(source, place)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

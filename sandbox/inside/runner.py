@@ -6,17 +6,16 @@ report in the terms of ``ExecutionResult``, ``clean`` in it says whether the box
 ``commands`` are run first, each time, for the files that they make. A job with a ``command`` in
 place of a program is answered with what that printed.
 
-A job under the runner's own hash seed runs in a fork, which costs two milliseconds; another seed
-needs a new interpreter. All that a program started dies with it, by one call that reaches every
-process but this one; from inside, no signal reaches the first process of a container, and its
-memory and files are hidden.
+A job under the runner's own hash seed runs in a fork, which costs two milliseconds; another seed,
+or libraries that the loader must find, need a new interpreter. All that a program started dies with
+it, by one call that reaches every process but this one; from inside, no signal reaches the first
+process of a container, and its memory and files are hidden.
 """
 
 from __future__ import annotations
 
 import gc
 import json
-import marshal
 import os
 import signal
 import sys
@@ -24,12 +23,18 @@ import traceback  # noqa: F401 - for the forks, which need it where a program fa
 from collections.abc import Callable
 from types import CodeType
 
-from sandbox.inside.child import REPORT, hide_process, prepare
+from sandbox.inside.child import REPORT, prepare
 from sandbox.inside.counting import instrumented
+from sandbox.inside.interpreters import become_interpreter, start_service
 from sandbox.inside.processes import Process, run_command
 from sandbox.inside.reports import read_report
+from sandbox.inside.seccomp import hide_process
+from sandbox.inside.sockets import are_gone, sockets_in_use
+from sandbox.inside.streams import Stream, socket_pair
+from sandbox.inside.stub import ALONE, GIVEN_UP, NOT_SEPARABLE
 
 _CHUNK = 65_536
+_REASON = 500
 _REPORT_BYTES = 393_216  # more than a hundred tests that fail
 _WRITABLE = ("/tmp", "/dev/shm")  # noqa: S108
 
@@ -39,30 +44,37 @@ if TYPE_CHECKING:
 
     Job = dict[str, Any]
     Report = dict[str, Any]
-    Codes = list[tuple[str, CodeType]]  # the compiled modules that a child needs
+    Codes = list[tuple[str, CodeType]]  # compiled modules
 
 
 class JobRun(Process):
     """One job in one child, from its start to its report."""
 
     def __init__(self, job: Job) -> None:
-        keep = job["keep"]
-        super().__init__(job["timeout"], job["cut"], (keep, keep, 2 * _REPORT_BYTES))
         self._job = job
-        self._secret = os.urandom(16).hex()
-        self._out, self._err, self._report = self.streams
+        self._out, self._err = Stream(job["keep"]), Stream(job["keep"])
+        self._report = Stream(2 * _REPORT_BYTES, socket_pair)
+        super().__init__(job["timeout"], job["cut"], (self._out, self._err, self._report))
 
-    def start(self, own_seed: int, codes: Codes) -> Job | None:
-        """Fork; return the job in a child that shall run it, and None in this process."""
-        keys = ("code", "program", "memory", "hash_seed", "clock", "bare")
-        job = {**{key: self._job[key] for key in keys}, "secret": self._secret}
-        if not self.fork((1, 2, REPORT), self._job["environment"]):
+    def start(self, own_seed: int, codes: tuple[Codes, Codes]) -> Job | None:
+        """Fork; return the job in a child that shall run it, and None in this process.
+
+        Args:
+            own_seed: The hash seed of this interpreter.
+            codes: What a child with an interpreter of its own needs, and the process of the code
+                under test, where that runs apart from the program.
+        """
+        keys = ("code", "program", "memory", "hash_seed", "clock", "bare", "apart")
+        job = {key: self._job.get(key) for key in keys}
+        for_child, for_service = codes
+        channel = start_service(self._job, for_service) if job["apart"] else None
+        environment = {**self._job["system"], **self._job["environment"]}
+        if not self.fork((1, 2, REPORT), environment, channel):
             return None
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
         job = instrumented(job)
-        if job["hash_seed"] != own_seed:
-            _execute(job, codes)
-        self._secret = ""
+        if job["hash_seed"] != own_seed or self._job["system"]:  # for the loader, at its start
+            become_interpreter(job, for_child)
         return job
 
     def report(self) -> Report:
@@ -88,9 +100,16 @@ class JobRun(Process):
             size = f"{self._job['timeout']:g} s" if limit == "timeout" else "the limit of output"
             return {"outcome": limit, "message": f"the program was stopped at {size}"}
         code = self.exit_code
+        if self._job.get("apart") and code in (GIVEN_UP, ALONE):
+            lines = self._err.text().splitlines() if code == GIVEN_UP else []
+            return {
+                "outcome": "raised" if lines else "killed",
+                "error_type": NOT_SEPARABLE if lines else "",
+                "message": lines[-1][:_REASON] if lines else "the code under test ended",
+            }
         if code < 0:
             return {"outcome": "killed", "message": f"ended by {signal_name(-code)}"}
-        report = read_report(self._report.content(), self._secret.encode()) if code == 0 else None
+        report = read_report(self._report.content()) if code == 0 else None
         if report is not None:
             return report
         ending = "with a forged report" if self._report.size else "without a report"
@@ -103,18 +122,6 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _execute(job: Job, codes: Codes) -> None:
-    """Become a new interpreter, with the job's hash seed and the job as its stdin."""
-    file = os.memfd_create("job", 0)
-    with open(file, "wb", closefd=False) as opened:
-        marshal.dump((codes, job), opened)
-    os.lseek(file, 0, os.SEEK_SET)
-    os.dup2(file, 0)
-    os.close(file)
-    arguments = [*sys.orig_argv[: sys.orig_argv.index("runner")], "child"]
-    os.execve(sys.executable, arguments, os.environ)  # noqa: S606 - our own interpreter
 
 
 def _clean_up() -> bool:
@@ -153,11 +160,11 @@ def _answer(report: Report) -> None:
         data = data[os.write(1, data) :]
 
 
-def serve(codes: Codes) -> Callable[[], None]:
+def serve(codes: tuple[Codes, Codes]) -> Callable[[], None]:
     """Serve jobs until the host disconnects; in a fork, return the call that runs its job.
 
     Args:
-        codes: Name and code of each module that a new interpreter needs for a job.
+        codes: As of `JobRun.start`: name and code of each module.
 
     The kernel withholds from the first process all signals that it does not handle, so this one
     handles none, Python's own handler for SIGINT taken off.
@@ -165,19 +172,31 @@ def serve(codes: Codes) -> Callable[[], None]:
     hide_process()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     own_seed = int(os.environ["PYTHONHASHSEED"])
+    sockets = sockets_in_use()
     gc.freeze()
     _answer({"ready": True})
     while True:
-        request = json.loads(_read(int.from_bytes(_read(4), "big")))
-        for command in request["commands"]:
-            run_command(command, request)
-        if "command" in request:
-            report = run_command(request["command"], request)
-        else:
-            run = JobRun(request)
-            job = run.start(own_seed, codes)
-            if job is not None:
-                return prepare(job)
-            report = run.report()
-        report["clean"] = _clean_up()
-        _answer(report)
+        job = _serve_next(own_seed, codes, sockets)
+        if job is not None:
+            return prepare(job)
+
+
+def _serve_next(own_seed: int, codes: tuple[Codes, Codes], sockets: int) -> Job | None:
+    """Serve one job; in a fork, return the one to run.
+
+    No variable lives on with a request or a report: the next program runs in a fork of this one.
+    """
+    request = json.loads(_read(int.from_bytes(_read(4), "big")))
+    for command in request["commands"]:
+        run_command(command, request)
+    if "command" in request:
+        report = run_command(request["command"], request)
+    else:
+        run = JobRun(request)
+        job = run.start(own_seed, codes)
+        if job is not None:
+            return job
+        report = run.report()
+    report["clean"] = _clean_up() and are_gone(sockets)
+    _answer(report)
+    return None

@@ -1,8 +1,16 @@
 """The output of a child, whose size is counted and whose beginning and end are kept."""
 
+import _socket
 import os
+from collections.abc import Callable
 
 _CHUNK = 65_536
+
+
+def socket_pair() -> tuple[int, int]:
+    """Return two connected files; nobody can open them again by ``/proc``, as a pipe's can be."""
+    read_end, write_end = _socket.socketpair()
+    return read_end.detach(), write_end.detach()
 
 
 class Stream:
@@ -10,10 +18,11 @@ class Stream:
 
     Args:
         keep: Bytes that are kept, half from either end.
+        connect: Makes the pipe's two ends, the one to read from first.
     """
 
-    def __init__(self, keep: int) -> None:
-        self.file, self.write_end = os.pipe()
+    def __init__(self, keep: int, connect: Callable[[], tuple[int, int]] = os.pipe) -> None:
+        self.file, self.write_end = connect()
         self.size = 0
         self._half = max(1, keep // 2)
         self._head = bytearray()

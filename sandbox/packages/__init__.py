@@ -1,1 +1,1 @@
-"""Packages that programs need: which one provides a module, and how pip and apt install it."""
+"""What programs need: which package provides a module, how it is installed and what is asked."""

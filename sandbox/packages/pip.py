@@ -1,60 +1,36 @@
 """The pip command that installs requirements in a container.
 
-Wheels only, so that no code of a distribution runs while it is installed; requirements are names
-with versions, never options, addresses or paths.
+Wheels only, of this machine's index only, so that no code of a distribution runs while it is
+installed (`wheels_only`); requirements are names with versions, never options, addresses or paths.
 """
 
 import ast
-import contextlib
 import io
+import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from sandbox.base import InstallResult
+from sandbox.packages.plan import PACKAGES, InstallPlan, failure, places_of, source
 
-PACKAGES = "/packages"
 WHEELS = "/wheels"
 WHEEL_CACHE = "cosqa-wheels"
+_FETCHED = f"{WHEELS}/fetched"  # beside it may lie what an earlier version has built
 CERTIFICATES = ".certificates.pem"
+_GUARDED_PIP = Path(__file__).with_name("wheels_only.py")
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?"
     r"(\[[A-Za-z0-9._,-]+\])?"
     r"((===|[=<>!~]=|[<>])[A-Za-z0-9.*+!_-]+(,(===|[=<>!~]=|[<>])[A-Za-z0-9.*+!_-]+)*)?"
 )
-_PASSED_ON = ("index-url", "extra-index-url", "trusted-host", "proxy")
-_PROXIES = ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-_PYPI = ["https://pypi.org", "https://files.pythonhosted.org"]
-_MESSAGE_CHARACTERS = 1000
-
-
-class InstallPlan(NamedTuple):
-    """The command, environment and hosts of a container that installs something.
-
-    Attributes:
-        command: What it runs.
-        environment: Its whole environment.
-        hosts: Names that it can find the addresses of.
-        outcome: What its exit status, output and seconds stand for.
-        certificates: The host's bundle of certificate authorities, to be copied in.
-        caches: Volumes that outlive it, and where they are mounted.
-    """
-
-    command: list[str]
-    environment: dict[str, str]
-    hosts: list[str]
-    outcome: Callable[[int, str, float], InstallResult]
-    certificates: Path | None = None
-    caches: Mapping[str, str] = MappingProxyType({})
+_PASSED_ON = ("index-url", "extra-index-url", "trusted-host")
+_WEB = ("http://", "https://")
 
 
 def plan(requirements: Sequence[str], further_hosts: Iterable[str]) -> InstallPlan:
@@ -62,17 +38,21 @@ def plan(requirements: Sequence[str], further_hosts: Iterable[str]) -> InstallPl
 
     Args:
         requirements: Names with versions.
-        further_hosts: Hosts to which the index sends for its files.
+        further_hosts: Hosts, with a port or without, to which the index sends for its files.
     """
     settings = host_pip_settings()
     certificates = host_certificates(settings, os.environ)
+    indexes = index_addresses(settings)
+    further = [place for host in further_hosts for place in _places_of_host(host)]
+    places = sorted({*places_of(indexes), *further})
     return InstallPlan(
-        command(requirements),
-        environment(settings, os.environ, certificates=certificates is not None),
-        index_hosts(settings, os.environ, further_hosts),
+        command(requirements, places),
+        environment(settings, certificates=certificates is not None),
+        places,
         outcome,
         certificates,
         {WHEEL_CACHE: WHEELS},
+        proxy=settings.get("proxy", "").strip(),
     )
 
 
@@ -81,26 +61,30 @@ def malformed(requirements: Iterable[str]) -> list[str]:
     return [text for text in requirements if not _REQUIREMENT.fullmatch(text)]
 
 
-def command(requirements: Sequence[str]) -> list[str]:
-    """Return what the installing container runs."""
-    script = f"mkdir -p {PACKAGES}/.tmp && export TMPDIR={PACKAGES}/.tmp && exec python3 -m pip $0"
+def command(requirements: Sequence[str], places: Sequence[str]) -> list[str]:
+    """Return what the installing container runs.
+
+    Args:
+        requirements: Names with versions.
+        places: The only ones that requests are sent to, each ``host:port``.
+    """
+    folder = f"{PACKAGES}/.tmp"
+    script = f'rm -rf {folder} && mkdir {folder} && TMPDIR={folder} exec python3 -I -c "$@"'
     options = [
         "--target", PACKAGES, "--only-binary", ":all:", "--upgrade", "--no-compile",
         "--no-input", "--progress-bar", "off", "--retries", "1", "--timeout", "15",
-        "--cache-dir", WHEELS, "--disable-pip-version-check",
+        "--cache-dir", _FETCHED, "--disable-pip-version-check",
     ]  # fmt: skip
-    return ["sh", "-c", f'{script} "$@"', "install", *options, "--", *requirements]
+    guarded = [source(_GUARDED_PIP), json.dumps(places), "install", *options, "--", *requirements]
+    return ["sh", "-c", script, "sh", *guarded]
 
 
-def environment(
-    pip_settings: Mapping[str, str], variables: Mapping[str, str], *, certificates: bool
-) -> dict[str, str]:
-    """Return pip's environment: the host's index and proxy, and its certificates where given.
+def environment(pip_settings: Mapping[str, str], *, certificates: bool) -> dict[str, str]:
+    """Return pip's environment: the host's index, and its certificates where given.
 
     Folders of the host (``file://`` addresses, paths) mean nothing in a container and are left out.
     """
     result = {"HOME": "/tmp", "LANG": "C.UTF-8", "PIP_CONFIG_FILE": os.devnull}  # noqa: S108
-    result |= proxies(variables)
     for name in _PASSED_ON:
         values = [value for value in pip_settings.get(name, "").split() if _is_usable(name, value)]
         if values:
@@ -110,40 +94,35 @@ def environment(
     return result
 
 
-def index_hosts(
-    pip_settings: Mapping[str, str], variables: Mapping[str, str], further: Iterable[str] = ()
-) -> list[str]:
-    """Return the only hosts that an installing container may know the addresses of.
-
-    Args:
-        pip_settings: The host's own, with the indexes that it uses.
-        variables: The host's environment, with its proxies.
-        further: Hosts to which an index sends for its files.
-    """
-    addresses = [
-        word
-        for name in ("index-url", "extra-index-url", "proxy")
-        for word in pip_settings.get(name, "").split()
-        if word.startswith(("http://", "https://"))
+def index_addresses(pip_settings: Mapping[str, str]) -> list[str]:
+    """Return the addresses of the indexes that this machine's pip uses, its default among them."""
+    named = [
+        address
+        for name in ("index-url", "extra-index-url")
+        for address in pip_settings.get(name, "").split()
+        if _is_usable(name, address)
     ]
-    if not pip_settings.get("index-url"):
-        addresses += _PYPI
-    return sorted({*hosts_of(addresses, variables), *further})
+    return named if pip_settings.get("index-url") else [*_default_index(), *named]
 
 
-def proxies(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that set proxies."""
-    return {name: variables[name] for name in _PROXIES if name in variables}
+def _default_index() -> list[str]:
+    """Return the index that pip asks where none is set, and where that has its files.
+
+    Without a pip on this machine there is none, and the container's pip says what it lacks.
+    """
+    try:
+        from pip._internal.models.index import PyPI  # noqa: PLC0415 - heavy, and may be missing
+    except ImportError:
+        return []
+    return [PyPI.simple_url, f"https://{PyPI.file_storage_domain}"]
 
 
-def hosts_of(addresses: Iterable[str], variables: Mapping[str, str]) -> set[str]:
-    """Return the hosts of addresses, and those of the proxies on the way to them."""
-    ways = [variables.get(name, "") for name in _PROXIES if name.lower() != "no_proxy"]
-    return {host for address in (*addresses, *ways) if (host := urlsplit(address).hostname)}
+def _places_of_host(name: str) -> list[str]:
+    return [name] if ":" in name else [f"{name}:{port}" for port in (80, 443)]
 
 
 def _is_usable(name: str, value: str) -> bool:
-    return not name.endswith("index-url") or value.startswith(("http://", "https://"))
+    return not name.endswith("index-url") or value.startswith(_WEB)
 
 
 @cache
@@ -173,15 +152,6 @@ def host_certificates(pip_settings: Mapping[str, str], variables: Mapping[str, s
     return next((file for file in files if file.is_file()), None)
 
 
-def addresses(hosts: Iterable[str]) -> dict[str, str]:
-    """Return host → IP address; hosts without one are left out, and pip reports them."""
-    by_host = {}
-    for host in hosts:
-        with contextlib.suppress(OSError):
-            by_host[host] = socket.gethostbyname(host)
-    return by_host
-
-
 def archive_of(certificates: Path) -> bytes:
     """Return the archive that brings certificates to where pip looks for them."""
     content = certificates.read_bytes()
@@ -200,10 +170,3 @@ def outcome(status: int, output: str, seconds: float) -> InstallResult:
     words = re.findall(r"^Successfully installed (.+)$", output, re.MULTILINE)
     installed = tuple("==".join(word.rsplit("-", 1)) for word in " ".join(words).split())
     return InstallResult(ok=True, installed=installed, seconds=seconds)
-
-
-def failure(tool: str, mark: str, status: int, output: str, seconds: float) -> InstallResult:
-    """Return the result of a tool that failed: its lines with that mark, or all that it printed."""
-    errors = [line for line in output.splitlines() if line.startswith(mark)]
-    message = "\n".join(errors) or output.strip() or f"{tool} ended with status {status}"
-    return InstallResult(ok=False, message=message[-_MESSAGE_CHARACTERS:], seconds=seconds)

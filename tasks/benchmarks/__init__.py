@@ -1,11 +1,11 @@
 """A benchmark as data and as files.
 
 ``benchmark``, ``qrels`` and ``runs`` are the data: queries, codes, labels (records in columns:
-``rows``) and their ``evidence``, a stream; relevance judgements; rankings. ``writer`` and
-``reader`` handle an exported folder (Parquet ``tables`` with their ``schemas``, ``manifest`` with
-checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other evaluation
-tools; ``labelled_pairs`` and ``annotation_sheets`` read labels by annotators; ``pairs`` reads what
-models are trained on.
+``rows``), the ``behaviours`` that labels were compared by and their ``evidence``, a stream;
+relevance judgements; rankings. ``writer`` and ``reader`` handle an exported folder (Parquet
+``tables`` with their ``schemas``, ``manifest`` with checksums, dataset ``card``); ``beir``,
+``trec`` and ``mteb`` are the formats of other evaluation tools; ``labelled_pairs`` and
+``annotation_sheets`` read labels by annotators; ``pairs`` reads what models are trained on.
 """
 
 from tasks.benchmarks.benchmark import (
@@ -17,26 +17,36 @@ from tasks.benchmarks.benchmark import (
 )
 from tasks.benchmarks.evidence import AnnotationStream, RecordedAnnotations
 from tasks.benchmarks.manifest import ExportedFile, Manifest, read_manifest, verify_export
-from tasks.benchmarks.reader import is_export, read_benchmark
-from tasks.benchmarks.rows import LabelledPair, Rows, Undecided
+from tasks.benchmarks.reader import (
+    is_export,
+    is_vouched_for,
+    read_benchmark,
+    read_exported,
+)
+from tasks.benchmarks.rows import Behaviour, LabelledPair, Rows, Undecided
+from tasks.benchmarks.specifications import QuerySpecification
 from tasks.benchmarks.trec import write_run
 from tasks.benchmarks.writer import write_benchmark
 
 __all__ = [
     "AnnotationStream",
+    "Behaviour",
     "Benchmark",
     "ExportedFile",
     "LabelRecipe",
     "LabelledPair",
     "Manifest",
+    "QuerySpecification",
     "RecordedAnnotations",
     "Rows",
     "Undecided",
     "benchmark_fingerprint",
     "columns_of",
     "is_export",
+    "is_vouched_for",
     "qrels_of",
     "read_benchmark",
+    "read_exported",
     "read_manifest",
     "verify_export",
     "write_benchmark",

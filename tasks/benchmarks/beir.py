@@ -16,6 +16,7 @@ from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.qrels import QrelsTable
+from tasks.benchmarks.runs import ID
 from tasks.benchmarks.splits import SPLITS
 from tasks.benchmarks.trec import _write_lines, qrels_table
 from tasks.files.columns import NAME, NUMBER, read_columns
@@ -30,7 +31,7 @@ class _Document(BaseModel):
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
-    identity: str = Field(alias="_id", min_length=1)
+    identity: str = Field(alias="_id", pattern=ID)  # is a field of runs and qrels
     title: str = ""
     text: str
 

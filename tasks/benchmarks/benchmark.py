@@ -8,10 +8,14 @@ import pyarrow.compute as pc
 from pydantic import ConfigDict, Field, InstanceOf, SkipValidation, field_validator
 
 from infra.errors import PublishError
-from infra.identity import digest, digest_of
+from infra.identity import DIGITS, digest, digest_of
 from infra.records import Code, Label, Query, Record, SourceInfo
+from tasks.benchmarks.behaviours import contradicting
+from tasks.benchmarks.confidence import Confidence
 from tasks.benchmarks.evidence import NO_ANNOTATIONS, AnnotationStream, RecordedAnnotations
-from tasks.benchmarks.rows import LabelledPair, Rows, Undecided
+from tasks.benchmarks.rows import Behaviour, LabelledPair, Rows, Undecided
+from tasks.benchmarks.runs import refuse_unfit_ids
+from tasks.benchmarks.specifications import QuerySpecification
 
 FORMAT_VERSION = 1
 GENERATED = "generated:"  # begins the origin of written answers and of their labels
@@ -51,6 +55,8 @@ class Benchmark(Record):
             labels of another origin.
         recipes: The recipes that gave labels, the one in use and former ones.
         stale: Labelled pairs that the recipe in use has not judged yet.
+        specifications: What queries demand, by the recipes that judged candidates by that.
+        behaviours: What labelled codes did, where they were compared by that.
         failed: Pairs that could not be judged; counted, never exported.
         dropped: Reason → items of the sources that were dropped.
         removed: Reason → labelled pairs of the export before that are not labelled in this one.
@@ -60,6 +66,7 @@ class Benchmark(Record):
             are to be published too.
         code_base: Whether ``codes`` is the whole collection or the union of all candidates.
         splits: Query → train, dev or test (`split_queries`); empty where nothing is split.
+        confidence: How the confidence of the agents' labels came about.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -74,6 +81,8 @@ class Benchmark(Record):
     recipes: tuple[LabelRecipe, ...] = ()
     stale: Items[LabelledPair] = ()
     undecided: Items[Undecided] = ()
+    specifications: Items[QuerySpecification] = ()
+    behaviours: Items[Behaviour] = ()
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
     removed: dict[str, int] = Field(default_factory=dict)
@@ -82,6 +91,7 @@ class Benchmark(Record):
     evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, str] = Field(default_factory=dict)
+    confidence: Confidence | None = None
 
     @field_validator("evidence", mode="before")
     @classmethod
@@ -103,16 +113,20 @@ class Columns(NamedTuple):
     labels: Rows[Label]
     undecided: Rows[Undecided]
     stale: Rows[LabelledPair]
+    specifications: Rows[QuerySpecification]
+    behaviours: Rows[Behaviour]
 
 
 def columns_of(benchmark: Benchmark) -> Columns:
-    """Return a benchmark's queries, codes, labels, undecided and stale pairs in columns."""
+    """Return a benchmark's records in columns."""
     return Columns(
         Rows.of(Query, benchmark.queries),
         Rows.of(Code, benchmark.codes),
         Rows.of(Label, benchmark.labels),
         Rows.of(Undecided, benchmark.undecided),
         Rows.of(LabelledPair, benchmark.stale),
+        Rows.of(QuerySpecification, benchmark.specifications),
+        Rows.of(Behaviour, benchmark.behaviours),
     )
 
 
@@ -124,19 +138,25 @@ def qrels_of(labels: Iterable[Label]) -> dict[str, dict[str, float]]:
     return qrels
 
 
-def benchmark_fingerprint(benchmark: Benchmark) -> str:
+def benchmark_fingerprint(benchmark: Benchmark, undecided: str = "", digits: int = DIGITS) -> str:
     """Return the identity of what is labelled and how, in any order of the records.
 
     Two benchmarks with one fingerprint give every retrieval method the same scores. The evidence
     behind the labels is left out: it holds times and costs, too.
+
+    Args:
+        benchmark: The benchmark.
+        undecided: The digest of its undecided pairs (`digest_of_records`), where it was read from
+            an export that does not list them.
+        digits: How many it has; earlier releases gave 20 to it and to all digests in it.
     """
     body = benchmark.model_dump(mode="json", include={"name", "label_origin", "recipe"})
-    records = (benchmark.sources, benchmark.queries, benchmark.codes)
-    pairs = (benchmark.labels, benchmark.undecided)
-    parts = [_digest_of_records(kind) for kind in (*records, *pairs)]
+    records = (benchmark.sources, benchmark.queries, benchmark.codes, benchmark.labels)
+    parts = [digest_of_records(kind, digits) for kind in records]
+    parts.append(undecided or digest_of_records(benchmark.undecided, digits))
     if benchmark.splits:
-        parts.append(digest_of(benchmark.splits))
-    return digest("benchmark", str(FORMAT_VERSION), digest_of(body), *parts)
+        parts.append(digest_of(benchmark.splits, digits))
+    return digest("benchmark", str(FORMAT_VERSION), digest_of(body, digits), *parts, digits=digits)
 
 
 def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
@@ -144,13 +164,14 @@ def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
 
     Raises:
         PublishError: The labels are a demo's and ``allow_demo`` is false; there are no
-            labels; a pair is labelled twice, by another origin or about unknown records; an id
-            is repeated.
+            labels; a pair is labelled twice, by another origin, by no finite number or about
+            unknown records; labels of equal behaviour differ without a reason; an id is repeated or
+            no single field of a file.
     """
     name = benchmark.name
     if not benchmark.labels:
         raise PublishError(f"benchmark {name!r} has no labels: annotate its pairs first")
-    if benchmark.demo and not allow_demo:
+    if not allow_demo and benchmark.demo:
         raise PublishError(
             f"the labels of {name!r} come from the embedded demo model and say nothing about the "
             "code: set COSQA_LLM__MODEL to a real model, or export them as a demo with "
@@ -160,13 +181,17 @@ def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
     pairs = pa.concat_tables(
         rows.table.select(["query_id", "code_id"]) for rows in (columns.labels, columns.undecided)
     )
+    _refuse_unfit(columns, name)
     _refuse_repeated("query", name, columns.queries.column("query_id"))
     _refuse_repeated("code", name, columns.codes.column("code_id"))
     _refuse_repeated(
         "pair", name, pc.binary_join_element_wise(pairs["query_id"], pairs["code_id"], " ")
     )
     _refuse_unknown(columns, pairs, name)
+    if not pc.all(pc.is_finite(columns.labels.column("relevance"))).as_py():
+        raise PublishError(f"benchmark {name!r} has a label that is no finite number")
     _refuse_other_origins(columns.labels.column("origin"), benchmark)
+    _refuse_unexplained(columns, name)
 
 
 def _refuse_repeated(kind: str, name: str, identities: pa.ChunkedArray) -> None:
@@ -180,6 +205,14 @@ def _refuse_repeated(kind: str, name: str, identities: pa.ChunkedArray) -> None:
     )
 
 
+def _refuse_unfit(columns: Columns, name: str) -> None:
+    try:
+        refuse_unfit_ids(columns.queries.column("query_id"))
+        refuse_unfit_ids(columns.codes.column("code_id"))
+    except ValueError as error:
+        raise PublishError(f"benchmark {name!r}: {error}") from None
+
+
 def _refuse_unknown(columns: Columns, pairs: pa.Table, name: str) -> None:
     queries, codes = columns.queries.column("query_id"), columns.codes.column("code_id")
     known = pc.and_(
@@ -189,6 +222,17 @@ def _refuse_unknown(columns: Columns, pairs: pa.Table, name: str) -> None:
         raise PublishError(
             f"benchmark {name!r} judges the pair {pair['query_id']} {pair['code_id']}, but does "
             "not hold both records: collect its sources again"
+        )
+
+
+def _refuse_unexplained(columns: Columns, name: str) -> None:
+    """Refuse labels that contradict how codes behave without a reason."""
+    found = contradicting(columns.labels.table, columns.behaviours.table)
+    for pair in found.filter(pc.equal(found["reason"], "")).slice(0, 1).to_pylist():
+        raise PublishError(
+            f"benchmark {name!r} labels the pair {pair['query_id']} {pair['code_id']} otherwise "
+            "than a code of the same behaviour, or than a test program says, and does not say why: "
+            "run `cosqa annotate`, which compares them again"
         )
 
 
@@ -206,12 +250,13 @@ def _refuse_other_origins(origins: pa.ChunkedArray, benchmark: Benchmark) -> Non
         )
 
 
-def _digest_of_records(records: Iterable[Record]) -> str:
-    return digest(*sorted(map(_digestible, records)))
+def digest_of_records(records: Iterable[Record], digits: int = DIGITS) -> str:
+    """Return the digest of records in any order."""
+    return digest(*sorted(map(_digestible, records)), digits=digits)
 
 
 def _digestible(record: Record) -> str:
-    """Return a record as JSON without added fields that are empty, as older releases wrote it."""
+    """Return what a record says as JSON, without added fields that are empty, as of old."""
     return record.model_dump_json(
-        exclude={name for name in record.added if not getattr(record, name)}
+        exclude={*record.beside, *(name for name in record.added if not getattr(record, name))}
     )

@@ -8,6 +8,7 @@ records are made for those that somebody looks at.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,11 @@ class AnnotationStream(ABC):
 
     def __iter__(self) -> Iterator[Annotation]:
         for batch in self.batches():
-            yield from map(_annotation, batch.to_pylist())
+            yield from self._records(batch)
+
+    def _records(self, batch: pa.RecordBatch) -> list[Annotation]:
+        """Return the annotations of a batch as records."""
+        return [_annotation(row) for row in batch.to_pylist()]
 
     def of_pairs(self, pairs: Iterable[tuple[str, str]]) -> list[Annotation]:
         """Return the annotations of some pairs (query, code); others are not made records."""
@@ -51,7 +56,7 @@ class AnnotationStream(ABC):
             some = batch.filter(pc.is_in(batch["query_id"], value_set=queries))
             keys = zip(some["query_id"].to_pylist(), some["code_id"].to_pylist(), strict=True)
             mask = pa.array([key in wanted for key in keys], pa.bool_())
-            found += [_annotation(row) for row in some.filter(mask).to_pylist()]
+            found += self._records(some.filter(mask))
         return found
 
     def of_codes(self, codes: pa.Array) -> "AnnotationStream":
@@ -85,31 +90,30 @@ NO_ANNOTATIONS = RecordedAnnotations(())
 
 @dataclass(frozen=True)
 class ExportedAnnotations(AnnotationStream):
-    """The evidence in an export's folder, none where it holds none."""
+    """The evidence in an export's folder."""
 
     folder: Path
 
-    @property
-    def _file(self) -> Path:
-        return self.folder / EVIDENCE_FILE
+    @contextmanager
+    def _opened(self) -> Iterator[Path]:
+        """Give the path of the file while it is read."""
+        yield self.folder / EVIDENCE_FILE
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the annotations of the file; fields that an older export lacks are empty."""
-        if self._file.exists():
-            with pq.ParquetFile(self._file) as file:
-                for batch in file.iter_batches(_BATCH):
-                    is_present = batch.schema.equals(EVIDENCE)
-                    yield batch if is_present else _batch(map(_annotation, batch.to_pylist()))
+        with self._opened() as path, pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(_BATCH):
+                yield batch if batch.schema.equals(EVIDENCE) else _batch(self._records(batch))
 
     def __len__(self) -> int:
-        return int(pq.read_metadata(self._file).num_rows) if self._file.exists() else 0
+        with self._opened() as path:
+            return int(pq.read_metadata(path).num_rows)
 
     @property
     def demo(self) -> bool:
         """Whether one comes from the embedded demo model."""
-        if not self._file.exists():
-            return False
-        return bool(pc.any(pq.read_table(self._file, columns=["demo"])["demo"]).as_py())
+        with self._opened() as path:
+            return bool(pc.any(pq.read_table(path, columns=["demo"])["demo"]).as_py())
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,9 @@ class _OfCodes(AnnotationStream):
     def batches(self) -> Iterator[pa.RecordBatch]:
         for batch in self.whole.batches():
             yield batch.filter(pc.is_in(batch["code_id"], value_set=self.codes))
+
+    def _records(self, batch: pa.RecordBatch) -> list[Annotation]:
+        return self.whole._records(batch)  # noqa: SLF001 - of its own class
 
     def __len__(self) -> int:
         return sum(batch.num_rows for batch in self.batches())

@@ -4,14 +4,16 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pyarrow.compute as pc
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
+from infra.atomic import BELOW
 from infra.errors import PublishError
-from infra.identity import digest_of
+from infra.identity import mark_of
 from infra.records import Record, SourceInfo
+from tasks.benchmarks.behaviours import behaviour_counts
 from tasks.benchmarks.benchmark import (
     FORMAT_VERSION,
     GENERATED,
@@ -21,7 +23,9 @@ from tasks.benchmarks.benchmark import (
     LabelRecipe,
     benchmark_fingerprint,
     columns_of,
+    digest_of_records,
 )
+from tasks.benchmarks.confidence import Confidence
 from tasks.benchmarks.splits import SPLITS
 
 MANIFEST = "manifest.json"
@@ -30,7 +34,7 @@ MANIFEST = "manifest.json"
 class ExportedFile(Record):
     """A file of an export: its path inside the folder, its bytes and their SHA-256."""
 
-    path: str
+    path: str = Field(pattern=BELOW)
     size: int
     sha256: str
 
@@ -58,6 +62,12 @@ class RecipeLabels(LabelRecipe):
         return str(self.body.get("configuration", ""))
 
 
+def _counted(counts: dict[str, int]) -> dict[str, int]:
+    if missing := {"queries", "codes", "labels", "undecided"} - counts.keys():
+        raise ValueError(f"{', '.join(sorted(missing))} are not counted")
+    return counts
+
+
 class Manifest(Record):
     """The contents of an export and their origin.
 
@@ -66,7 +76,10 @@ class Manifest(Record):
         fingerprint: See `benchmark_fingerprint`.
         counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
             code, pairs left undecided, pairs that could not be judged, and, where there are any,
-            labels of answers that a model wrote to queries without a match.
+            labels of answers that a model wrote to queries without a match; queries that the agents
+            specified or found underspecified; and, where codes were compared by what they do,
+            labels that this changed, and labels that still differ from one of a code of equal
+            behaviour.
         dropped: Reason → items of the sources that were dropped.
         removed: Reason → labelled pairs of the export that was in this place before which are not
             labelled in this one.
@@ -74,8 +87,12 @@ class Manifest(Record):
         recipes: How many labels the recipe in use gave, and how many each former one.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         undecided_listed: Whether ``undecided.parquet`` is there.
+        undecided_digest: Digest of the undecided pairs, which the fingerprint depends on; empty
+            without such pairs and in exports of earlier releases.
         code_base: Whether the codes are the whole collection or the union of all candidates.
         splits: Train, dev and test → number of queries; empty where nothing is split.
+        confidence: The judges of the agents' labels, and how far these labels' confidence holds its
+            word; None for labels of another origin and in exports of earlier releases.
         files: All files but the manifest itself and what evaluation adds under ``runs/``.
     """
 
@@ -83,8 +100,8 @@ class Manifest(Record):
     name: str = Field(pattern=NAME)
     label_origin: str
     demo: bool
-    fingerprint: str
-    counts: dict[str, int]
+    fingerprint: str = Field(pattern="^([0-9a-f]{20}|[0-9a-f]{32})$")
+    counts: Annotated[dict[str, int], AfterValidator(_counted)]
     dropped: dict[str, int]
     removed: dict[str, int] = Field(default_factory=dict)
     sources: tuple[SourceInfo, ...]
@@ -92,8 +109,10 @@ class Manifest(Record):
     recipes: tuple[RecipeLabels, ...] = ()
     rounds: tuple[str, ...] = ()
     undecided_listed: bool
+    undecided_digest: str = Field("", pattern="^([0-9a-f]{20}|[0-9a-f]{32})?$")
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, int] = Field(default_factory=dict)
+    confidence: Confidence | None = None
     files: tuple[ExportedFile, ...]
 
 
@@ -120,6 +139,8 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
             "undecided": len(benchmark.undecided),
             "failed": benchmark.failed,
             **({"generated": generated} if generated else {}),
+            **_specified(columns),
+            **behaviour_counts(labels.table, columns.behaviours.table),
         },
         dropped=dict(sorted(benchmark.dropped.items())),
         removed=benchmark.removed,
@@ -128,10 +149,24 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         recipes=_labels_by_recipe(benchmark, columns),
         rounds=benchmark.rounds,
         undecided_listed=undecided_listed,
+        undecided_digest=digest_of_records(benchmark.undecided) if benchmark.undecided else "",
         code_base=benchmark.code_base,
         splits={part: parts[part] for part in SPLITS if part in parts},
+        confidence=benchmark.confidence,
         files=(),
     )
+
+
+def _specified(columns: Columns) -> dict[str, int]:
+    """Return how many queries were specified, and how many of them were found underspecified."""
+    table = columns.specifications.table
+    if not table.num_rows:
+        return {}
+    unclear = table.filter(table["is_underspecified"])
+    return {
+        "queries_specified": pc.count_distinct(table["query_id"]).as_py(),
+        "queries_underspecified": pc.count_distinct(unclear["query_id"]).as_py(),
+    }
 
 
 def _labels_by_recipe(benchmark: Benchmark, columns: Columns) -> tuple[RecipeLabels, ...]:
@@ -168,12 +203,15 @@ def read_manifest(folder: Path) -> Manifest:
         PublishError: The folder is no export, or one of another format version.
     """
     file = folder / MANIFEST
+    if not file.is_file():
+        raise PublishError(f"{folder} is no exported benchmark: it has no {MANIFEST}")
     try:
         manifest = Manifest.model_validate_json(file.read_bytes())
-    except FileNotFoundError:
-        raise PublishError(f"{folder} is no exported benchmark: it has no {MANIFEST}") from None
+    except OSError as error:
+        raise PublishError(f"{file} cannot be read: {error.strerror}") from None
     except ValidationError as error:
-        problem = error.errors()[0]["msg"]
+        first = error.errors()[0]
+        problem = ": ".join([*map(str, first["loc"]), first["msg"]])
         raise PublishError(f"{file} is not a manifest ({problem}): publish again") from None
     if manifest.format_version != FORMAT_VERSION:
         raise PublishError(
@@ -196,9 +234,13 @@ def verify_export(folder: Path, is_wanted: Callable[[str], bool] = lambda _path:
     manifest = read_manifest(folder)
     for expected in filter(lambda file: is_wanted(file.path), manifest.files):
         path = folder / expected.path
-        if not path.is_file():
+        try:
+            found = _entry(path, folder) if path.is_file() else None
+        except OSError as error:
+            raise PublishError(f"{str(path)[:500]} cannot be read: {error.strerror}") from None
+        if found is None:
             raise PublishError(f"{folder} has lost {expected.path}: publish again")
-        if _entry(path, folder) != expected:
+        if found != expected:
             raise PublishError(f"{path} was changed since it was exported: publish again")
     return manifest
 
@@ -214,9 +256,9 @@ def state_of_export(folder: Path) -> str | None:
     try:
         paths = [MANIFEST, *(file.path for file in read_manifest(folder).files)]
         states = [(folder / path).stat() for path in paths]
-    except (FileNotFoundError, PublishError):
+    except (OSError, PublishError):
         return None
-    return digest_of([(state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states])
+    return mark_of([(state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states])
 
 
 def _entry(path: Path, folder: Path) -> ExportedFile:

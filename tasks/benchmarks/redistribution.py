@@ -5,7 +5,7 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from infra.records import Label
+from infra.records import Label, Query
 from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.licences import permits_redistribution
 from tasks.benchmarks.rows import Row, Rows, Undecided
@@ -49,7 +49,9 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
             "labels": labels,
             "stale": _of_codes(columns.stale, kept),
             "undecided": undecided,
+            "behaviours": _of_codes(columns.behaviours, kept),
             "queries": queries,
+            "specifications": _of_queries(columns.specifications, queries),
             "evidence": benchmark.evidence.of_codes(kept),
             "dropped": dict(+dropped),
         }
@@ -58,6 +60,11 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
 
 def _of_codes(pairs: Rows[Row], codes: pa.Array) -> Rows[Row]:
     return pairs.where(pc.is_in(pairs.column("code_id"), value_set=codes))
+
+
+def _of_queries(found: Rows[Row], queries: Rows[Query]) -> Rows[Row]:
+    kept = queries.column("query_id").combine_chunks()
+    return found.where(pc.is_in(found.column("query_id"), value_set=kept))
 
 
 def _queries_of(labels: Rows[Label], undecided: Rows[Undecided]) -> set[str]:

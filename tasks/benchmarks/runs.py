@@ -12,7 +12,11 @@ import pyarrow.compute as pc
 Positions = npt.NDArray[np.signedinteger]
 Value = TypeVar("Value", bound=np.generic)
 NOTHING = -1
+ID = r"^[^\s\x00-\x1f\x7f]+$"  # of a query or a code, so that it is one field of a line
 _GROUPS_A_RANK, _LEAST_GROUPS = 8, 256
+_CELLS_A_RESULT, _LEAST_CELLS = 32, 1 << 24  # of a table of rankings, 12 to 16 bytes each
+# RE2 takes ASCII alone for white space: the others, by Unicode's categories, and the next line.
+_ID_OF_ARROW = r"^[^\s\x00-\x1f\x7f\x85\pZ]+$"
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,8 @@ def rank_rows(
         scores: (n,) higher is better.
 
     Raises:
-        ValueError: A query has a code twice, or a score is not a number.
+        ValueError: A query has a code twice, a score is not a number, or a few rankings are so much
+            longer than the others that a table of all would fill the memory.
     """
     return rank_numbered(*numbered(queries), *numbered(codes), scores)
 
@@ -147,11 +152,12 @@ def rank_numbered(
         scores: (n,) higher is better.
     """
     if np.isnan(scores).any():
-        raise ValueError("a score is not a number")
+        raise ValueError("a score is not a number: list each result with its score")
     order = _order(rows, scores, columns, code_ids)
     if order is not None:
         rows, columns, scores = rows[order], columns[order], scores[order]
     sizes = np.bincount(rows, minlength=len(query_ids))
+    _refuse_sparse(sizes)
     ranked, ranked_scores = _table(columns, sizes, NOTHING), _table(scores, sizes, 0.0)
     _refuse_repeated(query_ids, code_ids, ranked)
     if query_ids == sorted(query_ids):
@@ -186,6 +192,29 @@ class Numbering:
         """Return the distinct names as they came, and each name's position among them."""
         positions = self._positions or [np.empty(0, np.int32)]
         return self._names.to_pylist(), np.concatenate(positions)
+
+
+def _refuse_sparse(sizes: Positions) -> None:
+    cells = len(sizes) * int(sizes.max(initial=0))
+    if cells > max(_LEAST_CELLS, _CELLS_A_RESULT * int(sizes.sum())):
+        raise ValueError(
+            f"one of {len(sizes):,} rankings has {sizes.max():,} results, and all together have "
+            f"{sizes.sum():,}: cut the long ones"
+        )
+
+
+def refuse_unfit_ids(ids: pa.Array | pa.ChunkedArray) -> None:
+    """Refuse an id that would be several fields or lines of a file.
+
+    Raises:
+        ValueError: There is one.
+    """
+    unfit = ids.filter(pc.invert(pc.match_substring_regex(ids, _ID_OF_ARROW)))
+    if len(unfit):
+        raise ValueError(
+            f"{unfit[0].as_py()!r} is no id for runs and qrels: it must have no white space and "
+            "no control characters"
+        )
 
 
 def _table(values: npt.NDArray[Value], sizes: Positions, filler: float) -> npt.NDArray[Value]:
@@ -239,4 +268,4 @@ def _refuse_repeated(query_ids: Sequence[str], code_ids: Sequence[str], ranked: 
     if repeated.any():
         row, place = np.argwhere(repeated)[0].tolist()
         code = code_ids[int(ordered[row, place])]
-        raise ValueError(f"query {query_ids[row]!r} has code {code!r} twice")
+        raise ValueError(f"query {query_ids[row]!r} has code {code!r} twice: list each result once")

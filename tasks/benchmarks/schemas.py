@@ -25,12 +25,45 @@ CODES = pa.schema(
         "split": _TEXT,
     }
 )
-LABELS = pa.schema({**_PAIR, "relevance": pa.float64(), "origin": _TEXT, "demo": pa.bool_()})
+LABELS = pa.schema(
+    {
+        **_PAIR,
+        "relevance": pa.float64(),
+        "origin": _TEXT,
+        "demo": pa.bool_(),
+        "confidence": pa.float64(),
+    }
+)
 SPLITS = pa.schema({"query_id": _TEXT, "split": _TEXT})
 ROUNDS = pa.schema(
     {**_PAIR, "round": pa.int32(), "recipe_id": _TEXT, "status": _TEXT, "label": pa.int8()}
 )
+BEHAVIOURS = pa.schema(
+    {
+        **_PAIR,
+        "recipe_id": _TEXT,
+        "claims": pa.list_(_TEXT),
+        "outcomes": pa.list_(_TEXT),
+        "behaviour": _TEXT,
+        "label": pa.int8(),
+        "agreed": pa.int8(),
+        "reason": _TEXT,
+        "demo": pa.bool_(),
+    }
+)
 UNDECIDED = pa.schema({**_PAIR, "reason": _TEXT, "demo": pa.bool_()})
+
+SPECIFICATIONS = pa.schema(
+    {
+        "query_id": _TEXT,
+        "recipe_id": _TEXT,
+        "model": _TEXT,
+        "reading": _TEXT,
+        **dict.fromkeys(("other_readings", "demands", "left_open", "examples"), pa.list_(_TEXT)),
+        "clarity": _TEXT,
+        "is_underspecified": pa.bool_(),
+    }
+)
 
 _CALL = pa.struct(
     {

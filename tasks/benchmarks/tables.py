@@ -9,28 +9,51 @@ import pyarrow.parquet as pq
 
 from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.evidence import EVIDENCE_FILE, AnnotationStream
-from tasks.benchmarks.schemas import CODES, EVIDENCE, LABELS, QUERIES, ROUNDS, SPLITS, UNDECIDED
+from tasks.benchmarks.schemas import (
+    BEHAVIOURS,
+    CODES,
+    EVIDENCE,
+    LABELS,
+    QUERIES,
+    ROUNDS,
+    SPECIFICATIONS,
+    SPLITS,
+    UNDECIDED,
+)
+from tasks.benchmarks.specifications import SPECIFICATIONS_FILE
+from tasks.benchmarks.struck import without_known_secrets, without_secrets
 
 _ROWS = 131_072  # of a row group
 _ANNOTATIONS = 16_384  # of a row group of evidence, some 50 MB
 
 
 def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool) -> None:
-    """Write queries, codes, labels; undecided pairs, split, rounds, evidence where there are."""
+    """Write queries, codes and labels, and each of the other tables that has rows."""
     columns = columns_of(benchmark)
     _write(folder / "queries.parquet", columns.queries.ordered().table, QUERIES)
     _write(folder / "codes.parquet", columns.codes.ordered().table, CODES)
     _write(folder / "labels.parquet", columns.labels.ordered().table, LABELS)
     if include_undecided:
-        pairs = columns.undecided.ordered().table
-        marks = pa.array([benchmark.demo] * pairs.num_rows, pa.bool_())
-        _write(folder / "undecided.parquet", pairs.append_column("demo", marks), UNDECIDED)
+        pairs = _marked(columns.undecided.ordered().table, demo=benchmark.demo)
+        _write(folder / "undecided.parquet", pairs, UNDECIDED)
+    if columns.behaviours:
+        rows = _marked(columns.behaviours.ordered().table, demo=benchmark.demo)
+        _write(folder / "behaviours.parquet", rows, BEHAVIOURS)
     if benchmark.splits:
         parts = sorted(benchmark.splits.items())
         rows = [{"query_id": query, "split": part} for query, part in parts]
         _write(folder / "splits.parquet", pa.Table.from_pylist(rows, schema=SPLITS), SPLITS)
+    if benchmark.specifications:
+        texts = without_known_secrets(columns.specifications.ordered().table)
+        _write(folder / SPECIFICATIONS_FILE, texts, SPECIFICATIONS)
     if benchmark.evidence:
         _write_evidence(benchmark, folder)
+
+
+def _marked(rows: pa.Table, *, demo: bool) -> pa.Table:
+    """Return rows with their reasons, without secrets, and the mark of a demo."""
+    marks = pa.array([demo] * rows.num_rows, pa.bool_())
+    return without_secrets(rows).append_column("demo", marks)
 
 
 def _write_evidence(benchmark: Benchmark, folder: Path) -> None:
@@ -40,7 +63,7 @@ def _write_evidence(benchmark: Benchmark, folder: Path) -> None:
     places = benchmark.former_rounds | places
     with pq.ParquetWriter(folder / EVIDENCE_FILE, EVIDENCE, compression="zstd") as file:
         for group in _row_groups(benchmark.evidence):
-            file.write_table(group, row_group_size=_ANNOTATIONS)
+            file.write_table(without_secrets(group), row_group_size=_ANNOTATIONS)
             if benchmark.rounds:
                 judged.append(_by_round(group, places))
     if benchmark.rounds:

@@ -5,7 +5,9 @@ are ignored, as trec_eval ignores them: scores decide, and ties fall by id. Runs
 `tasks.benchmarks.write_run`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ from tasks.benchmarks.runs import (
     Rankings,
     numbered,
     rank_numbered,
+    refuse_unfit_ids,
 )
 from tasks.files.columns import NAME, NUMBER, read_columns, stream_columns
 
@@ -37,8 +40,8 @@ def read_run(file: Path) -> Rankings:
     """Return the rankings of a run file.
 
     Raises:
-        SourceError: The file is missing, a line is malformed, a score is not a number, or a query
-            has a code twice.
+        SourceError: The file is missing, a line is malformed, a score is not a number, a query has
+            a code twice, or few rankings are far longer than the others.
     """
     types = {"query": NAME, "code": NAME, "score": NUMBER}
     try:
@@ -48,7 +51,7 @@ def read_run(file: Path) -> Rankings:
     try:
         return rank_numbered(*columns)
     except ValueError as error:
-        raise SourceError(f"{file}: {error}: list each result once, with its score") from None
+        raise SourceError(f"{file}: {error}") from None
 
 
 def _run_columns(
@@ -77,17 +80,32 @@ def qrels_table(file: Path, table: pa.Table) -> QrelsTable:
     """Return the columns query, code and relevance of a file as qrels.
 
     Raises:
-        SourceError: A pair is judged twice.
+        SourceError: A pair is judged twice, or by no finite number.
     """
     query_ids, rows = numbered(table["query"])
     code_ids, columns = numbered(table["code"])
     _refuse_repeated(file, query_ids, code_ids, rows * len(code_ids) + columns)
-    return QrelsTable(query_ids, code_ids, rows, columns, table["relevance"].to_numpy())
+    relevance = table["relevance"].to_numpy()
+    for place in np.flatnonzero(~np.isfinite(relevance))[:1].tolist():
+        query, code = query_ids[int(rows[place])], code_ids[int(columns[place])]
+        raise SourceError(
+            f"{file}: the relevance of code {code!r} for query {query!r} is {relevance[place]}: "
+            "give each pair a finite number"
+        )
+    return QrelsTable(query_ids, code_ids, rows, columns, relevance)
 
 
 def write_qrels(file: Path, labels: Iterable[Label]) -> None:
-    """Write labels as a qrels file, sorted by ids; fractions of grades are kept."""
+    """Write labels as a qrels file, sorted by ids; fractions of grades are kept.
+
+    Raises:
+        PublishError: An id has white space, or a relevance is no finite number.
+    """
     ordered = sorted(labels, key=lambda label: (label.query_id, label.code_id))
+    with _unfit(file):
+        refuse_unfit_ids(pa.array([name for label in ordered for name in label.key], pa.string()))
+    if not all(isfinite(label.relevance) for label in ordered):
+        raise PublishError(f"{file} cannot be written: a relevance is no finite number")
     with file.open("w", encoding="utf-8", newline="\n") as stream:
         stream.writelines(
             f"{label.query_id} 0 {label.code_id} {label.relevance:.12g}\n" for label in ordered
@@ -139,12 +157,17 @@ def write_run(folder: Path, method: str, rankings: Rankings, *, tag: str = "") -
         tag: What the run's last column says; the method's name when not given.
 
     Raises:
-        PublishError: The name is unfit for a file, or a ranking is not in falling order.
+        PublishError: The name is unfit for a file, an id or the tag has white space, or a ranking
+            is not in falling order.
     """
     if not method or method.startswith(".") or set(method) & set(" \t\n/\\"):
         raise PublishError(f"method name {method!r} cannot name a run file: use letters and dashes")
     file, tag = run_file(folder, method), tag or method
     code_ids = pa.array(rankings.code_ids, pa.string())
+    with _unfit(file):
+        for names in (rankings.query_ids, [tag]):
+            refuse_unfit_ids(pa.array(names, pa.string()))
+        refuse_unfit_ids(code_ids)
     step = max(1, _LINES_AT_ONCE // max(rankings.depth, 1))
     with atomic_write(file) as partial, partial.open("wb") as stream:
         for start in range(0, len(rankings.query_ids), step):
@@ -152,6 +175,14 @@ def write_run(folder: Path, method: str, rankings: Rankings, *, tag: str = "") -
             _refuse_rising(rankings, rows, tag)
             stream.write(_lines(rankings, rows, code_ids, tag))
     return file
+
+
+@contextmanager
+def _unfit(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise PublishError(f"{file} cannot be written: {error}") from None
 
 
 def _lines(rankings: Rankings, rows: slice, code_ids: pa.Array, tag: str) -> memoryview:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from infra.collected import Content, Item, Streamed
-from infra.identity import digest
+from infra.identity import mark
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.corpus.merging import CONFLICT, REPEATED_LABEL, REPEATED_QUERY, Merged
 from tasks.files.json_lines import read_queries
@@ -46,7 +46,7 @@ class QueriesFile:
 
     def fingerprint(self) -> str:
         """Return a digest of the file's name, size and time."""
-        return digest("queries", state_of(self.inputs()))
+        return mark("queries", state_of(self.inputs()))
 
     def read(self) -> dict[str, Content]:
         """Return the queries.
@@ -87,7 +87,7 @@ class Composed:
     def fingerprint(self) -> str:
         """Return a digest of the sources' fingerprints."""
         parts = [source.fingerprint() for source in (self._queries, *self._codes)]
-        return digest("composed", self._name, *parts)
+        return mark("composed", self._name, *parts)
 
     def read(self) -> dict[str, Content]:
         """Return the one collection.

@@ -6,6 +6,7 @@ import platform
 import sysconfig
 import tokenize
 from dataclasses import dataclass
+from errno import EINVAL
 from pathlib import Path, PurePath
 
 from infra.errors import SettingsError, SourceError
@@ -108,6 +109,8 @@ def read_python(file: Path) -> str:
         SyntaxError: It declares no known encoding.
         UnicodeDecodeError: It is not in the encoding that it declares.
     """
+    if not file.is_file():  # a named pipe would be waited for
+        raise OSError(EINVAL, "no file", str(file))
     with tokenize.open(file) as stream:
         return stream.read()
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from infra.errors import SourceError
-from infra.identity import digest, digest_of
+from infra.identity import mark, mark_of
 from infra.program import program_digest
 from tasks.corpus.composed import Readable
 from tasks.files.text import printable
@@ -48,7 +48,7 @@ def stamp_of(source: Readable, settings: object) -> str:
         [printable(file), state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
         for file, state in zip(files, states, strict=True)
     ]
-    return digest(source.fingerprint(), digest_of(seen), digest_of(settings), _program())
+    return mark(source.fingerprint(), mark_of(seen), mark_of(settings), _program())
 
 
 def _states(files: Sequence[Path]) -> list[os.stat_result]:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from infra.errors import SettingsError, UnknownNameError
-from infra.identity import digest
+from infra.identity import mark
 from infra.records import Record
 from infra.registry import Registry
 
@@ -76,7 +76,7 @@ class EncoderSpec(Record):
         fields = type(self).model_fields
         unset = {name for name in self.later_fields if getattr(self, name) == fields[name].default}
         spec = self.model_copy(update={"name": self.former_name or self.name})
-        return digest(spec.model_dump_json(exclude={"licence", "source", "former_name", *unset}))
+        return mark(spec.model_dump_json(exclude={"licence", "source", "former_name", *unset}))
 
 
 class Encoder(Protocol):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from infra.errors import SourceError
+from tasks.files.text import regular
 
 NAME = pa.string()  # made a dictionary later: the reader is slow at making one itself
 NUMBER = pa.float64()
@@ -37,7 +38,7 @@ def read_columns(
     """
     schema = pa.schema(types)
     try:
-        with file.open("rb") as stream:
+        with regular(file).open("rb") as stream:
             return _parsed(stream, names, schema, skip)
     except OSError as error:
         raise SourceError(f"{file} cannot be read: {error.strerror}") from None
@@ -57,10 +58,11 @@ def stream_columns(
 
     Raises:
         OSError: The file cannot be read.
+        SourceError: It is missing or no file.
         pyarrow.ArrowInvalid: It is not such a file; `read_columns` reads it or says what is wrong.
     """
     options = _options(names, pa.schema(types), 0, _STREAMED_BYTES)
-    with file.open("rb") as stream:
+    with regular(file).open("rb") as stream:
         yield from pyarrow.csv.open_csv(stream, **options)
 
 

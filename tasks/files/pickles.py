@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple, NoReturn
 from infra.errors import SourceError
 from tasks.files.pickle_opcodes import MOST_BYTES, Opcode, read_opcodes, refuse
 from tasks.files.pickle_values import SCALARS, TEXTS, number_of, text_of
-from tasks.files.text import printable
+from tasks.files.text import printable, regular
 
 _DEEPEST = 50  # containers in one another
 _MOST_OPCODES = 5_000_000  # for the items that a pickler writes at once, which are at most 1,000
@@ -54,7 +54,7 @@ def pickled_pairs(file: Path) -> Iterator[tuple[Any, Any]]:
 
 def _entries(file: Path, outermost: type[list[Any]] | type[dict[Any, Any]]) -> Iterator[Any]:
     try:
-        with file.open("rb") as stream:
+        with regular(file).open("rb") as stream:
             references = _References.of(read_opcodes(file, stream))
         with file.open("rb") as stream:
             yield from _Machine(file, stream, references, outermost).entries()

@@ -4,19 +4,29 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from stat import S_ISREG
 from typing import IO, cast
 
 from infra.errors import SourceError
-from infra.identity import digest_of
+from infra.identity import mark_of
+
+_LARGEST_TEXT = 1 << 29  # bytes; such a file must fit into memory
 
 
 def read_text(file: Path) -> str:
     """Return a file's text.
 
     Raises:
-        SourceError: The file is missing, cannot be read or is not UTF-8.
+        SourceError: The file is missing, no file, of more than 512 MiB, cannot be read or is not
+            UTF-8.
     """
     try:
+        size = regular(file).stat().st_size
+        if size > _LARGEST_TEXT:
+            raise SourceError(
+                f"{printable(file)} has {size:,} bytes, more than the {_LARGEST_TEXT:,} of a file "
+                "that is read at once: divide it, or give the right one"
+            )
         content = file.read_bytes()
     except OSError as error:
         raise SourceError(f"{printable(file)} cannot be read: {error.strerror}") from None
@@ -25,6 +35,24 @@ def read_text(file: Path) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SourceError(_not_utf_8(file, line, content[error.start])) from None
+
+
+def regular(file: Path) -> Path:
+    """Return a path that must be a file: a named pipe would be waited for, maybe for ever.
+
+    Raises:
+        SourceError: It is missing, or a folder, a pipe or a device.
+    """
+    try:
+        mode = file.stat().st_mode
+    except (OSError, ValueError) as error:
+        problem = error.strerror if isinstance(error, OSError) else error
+        raise SourceError(f"{printable(file)} cannot be read: {problem}") from None
+    if not S_ISREG(mode):
+        raise SourceError(
+            f"{printable(file)} cannot be read: it is no file but a folder, a pipe or a device"
+        )
+    return file
 
 
 _LONGEST_LINE = 1 << 28  # bytes; a file without line ends must not fill the memory
@@ -44,7 +72,7 @@ def read_text_lines(file: Path) -> Iterator[tuple[int, str]]:
     """
     number = size = 0
     try:
-        most = max(_LONGEST_LINE, _MOST_TIMES * file.stat().st_size)
+        most = max(_LONGEST_LINE, _MOST_TIMES * regular(file).stat().st_size)
         with _opened(file) as stream:
             while line := stream.readline(_LONGEST_LINE):
                 number += 1
@@ -102,7 +130,7 @@ def state_of(files: Iterable[Path]) -> str:
         states = [(printable(file), file.stat()) for file in sorted(files)]
     except OSError as error:
         raise SourceError(f"{printable(error.filename)} cannot be read: {error.strerror}") from None
-    return digest_of([[name, state.st_size, state.st_mtime_ns] for name, state in states])
+    return mark_of([[name, state.st_size, state.st_mtime_ns] for name, state in states])
 
 
 def printable(path: Path | str) -> str:

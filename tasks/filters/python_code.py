@@ -21,14 +21,15 @@ IRRELEVANT = "text of no programming language"
 OTHER_LANGUAGE = "snippet of another language"
 MIXED = "Python with other content"
 
-_SESSION = re.compile(r"(?m)^\s*(>>>|In \[\d*\]:|Out\[\d*\]:|Traceback \(most recent call)")
+# A line's own space alone: that of empty lines would be read again from each of them.
+_SESSION = re.compile(r"(?m)^[^\S\n]*(>>>|In \[\d*\]:|Out\[\d*\]:|Traceback \(most recent call)")
 _SURE, _LIKELY = 0.7, 0.5  # probabilities of the classifier
 _MARKUP = frozenset({"html", "xml", "css", "json", "yaml", "ini", "csv", "markdown", "latex"})
 _PYTHON_2 = re.compile(
-    r"(?m)(^\s*print\s+[^=(\s].*$|^\s*exec\s+[^(=\s].*$|^\s*raise\s+\w+\s*,"
+    r"(?m)(^[^\S\n]*(?:print\s+[^=(\s].*$|exec\s+[^(=\s].*$|raise\s+\w+\s*,)"
     r"|except\s+[\w.]+\s*,\s*\w+\s*:|\b0\d+\b|`)"
 )
-_PRINT = re.compile(r"(?m)^(\s*(?:.*:\s+)?)print[ \t]+([^=\n]*)$")
+_PRINT = re.compile(r"(?m)^([^\S\n]*(?:.*:\s+)?)print[ \t]([^=\n]*)$")
 _EXCEPT = re.compile(r"(except\s+[\w.]+)\s*,\s*(\w+)\s*:")
 _PYTHON = re.compile(
     r"(?m)^\s*(def|class|import|from|for|while|with|try|except|finally|elif|else|if|return|print|"

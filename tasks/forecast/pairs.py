@@ -5,7 +5,7 @@ again is expected to take its former path, a new one that of all pairs before it
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 
 from scipy.special import stdtrit
@@ -88,6 +88,32 @@ class History(Record):
     basis: str
     free: bool = False
     batch_share: float = 1.0
+
+
+def sum_of(parts: Sequence[Expected]) -> Expected:
+    """Return what is expected of parts that follow one another, such as the judges of a run.
+
+    Their ends are added: what takes one of them longer than expected may hold for all.
+
+    Args:
+        parts: One or more.
+    """
+    dollars = [part.usd for part in parts]
+    return Expected(
+        requests=_added([part.requests for part in parts]),
+        tokens=_added([part.tokens for part in parts]),
+        usd=None if None in dollars else _added([usd for usd in dollars if usd]),
+        minutes=_added([part.minutes for part in parts]),
+    )
+
+
+def _added(amounts: Sequence[Amount]) -> Amount:
+    lows, highs = [item.low for item in amounts], [item.high for item in amounts]
+    return Amount(
+        expected=sum(item.expected for item in amounts),
+        low=None if None in lows else sum(low or 0.0 for low in lows),
+        high=None if None in highs else sum(high or 0.0 for high in highs),
+    )
 
 
 def expected_effort(pairs: Mapping[str, float], history: History, cluster: Cluster) -> Expected:

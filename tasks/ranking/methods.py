@@ -9,7 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from infra.errors import UnknownNameError
-from infra.identity import digest
+from infra.identity import mark
 from infra.records import Code, Query
 from infra.registry import unknown_name
 from infra.settings import EvaluationSettings, LanguageModelSettings, SearchSettings
@@ -77,10 +77,17 @@ def renamed(method: str, name_of: Callable[[str], str]) -> str:
 
 
 def identity(method: str, model: LanguageModelSettings) -> str:
-    """Return the identity of a method's rankings, which changes with weights and models."""
-    keys = [encoders.get(name).spec.key for name in components(method) if encoders.has(name)]
+    """Return the identity of a method's rankings: it changes with weights, revisions and models."""
+    keys = [key for name in components(method) if (key := _key(name))]
     reranker = [model.model, str(model.temperature)] if method.startswith(RERANKED) else []
-    return digest("method", method, *keys, *reranker)
+    return mark("method", method, *keys, *reranker)
+
+
+def _key(name: str) -> str:
+    """Return what tells an encoder's weights or a retriever's revision, empty for none stated."""
+    if encoders.has(name):
+        return encoders.get(name).spec.key
+    return str(getattr(retrievers.get(name), "revision", ""))
 
 
 class Ranker:

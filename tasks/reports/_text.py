@@ -8,11 +8,14 @@ UNKNOWN = "unknown"
 NONE = "\N{EN DASH}"
 _LONGEST_NAME = 400
 
-# Controls but tab and line feed, zero-width and direction marks, odd line ends, blank fillers,
-# variation selectors, lone surrogates, tags: they can hide what a program does or a prompt says.
+# Controls but tab and line feed, all that Unicode calls a format or ignorable by default (joiners,
+# zero-width and direction marks, variation selectors, tags, musical and shorthand controls), odd
+# line ends, blank fillers, lone surrogates: they can hide what a program does or a prompt says.
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"
+    "\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164"
+    "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd"
+    "\U00013430-\U00013440\U00016fe4\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
 

@@ -17,7 +17,11 @@ __all__ = ["Rankings", "Retriever", "retrievers"]
 
 
 class Retriever(Protocol):
-    """A method that ranks codes for queries."""
+    """A method that ranks codes for queries.
+
+    A class may state its ``revision``, to be changed when the same texts are ranked differently:
+    scores that are stored for another revision are computed again.
+    """
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` best codes for each query, ties by code id in ascending order.

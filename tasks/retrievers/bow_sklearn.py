@@ -23,8 +23,12 @@ class BowSklearn:
 
     CoSQA+'s baseline (its authors' code): CountVectorizer with its defaults, fitted on the codes.
     A word is two or more letters, digits or underscores, lower-cased, so identifiers stay whole.
-    The words are counted here, in less memory, and chosen as CountVectorizer chooses them.
+    The words are counted here, in less memory. Of equally frequent words the alphabetically first
+    are kept, so that scores are the same on every machine; CountVectorizer leaves that to NumPy's
+    sort, which orders equals differently on different processors.
     """
+
+    revision = "2"  # 1 sorted as CountVectorizer does
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose counts are nearest to each query's."""
@@ -49,12 +53,8 @@ def _words(text: str) -> Iterable[str]:
 
 
 def _most_frequent(counts: Counts, vocabulary: Vocabulary) -> npt.NDArray[np.intp]:
-    """Return the columns of the words that CountVectorizer keeps, in its alphabetical order.
-
-    Of equally frequent words it keeps those that NumPy's default sort happens to put first, so the
-    same sort is run on the same array.
-    """
+    """Return the columns of the most frequent words, in their alphabetical order."""
     in_order = np.array([vocabulary[word] for word in sorted(vocabulary)], np.intp)
     times = np.asarray(counts.sum(axis=0)).ravel()[in_order]
-    chosen = np.sort((-times).argsort()[:_FEATURES])
+    chosen = np.sort((-times).argsort(kind="stable")[:_FEATURES])
     return in_order[chosen]

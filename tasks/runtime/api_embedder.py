@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
 from agents import EmbeddingLimits, embedding_model
-from infra.errors import EncoderError
+from infra.errors import EncoderError, TextsDeclinedError
 from infra.settings import EncoderSettings, StoreSettings
 from tasks.encoders import Kind, Vectors, encoders
 from tasks.encoders._api import ApiSpec
@@ -20,6 +20,8 @@ def embed_batches_by_api(
 ) -> Iterator[tuple[int, Vectors]]:
     """Yield (number of the batch, its vectors), one batch after the other.
 
+    Batches with texts that the API won't embed are left out, and these texts told at the end.
+
     Args:
         encoder: Name of an encoder behind an API.
         batches: The texts of each batch, and whether they are queries or codes.
@@ -28,6 +30,7 @@ def embed_batches_by_api(
 
     Raises:
         EncoderError: The API gave unusable vectors.
+        TextsDeclinedError: It won't embed some texts; all others have been embedded and kept.
         LanguageModelError: It gave no answer, or the budget is spent.
     """
     factory = encoders.get(encoder)
@@ -44,7 +47,16 @@ def embed_batches_by_api(
     with asyncio.Runner() as runner:
         by_api = factory(ask=lambda texts: runner.run(model.embed(texts)))  # type: ignore[call-arg]
         try:
+            declined: list[TextsDeclinedError] = []
             for number, (kind, texts) in enumerate(batches):
-                yield number, by_api.encode(texts, kind, batch_size=len(texts))
+                try:
+                    vectors = by_api.encode(texts, kind, batch_size=len(texts))
+                except TextsDeclinedError as error:
+                    declined.append(error)
+                else:
+                    yield number, vectors
+            if declined:
+                texts = [text for error in declined for text in error.texts]
+                raise TextsDeclinedError(str(declined[0]), texts)
         finally:
             runner.run(model.close())

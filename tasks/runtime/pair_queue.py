@@ -5,6 +5,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from infra.ids import PairKey
@@ -22,30 +23,62 @@ class Limits(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """What a judge is handed: pairs to judge, whether no more will come, and the model's limits."""
+    """What a judge is handed.
+
+    Attributes:
+        items: Pairs to judge, some of them as a reserve: it starts on those as others finish.
+        places: How many pairs it may judge at once from now on.
+        is_ended: Whether no more pairs will come.
+        limits: The model's limits.
+    """
 
     items: tuple[Item, ...]
+    places: int
     is_ended: bool
     limits: Limits = Limits()
 
 
 class Work(NamedTuple):
-    """What a judge receives: pairs, whether no more will come, and limits to ask the model in."""
+    """What a judge receives: `Handed` with its pairs unpacked."""
 
     pairs: list[Pair]
+    places: int
     is_ended: bool
     limits: Limits = Limits()
 
 
 class Arrived(NamedTuple):
-    """What a flow receives: annotations since its last call, and how many pairs wait or are held.
+    """What a flow receives: annotations since its last call, and how many pairs are left.
 
-    ``held`` are the pairs in the hands of judges.
+    Attributes:
+        items: The annotations.
+        waiting: Pairs that no judge has started on, reserves included.
+        judging: The others.
     """
 
     items: list[Item]
     waiting: int
-    held: int
+    judging: int
+
+
+@dataclass(slots=True)
+class _Hands:
+    """What one judge holds.
+
+    Attributes:
+        held: Its pairs.
+        places: How many of them it may be judging at this moment, at most.
+        wants: Whether it wants more.
+    """
+
+    held: dict[PairKey, Item] = field(default_factory=dict)
+    places: int = 0
+    wants: bool = True  # its share stays free for it from the first
+
+    @property
+    def judging(self) -> int:
+        """How many pairs it may be judging at this moment, at most."""
+        return min(self.places, len(self.held))
 
 
 class PairQueue:
@@ -55,15 +88,17 @@ class PairQueue:
     again; an annotation counts only where its pair is in the sender's hands. So no pair is lost and
     none arrives twice, whatever becomes of the judges.
 
+    Each judge has its share of the places. As long as many pairs wait it is handed half as many
+    more, its reserve, so that no place is empty while it asks for new ones.
+
     Args:
-        in_flight: Pairs in the hands of all judges together; each has its share of them.
+        in_flight: Pairs that all judges together judge at once.
     """
 
     def __init__(self, in_flight: int) -> None:
         self._in_flight = in_flight
         self._waiting: deque[Item] = deque()
-        self._held: dict[int, dict[PairKey, Item]] = {}
-        self._wanting: set[int] = set()
+        self._judges: dict[int, _Hands] = {}
         self._arrived: list[Item] = []
         self._has_all = False
         self._is_open = True
@@ -71,12 +106,12 @@ class PairQueue:
         self._limits = Limits()
 
     def steer(self, in_flight: int, limits: Limits, *, paused: bool) -> None:
-        """Change what holds from now on; pairs in the judges' hands stay there.
+        """Change what holds from now on; pairs that are judged already stay in the judges' hands.
 
         Args:
-            in_flight: Pairs in the hands of all judges together.
+            in_flight: Pairs that all judges together judge at once.
             limits: What judges are to keep to when they ask the model.
-            paused: Whether no pairs are handed out.
+            paused: Whether no judge starts on a pair.
         """
         self._in_flight = in_flight
         self._limits = limits
@@ -92,13 +127,14 @@ class PairQueue:
         self._waiting += items
         self._has_all = is_last
         arrived, self._arrived = self._arrived, []
-        return Arrived(arrived, len(self._waiting), self._number_held())
+        held = sum(len(hands.held) for hands in self._judges.values())
+        judging = self._number_judging()
+        return Arrived(arrived, len(self._waiting) + held - judging, judging)
 
     def join(self, judge: int) -> None:
         """Let a judge take part; what it held when it started before waits again."""
         self.leave(judge)
-        self._held[judge] = {}
-        self._wanting.add(judge)  # its share stays free for it
+        self._judges[judge] = _Hands()
 
     def exchange(self, judge: int, finished: Sequence[Item], *, wants: bool) -> Handed:
         """Take a judge's annotations, and hand it pairs.
@@ -108,36 +144,47 @@ class PairQueue:
             finished: What it has finished since its last call.
             wants: Whether it wants more pairs.
         """
-        held = self._held.get(judge)
-        if held is None:  # it was given up
-            return Handed((), is_ended=True)
+        hands = self._judges.get(judge)
+        if hands is None:  # it was given up
+            return Handed((), 0, is_ended=True)
+        held = hands.held
         self._arrived += (item for item in finished if held.pop(item[0], None) is not None)
-        (self._wanting.add if wants else self._wanting.discard)(judge)
-        items: list[Item] = []
-        if wants and self._is_open and not self._is_paused:
-            items = [self._waiting.popleft() for _ in range(self._free_places(len(held)))]
-            held.update((item[0], item) for item in items)
-        is_ended = not self._is_open or (self._has_all and not self._waiting)
-        return Handed(tuple(items), is_ended, self._limits)
+        hands.wants = wants
+        places, number = self._share_of(hands)
+        items = [self._waiting.popleft() for _ in range(number)]
+        held.update((item[0], item) for item in items)
+        is_last = self._has_all and not self._waiting and bool(places or not held)
+        is_ended = is_last or not self._is_open
+        return Handed(tuple(items), places, is_ended, self._limits)
 
     def judges(self) -> int:
         """Return how many judges take part."""
-        return len(self._held)
+        return len(self._judges)
 
     def leave(self, judge: int) -> None:
         """Let what a judge holds wait again, before all others, and take no more from it."""
-        self._wanting.discard(judge)
-        self._waiting.extendleft(reversed(self._held.pop(judge, {}).values()))
+        hands = self._judges.pop(judge, _Hands())
+        self._waiting.extendleft(reversed(hands.held.values()))
 
     def close(self) -> None:
         """Hand out no more pairs; what is in the judges' hands is still accepted."""
         self._is_open = False
 
-    def _free_places(self, held: int) -> int:
-        """Return how many pairs a judge that holds so many may be handed."""
-        share = -(-self._in_flight // max(1, len(self._wanting)))
-        free = self._in_flight - self._number_held()
-        return max(0, min(share - held, free, len(self._waiting)))
+    def _share_of(self, hands: _Hands) -> tuple[int, int]:
+        """Set how many pairs a judge may judge at once; return it, and how many to hand to it."""
+        wanting = sum(one.wants for one in self._judges.values())
+        share = -(-self._in_flight // max(1, wanting))
+        free = self._in_flight + hands.judging - self._number_judging()
+        can_start = self._is_open and not self._is_paused
+        places = max(0, min(share, free)) if can_start else 0
+        if hands.judging > places:  # those are finished first
+            hands.places = hands.judging
+            return places, 0
+        hands.places = places
+        if not (can_start and hands.wants):
+            return places, 0
+        reserve = min(-(-places // 2), max(0, len(self._waiting) - self._in_flight))
+        return places, min(len(self._waiting), max(0, places + reserve - len(hands.held)))
 
-    def _number_held(self) -> int:
-        return sum(map(len, self._held.values()))
+    def _number_judging(self) -> int:
+        return sum(hands.judging for hands in self._judges.values())

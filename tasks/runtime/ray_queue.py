@@ -3,7 +3,7 @@
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import ray
 from prefect.futures import PrefectFuture
@@ -76,26 +76,33 @@ def _explained(what: str) -> Iterator[None]:
 
 
 class Returned(NamedTuple):
-    """What a flow receives: annotations, and how many pairs wait or are with judges."""
+    """What a flow receives: `Arrived` with its annotations unpacked."""
 
     annotations: list[Annotation]
     waiting: int
-    held: int
+    judging: int
 
 
 class RayPairQueue:
     """The queue of pairs as a Ray actor on the flow's own node, which outlives all others.
 
-    Pairs and annotations pass through it as bytes: it spends no time on reading them.
+    Pairs and annotations pass through it as bytes: it spends no time on reading them. As a context
+    it ends the actor, which else lives as long as any process of Ray's remembers it.
 
     Args:
-        in_flight: Pairs in the hands of all judges together.
+        in_flight: Pairs that all judges together judge at once.
     """
 
     def __init__(self, in_flight: int) -> None:
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         actor: Any = ray.remote(PairQueue)
         self._actor = actor.options(num_cpus=0, scheduling_strategy=here).remote(in_flight)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._actor.__ray_terminate__.remote()
 
     def offer(self, pairs: Iterable[Pair], *, is_last: bool) -> Returned:
         """Add pairs; return the annotations since the last call, and how many pairs are left.
@@ -107,7 +114,7 @@ class RayPairQueue:
         with _explained("the queue of pairs"):
             arrived: Arrived = ray.get(self._actor.offer.remote(items, is_last=is_last))
         annotations = [_read(content) for _, content in arrived.items]
-        return Returned(annotations, arrived.waiting, arrived.held)
+        return Returned(annotations, arrived.waiting, arrived.judging)
 
     def steer(self, in_flight: int, limits: Limits, *, paused: bool) -> None:
         """Change what holds from now on; see `PairQueue.steer`."""
@@ -136,7 +143,7 @@ class RayPairQueue:
 
 
 class JudgeEnd:
-    """A judge's end of the queue; see `tasks.stages.annotate.judge.PairSource`."""
+    """A judge's end of the queue; see `tasks.stages.annotate.desk.PairSource`."""
 
     def __init__(self, actor: Any, number: int) -> None:  # noqa: ANN401 - Ray's handle
         self._actor = actor
@@ -152,7 +159,7 @@ class JudgeEnd:
         with _explained("the queue of pairs"):
             handed: Handed = await self._actor.exchange.remote(self._number, items, wants=wants)
         pairs = [_read(content) for _, content in handed.items]
-        return Work(pairs, handed.is_ended, handed.limits)
+        return Work(pairs, handed.places, handed.is_ended, handed.limits)
 
 
 def _read(content: object) -> Any:  # noqa: ANN401 - what this module has pickled

@@ -2,6 +2,7 @@
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
+from infra.settings import Settings
 from infra.store.corpus import StoredCollection
 
 
@@ -36,6 +37,7 @@ class RecipeReference(Record):
         sandbox: The engine and the image that programs run in; empty if none are run.
         labelling_round: The round in which pairs are judged, from 1.
         audit: The number of the audit that judges labelled pairs again; 0 is none.
+        judge: The judge's place among several, from 1; 0 where `llm.model` judges.
     """
 
     recipe_id: RecipeId
@@ -44,6 +46,16 @@ class RecipeReference(Record):
     sandbox: str = ""
     labelling_round: int = 1
     audit: int = 0
+    judge: int = 0
+
+    @property
+    def place(self) -> int:
+        """Its place among the labelling rounds, or among the judges, from 1."""
+        return self.judge or self.labelling_round
+
+    def settings(self, settings: Settings) -> Settings:
+        """Return the settings by which its judge judges, of those of a run."""
+        return settings.by_judge[self.judge - 1] if self.judge else settings
 
     @property
     def asks_as(self) -> int | str:
@@ -57,7 +69,8 @@ class RecipeReference(Record):
 class AnnotationReference(Record):
     """Reference to the annotations of a search's pairs under a recipe.
 
-    ``rounds`` are the recipes of all labelling rounds that these belong to, in order.
+    ``rounds`` are the recipes of all labelling rounds that these belong to, in order; ``judges``
+    says that they are those of several models.
     """
 
     recipe_id: RecipeId
@@ -66,3 +79,4 @@ class AnnotationReference(Record):
     collection: str
     model: str
     demo: bool
+    judges: bool = False

@@ -82,7 +82,8 @@ def _checks(settings: Settings, *, judging: bool) -> Iterator[tuple[str, Callabl
         if encoders.get(name).spec.is_api:
             yield name, partial(check_model, settings.encoder.of_api(encoders.get(name).spec.model))
     if judging:
-        yield "model", partial(check_model, settings.llm)
+        for judge in settings.by_judge:
+            yield "model", partial(check_model, judge.llm)
 
 
 def _encoders(settings: Settings) -> list[str]:

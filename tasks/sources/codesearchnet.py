@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from infra.collected import Item, Streamed
 from infra.errors import SettingsError, SourceError
-from infra.identity import digest
+from infra.identity import mark
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
@@ -172,7 +172,7 @@ class CodeSearchNetSource:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
         options, state = self._options, state_of(self.inputs())
         chosen = *options.languages, str(options.documentation_queries), *options.other_filters
-        return digest("codesearchnet", _VERSION, self._name, state, *chosen)
+        return mark("codesearchnet", _VERSION, self._name, state, *chosen)
 
     def read(self) -> dict[str, Streamed]:
         """Return the functions, and queries and labels by documentation where asked for.

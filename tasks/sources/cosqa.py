@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from infra.collected import Collected
 from infra.errors import SourceError
-from infra.identity import digest
+from infra.identity import mark
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import REPEATED_QUERY, Merged
 from tasks.corpus.parsed_code import parse_function
@@ -114,7 +114,7 @@ class CosqaSource:
         """Return a digest of the files' names, sizes and times, and of filters that are set."""
         state = state_of(self.inputs())
         chosen = (self._options.queries, *self._options.other_filters)
-        return digest("cosqa", _VERSION, self._name, state, *chosen)
+        return mark("cosqa", _VERSION, self._name, state, *chosen)
 
     def read(self) -> dict[str, Collected]:
         """Return the retrieval queries over the whole code base, and the labelled pairs.

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from infra.collected import Item, Streamed
 from infra.errors import SourceError
-from infra.identity import digest
+from infra.identity import mark
 from infra.ids import CodeId, QueryId
 from infra.records import Label, SourceInfo
 from tasks.corpus.merging import Merged
@@ -101,7 +101,7 @@ class JsonLinesSource:
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
         state = state_of(self.inputs())
-        return digest("jsonl", _VERSION, self._name, state, *self._options.other_filters)
+        return mark("jsonl", _VERSION, self._name, state, *self._options.other_filters)
 
     def read(self) -> dict[str, Streamed]:
         """Return what the files hold; the functions are read as they are asked for.
@@ -155,11 +155,12 @@ def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunc
 
 
 def _refuse_taken(file: Path, identity: str, place: str, seen: set[bytes]) -> None:
-    """Refuse an id that is given twice; of those seen, only digests are kept."""
-    key = bytes.fromhex(digest(identity))
+    """Refuse an id that is given twice; of those seen, only marks are kept."""
+    key = bytes.fromhex(mark(identity))
     if key in seen:
-        earlier = next(line.place for line in read_lines(file, _CodeRow) if line.row.id == identity)
-        raise SourceError(taken(identity, place, earlier))
+        places = (line.place for line in read_lines(file, _CodeRow) if line.row.id == identity)
+        if (earlier := next(places)) != place:  # else two ids have one mark
+            raise SourceError(taken(identity, place, earlier))
     seen.add(key)
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from infra.collected import Collected
 from infra.errors import SettingsError
-from infra.identity import digest, digest_of
+from infra.identity import mark, mark_of
 from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
 from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged
@@ -98,10 +98,10 @@ class PythonSource:
         chosen = [self._name, self._options.documentation_queries, self._options.seed]
         origin = [self._python.licence, self._python.revision, self._python.location]
         state = state_of(self.inputs())
-        return digest(
+        return mark(
             "python-source",
             _VERSION,
-            digest_of([*chosen, *origin]),
+            mark_of([*chosen, *origin]),
             state,
             *self._options.other_filters,
         )

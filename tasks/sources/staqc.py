@@ -16,7 +16,7 @@ from pydantic import Field
 
 from infra.collected import Item, Streamed
 from infra.errors import SourceError
-from infra.identity import digest
+from infra.identity import mark
 from infra.records import Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
@@ -104,7 +104,7 @@ class StaqcSource:
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
         state = state_of(self.inputs())
-        return digest("staqc", _VERSION, self._name, state, *self._options.other_filters)
+        return mark("staqc", _VERSION, self._name, state, *self._options.other_filters)
 
     def read(self) -> dict[str, Streamed]:
         """Return the snippets, and the titles as queries where asked for.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from infra.ids import PairKey
@@ -10,7 +11,6 @@ from infra.records import Code, Label
 from infra.store import Database, generated
 from infra.store.evidence import EvidenceSelection
 from infra.store.generated import GeneratedCode
-from infra.store.standing import CurrentLabels
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.stages.stored_evidence import StoredAnnotations
@@ -19,20 +19,21 @@ Which = Literal["none", "confirmed", "verified"]
 
 
 def with_stored_answers(
-    database: Database, benchmark: Benchmark, labels: CurrentLabels, which: Which
+    database: Database, benchmark: Benchmark, collection: str, basis: pa.Table, which: Which
 ) -> Benchmark:
     """Return a benchmark with its collection's written answers, and with all evidence.
 
     Args:
         database: The store.
         benchmark: The labels of the agents.
-        labels: The same, in the store.
+        collection: Whose pairs they label.
+        basis: The annotations that they rest on (`Decided.basis`).
         which: Which answers; see `with_answers`.
     """
-    answers = generated.load_answers(database, labels.collection)
+    answers = generated.load_answers(database, collection)
     if answers:
         benchmark = with_answers(benchmark, answers, which)
-    evidence = _evidence(database, benchmark, answers, labels)
+    evidence = _evidence(database, benchmark, answers, basis)
     return benchmark.model_copy(update={"evidence": evidence})
 
 
@@ -90,7 +91,7 @@ def _evidence(
     database: Database,
     benchmark: Benchmark,
     answers: Sequence[GeneratedCode],
-    current: CurrentLabels,
+    basis: pa.Table,
 ) -> StoredAnnotations:
     """Return the evidence of labels, and of the agents that verified the written answers."""
     labels = columns_of(benchmark).labels
@@ -101,4 +102,4 @@ def _evidence(
         for item in answers
         if (item.query_id, item.code_id) in exported
     )
-    return StoredAnnotations(database, EvidenceSelection(labels=current, others=verified))
+    return StoredAnnotations(database, EvidenceSelection(basis, verified))

@@ -233,7 +233,8 @@ def score_agents(
 
 
 def _ran(run: Execution) -> bool:
-    return was_executed(run.result)
+    """Return whether a program ran to an end that could be judged, as one that gates checked."""
+    return run.oracle is not None or was_executed(run.result)
 
 
 def _tokens(call: LanguageModelCall) -> float | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from agents.committee.recipe import criterion_of, dependency_of, is_demo
-from infra.identity import digest_of
+from infra.identity import mark_of
 from infra.ids import RecipeId, SearchId
 from infra.store import Database, recipes
 from infra.store.coverage import Coverage, Covered, JudgedBy, judged_by
@@ -13,17 +13,17 @@ Bodies = Mapping[RecipeId, Body]
 Rounds = Sequence[RecipeId]  # the recipes of all labelling rounds that were in use together
 
 
-def coverage_of(database: Database, search_ids: Sequence[SearchId], current: Body) -> Coverage:
+def coverage_of(database: Database, search_ids: Sequence[SearchId], *current: Body) -> Coverage:
     """Return which annotations of searches' candidates count for a recipe, which for former ones.
 
     Args:
         database: The store.
         search_ids: The searches.
-        current: The body of the recipe, which need not be stored.
+        current: The body of the recipe, which need not be stored; of judges those of all.
     """
-    recipe_id = RecipeId(digest_of(current))
-    bodies = {**recipes.load_bodies(database), recipe_id: current}
-    return _coverage(database, search_ids, [recipe_id], bodies)
+    in_use = {RecipeId(mark_of(body)): body for body in current}
+    bodies = {**recipes.load_bodies(database), **in_use}
+    return _coverage(database, search_ids, list(in_use), bodies)
 
 
 def coverage_of_rounds(
@@ -70,7 +70,15 @@ def _coverage(
         ):
             sets.append(recipe.rounds)
     covered = _covered(sets, judged_by(database, search_ids), bodies)
-    return Coverage(covered=tuple(covered), sets=tuple(sets))
+    return Coverage(
+        covered=tuple(covered),
+        sets=tuple(sets),
+        judged=tuple(
+            number
+            for number, rounds in enumerate(sets)
+            if len({recipes.model_of(bodies[recipe_id]) for recipe_id in rounds}) > 1
+        ),
+    )
 
 
 def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Covered]:

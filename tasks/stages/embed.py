@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from prefect.logging import get_run_logger
 
+from infra.errors import TextsDeclinedError
 from infra.identity import digest, digest_of_set
 from infra.ray import ensure_ray
 from infra.settings import EncoderSettings, RaySettings
@@ -19,6 +20,9 @@ from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.run_logger import run_logger
 from tasks.runtime.vector_writer import ReadTexts, VectorWriter, adopt_files
+
+_NAMED = 20  # texts in a message
+_SHOWN_CHARACTERS = 60
 
 PLURAL: dict[Kind, str] = {"query": "queries", "code": "codes"}
 KINDS: tuple[Kind, ...] = tuple(PLURAL)
@@ -80,6 +84,7 @@ def embed(
         UnknownNameError: There is no such encoder.
         EncoderError: Its checkpoint cannot be loaded, its vectors are unusable, or no worker is
             left.
+        TextsDeclinedError: An API won't embed some texts; all others are embedded.
         DiskFullError: The disk is full; what has been embedded is kept.
     """
     work = Embedding(database, encoder, settings, ray)
@@ -136,8 +141,11 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
     with progress("embedding", f"texts embedded by {work.encoder}", total) as bar:
         writer = VectorWriter(work.database, work.spec, work.settings.shard_size, bar.advance)
         batches = chain.from_iterable(writer.batches(*job, total) for job in jobs)
-        for number, rows in _embedded(work, batches, total):
-            writer.add(number, rows)
+        try:
+            for number, rows in _embedded(work, batches, total):
+                writer.add(number, rows)
+        except TextsDeclinedError as error:
+            raise _with_origins(error, work.database) from None
         writer.finish()
     if not writer.computed:  # all of it was left by an earlier run
         return
@@ -150,6 +158,22 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
     benchmarks.record_stage_run(work.database, run)
     pace = run.items / run.seconds
     run_logger(__name__).info("%s texts a second by %s", f"{pace:,.1f}", work.encoder)
+
+
+def _with_origins(error: TextsDeclinedError, database: Database) -> TextsDeclinedError:
+    """Return the error with the items of the texts, and where these come from."""
+    items = [
+        f"{kind} {item} ({origin})"
+        for kind in KINDS
+        for item, origin in vectors.origins_of_texts(database, kind, error.texts).items()
+    ]
+    named = items or [repr(text[:_SHOWN_CHARACTERS]) for text in error.texts]
+    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    return TextsDeclinedError(
+        f"{error}: {', '.join(named[:_NAMED])}{more}. All others are embedded and kept: leave "
+        "these out of their source and run the same command again, or take another encoder",
+        error.texts,
+    )
 
 
 def _embedded(

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agents.committee.configurations import OF_QUERIES
 from infra.errors import CosqaError, SettingsError
 from infra.machine import this_machine
 from infra.settings import Settings
@@ -67,7 +68,7 @@ def forecast_of(
         queries=queries,
         top_k=settings.search.top_k,
         encoders=chosen,
-        rounds=settings.annotation.rounds if settings.annotation.agents else 0,
+        rounds=settings.annotation.times if settings.annotation.agents else 0,
         lexical=lexical,
         dense=dense,
         depth=settings.evaluation.depth,
@@ -152,7 +153,7 @@ def measurements(settings: Settings) -> Measurements:
 
 
 def _effort(database: Database, model: str) -> PairEffort | None:
-    found = measured.effort_of(database, model)
+    found = measured.effort_of(database, model, OF_QUERIES)
     if found is None:
         return None
     calls = found.calls / found.judgements

@@ -15,12 +15,22 @@ from infra.store.coverage import Coverage
 from infra.store.decided import decide_labels
 from infra.store.recipes import StoredRecipe
 from infra.store.standing import CurrentLabels
-from tasks.benchmarks import Benchmark, LabelledPair, LabelRecipe, Rows, Undecided, columns_of
+from tasks.benchmarks import (
+    Behaviour,
+    Benchmark,
+    LabelledPair,
+    LabelRecipe,
+    Rows,
+    Undecided,
+    columns_of,
+)
 from tasks.benchmarks.splits import count_matches, split_queries
 from tasks.runtime.references import CollectedSource, SearchReference
+from tasks.stages.annotate.confidence import confidence_of, weigh_votes, with_judges
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
 from tasks.stages.coverage import coverage_of_rounds, last_recipe
+from tasks.stages.specifications import specifications_of
 from tasks.statistics.rounds import RoundsAgreement, rounds_agreement
 
 
@@ -72,7 +82,7 @@ def labels_of_agents(database: Database, source: CollectedSource, recipe: Stored
     """Return the labels of a source's main collection by a recipe of the agents."""
     return LabelSet(
         collection=source.main,
-        origin=annotations.label_origin(recipe.recipe_id, len(recipe.rounds)),
+        origin=annotations.label_origin(recipe.recipe_id, len(recipe.rounds), judges=recipe.judges),
         name=f"{source.main.name}-agents",
         recipe_id=recipe.recipe_id,
         rounds=recipe.rounds,
@@ -111,11 +121,14 @@ def current_labels(
         labels: The labels of the agents.
         support: What a label must rest on.
     """
-    return CurrentLabels(
-        collection=labels.collection.name,
-        search_ids=labels.searches,
-        coverage=coverage_of_rounds(database, labels.searches, labels.rounds),
-        support=tuple(support),
+    return with_judges(
+        database,
+        CurrentLabels(
+            collection=labels.collection.name,
+            search_ids=labels.searches,
+            coverage=coverage_of_rounds(database, labels.searches, labels.rounds),
+            support=tuple(support),
+        ),
     )
 
 
@@ -187,7 +200,8 @@ def _labelled_by_agents(
 ) -> Benchmark:
     """Return the current labels of the agents, each with the recipe that gave it as its origin."""
     current = current_labels(database, labels, settings.support)
-    judged = decide_labels(database, current)
+    weighed = weigh_votes(database, current)
+    judged = decide_labels(database, current.model_copy(update={"judges": weighed.judges}))
     is_stale = pc.invert(judged.labels["fresh"])
     benchmark = _benchmark(database, labels, Rows(Label, judged.labels), judged.queries).model_copy(
         update={
@@ -197,10 +211,14 @@ def _labelled_by_agents(
             "recipes": _label_recipes(database, current.coverage, judged.labels["origin"]),
             "stale": Rows(LabelledPair, judged.labels.filter(is_stale)),
             "undecided": Rows(Undecided, judged.undecided),
+            "behaviours": Rows(Behaviour, judged.behaviours),
             "failed": judged.unfinished,
+            "specifications": specifications_of(database, current),
+            "confidence": confidence_of(database, current, weighed),
         }
     )
-    return with_stored_answers(database, benchmark, current, settings.generated)
+    collection = labels.collection.name
+    return with_stored_answers(database, benchmark, collection, judged.basis, settings.generated)
 
 
 def _label_recipes(

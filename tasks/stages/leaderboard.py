@@ -36,6 +36,7 @@ from tasks.reports.leaderboard import (
 )
 from tasks.retrievers import Rankings
 from tasks.runtime.references import AnnotationReference
+from tasks.stages.annotate.confidence import with_judges
 from tasks.stages.coverage import coverage_of_rounds
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder
 
@@ -149,10 +150,13 @@ def compared_methods(
 def _annotated_qrels(database: Database, reference: AnnotationReference) -> Qrels:
     """Return the qrels of a search's pairs by the agents: the current labels."""
     searches = (reference.search_id,)
-    current = CurrentLabels(
-        collection=reference.collection,
-        search_ids=searches,
-        coverage=coverage_of_rounds(database, searches, reference.rounds),
+    current = with_judges(
+        database,
+        CurrentLabels(
+            collection=reference.collection,
+            search_ids=searches,
+            coverage=coverage_of_rounds(database, searches, reference.rounds),
+        ),
     )
     qrels: dict[str, dict[str, float]] = {}
     for row in decide_labels(database, current).labels.to_pylist():

@@ -12,6 +12,7 @@ from infra.ids import SearchId
 from infra.records import Candidate
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, recipes
+from tasks.benchmarks.former_ids import full_ids
 from tasks.reports.leaderboard import Unjudged
 from tasks.reports.leaderboard.pooling import DEPTH
 from tasks.runtime.references import AnnotationReference, SearchReference
@@ -24,13 +25,19 @@ def check_pooling(database: Database, benchmark: OpenBenchmark) -> None:
     """Raise, before any ranking, if pairs cannot be added to a benchmark.
 
     Raises:
-        PublishError: The benchmark was not published from this store, which lacks its texts.
+        PublishError: The benchmark was not published from this store, which lacks its texts, or by
+            an earlier release, whose ids the store has no more.
     """
     if not benchmark.published.collection:
         raise PublishError(
             f"{benchmark.published.folder} was not published from the store in "
             f"{database.settings.folder}: its unjudged results can only be listed; give the store "
             "that it was published from with --store"
+        )
+    if full_ids(benchmark.content):
+        raise PublishError(
+            f"{benchmark.published.folder} was published by an earlier release, whose ids were "
+            "shorter: run `cosqa publish`, which asks no model, then this command again"
         )
 
 
@@ -92,5 +99,7 @@ def log_next_version(
             "the labels of %s are by %s and the new ones by %s: `cosqa publish` does not merge "
             "them, since they do not answer the same question",
             benchmark.name, benchmark.published.label_origin,
-            annotations.label_origin(reference.recipe_id, len(reference.rounds)),
+            annotations.label_origin(
+                reference.recipe_id, len(reference.rounds), judges=reference.judges
+            ),
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import cast
 from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
-from agents import check_model
+from agents import check_model, loaded_litellm
 from agents.llm.batch.messages import check_batches
 from infra.errors import SettingsError
 from infra.settings import Settings, StoreSettings, load_settings
@@ -25,7 +25,7 @@ from tasks.runtime.input_checks import (
 from tasks.runtime.progress import show_progress_in
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.stages.annotate.forecast import NO_AGENTS
-from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.annotate.plan import current_recipe, rounds_of
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import as_collected, stored_collections
@@ -92,13 +92,15 @@ def check_agents(settings: Settings) -> RecipeReference:
             invalid; or batches are asked for and its provider takes none.
         EngineUnavailableError: No Docker engine answers.
         ImageMissingError: The sandbox image is missing.
+        SandboxError: The engine's boxes do not show what they must.
     """
     if not settings.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
-    check_model(settings.llm)
-    if settings.annotation.batch:
-        check_batches(settings.llm)
-    return current_recipe(settings)
+    for asked in settings.by_judge:
+        check_model(asked.llm)
+        if settings.annotation.batch:
+            check_batches(asked.llm)
+    return rounds_of(current_recipe(settings, require_shown=True), settings)[0]
 
 
 def annotation_plan(settings: Settings) -> RunPlan:
@@ -113,7 +115,8 @@ def annotation_plan(settings: Settings) -> RunPlan:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
     ready = check_ready(settings)
     search = collected_source(ready).search
-    return planned_run(ready.database, search, current_recipe(ready.settings), ready.settings)
+    recipe = rounds_of(current_recipe(ready.settings), ready.settings)[0]
+    return planned_run(ready.database, search, recipe, ready.settings)
 
 
 def check_model_early(settings: Settings) -> None:
@@ -123,8 +126,14 @@ def check_model_early(settings: Settings) -> None:
         SettingsError: The language model's name or key is invalid.
     """
     is_known = settings.llm.api_key or not settings.llm.api_key_block
-    if is_known and settings.annotation.agents:
-        check_model(settings.llm)
+    for asked in settings.by_judge if is_known and settings.annotation.agents else ():
+        check_model(asked.llm)
+
+
+def import_early(settings: Settings) -> None:
+    """Import what asks the model, which takes seconds: for while there is something to wait for."""
+    if settings.annotation.agents and not all(asked.llm.is_demo for asked in settings.by_judge):
+        loaded_litellm()
 
 
 def check_generation(settings: Settings) -> None:

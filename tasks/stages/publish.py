@@ -10,7 +10,7 @@ from prefect.logging import get_run_logger
 from infra.identity import digest, digest_of
 from infra.program import program_digest
 from infra.settings import PublishSettings
-from infra.store import Database, annotations, benchmarks, exports
+from infra.store import Database, benchmarks, exports
 from infra.store.benchmarks import Published
 from infra.store.exports import Export
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
@@ -23,8 +23,15 @@ from tasks.stages.removed_labels import removed_labels
 # What decides, beside the store and the settings, which files the same labels give.
 _WRITERS = (
     *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.answers"),
+    *(
+        "tasks.stages.annotate.confidence",
+        "tasks.statistics.dawid_skene",
+        "tasks.statistics.calibration",
+    ),
     *("tasks.stages.coverage", "infra.store.coverage", "infra.store.standing"),
+    *("infra.store.ballots", "infra.store.posteriors"),
     *("infra.store.decided", "infra.store.evidence", "infra.records"),
+    *("tasks.stages.specifications", "infra.store.specifications", "agents.roles.specifier"),
 )
 
 
@@ -180,8 +187,7 @@ def _origins(database: Database, labels: LabelSet) -> set[str]:
     """Return the origin of labels, and those by comparable recipes that were in use before."""
     if not labels.rounds:
         return {labels.origin}
-    sets = current_labels(database, labels).coverage.sets
-    return {annotations.label_origin(rounds[0], len(rounds)) for rounds in sets}
+    return set(current_labels(database, labels).coverage.origins)
 
 
 def _folder(labels: LabelSet, settings: PublishSettings) -> Path:

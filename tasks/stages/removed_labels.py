@@ -5,19 +5,18 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from prefect.logging import get_run_logger
 
 from infra.errors import PublishError
 from infra.settings import PublishSettings
 from infra.store import Database
 from infra.store.lost_labels import LEFT_OUT, why_lost
-from tasks.benchmarks import Benchmark, columns_of, verify_export
+from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.benchmark import GENERATED
+from tasks.benchmarks.former_ids import read_labels
 from tasks.benchmarks.redistribution import UNLICENSED
 from tasks.stages.labels import LabelSet, current_labels
 
-_LABELS = "labels.parquet"
 _PAIR = ["query_id", "code_id"]
 _WRITTEN = "the written answer is not exported any more"
 
@@ -64,8 +63,7 @@ def _lost(benchmark: Benchmark, folder: Path) -> pa.Table:
     columns = [*_PAIR, "origin"]
     now = columns_of(benchmark).labels.table.select(columns)
     try:
-        verify_export(folder, _LABELS.__eq__)
-        before = pq.read_table(folder / _LABELS, columns=columns)
+        before = read_labels(folder, columns)
     except PublishError:
         return now.slice(0, 0)
     return before.join(now, _PAIR, join_type="left anti")

@@ -53,6 +53,7 @@ from tasks.stages.labels import (
     labels_of_agents,
 )
 from tasks.stages.scoring import method_key
+from tasks.stages.specifications import specified_part
 
 
 class WrittenReport(Record):
@@ -187,7 +188,9 @@ def _agents(database: Database, recipe: StoredRecipe, labels: CurrentLabels) -> 
         demo=recipe.demo,
         former=former,
         canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,
-        rounds=agreement_of_rounds(database, rounds) if len(rounds) > 1 else None,
+        rounds=agreement_of_rounds(database, rounds)
+        if len(rounds) > 1 and not recipe.judges
+        else None,
         **{name: getattr(figures, name) for name in LabelFigures.model_fields},
     )
 
@@ -220,6 +223,7 @@ def _pairs(
             rank=item.rank,
             similarity=item.similarity,
             by_encoder=item.by_encoder,
+            specified=specified_part(annotation),
         )
         for item, recipe_id in shown
         for annotation in annotations.load_annotations(database, recipe_id, [item.key])

@@ -1,14 +1,20 @@
 """The sandbox commands' work: checks, the run of one program, and the clean-up."""
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from infra.errors import SandboxError
 from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import CLOCK, Cleanable, Sandbox
-from sandbox.contract.self_check import CheckResult, self_check
+from sandbox.contract.kept import keep_findings
+from sandbox.contract.self_check import CheckResult, core_dump_handler, self_check
+from tasks.files.text import read_text
+
+_log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -27,20 +33,29 @@ async def description(settings: SandboxSettings) -> str:
 
 
 async def check_behaviours(settings: SandboxSettings) -> AsyncIterator[CheckResult]:
-    """Check each behaviour that a sandbox must have; yield the findings.
+    """Check each behaviour that a sandbox must have; yield the findings, and keep them for runs.
 
     Raises:
         SandboxError: The sandbox failed, so that a behaviour could not be checked.
     """
     async with _opened(settings) as sandbox:
+        findings = []
         async for finding in self_check(sandbox):
+            findings.append(finding)
             yield finding
+        await keep_findings(sandbox, findings)
+        if handler := await core_dump_handler(sandbox):
+            _log.warning(
+                "crashes in boxes are handed to %s, which runs as root outside of them: set "
+                "kernel.core_pattern to a file's name on the engine's machine",
+                handler,
+            )
 
 
 async def run_program(
     settings: SandboxSettings,
-    program: str,
-    code: str,
+    program: Path,
+    code: Path | None,
     requirements: Sequence[str],
     hash_seed: int,
     clock: float | None,
@@ -50,16 +65,18 @@ async def run_program(
     ``clock`` is the time that the program starts at, in seconds since the epoch.
 
     Raises:
+        SourceError: A file is no text.
         SandboxError: The sandbox failed, or the requirements cannot be installed.
     """
-    async with _opened(settings) as sandbox, sandbox.box(code) as box:
+    text, target = read_text(program), read_text(code) if code else ""
+    async with _opened(settings) as sandbox, sandbox.box(target) as box:
         installed = await box.install(requirements)
         if not installed.ok:
             raise SandboxError(
                 f"{', '.join(requirements)} cannot be installed: {installed.message} "
                 "Name distributions that have wheels for the image's Python."
             )
-        return await box.run(program, hash_seed=hash_seed, clock=CLOCK if clock is None else clock)
+        return await box.run(text, hash_seed=hash_seed, clock=CLOCK if clock is None else clock)
 
 
 async def clean(settings: SandboxSettings, *, everything: bool) -> int:

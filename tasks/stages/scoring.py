@@ -12,21 +12,23 @@ from pathlib import Path
 from prefect.logging import get_run_logger
 
 from infra.disk import OTHER_OUTPUT, space_on
-from infra.identity import digest, digest_of_set
+from infra.identity import digest, digest_of_set, mark, mark_of_set
 from infra.ids import BenchmarkId
 from infra.records import Record
 from infra.settings import PublishSettings, Settings
-from infra.store import Database, benchmarks
+from infra.store import Database, benchmarks, exports
 from infra.store.benchmarks import Evaluation, Published
 from tasks.benchmarks import (
     Benchmark,
     benchmark_fingerprint,
     is_export,
+    is_vouched_for,
     read_benchmark,
     read_manifest,
     write_run,
 )
 from tasks.benchmarks.beir import read_beir
+from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run, run_file, run_tag
@@ -72,11 +74,10 @@ class OpenBenchmark:
         """Queries, codes and labels.
 
         Raises:
-            PublishError: The export is damaged.
+            PublishError: The export is damaged, or another than its manifest names.
             SourceError: A file of a BEIR folder is malformed.
         """
-        folder = Path(self.published.folder)
-        return read_benchmark(folder) if is_export(folder) else read_beir(folder)
+        return _content(Path(self.published.folder))
 
 
 class Run(Record):
@@ -87,48 +88,51 @@ class Run(Record):
 
 
 def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
-    """Return the benchmark in a folder, and store its reference.
+    """Return the benchmark in a folder, and store its reference once the content is verified.
 
     Raises:
         SourceError: The folder is neither an export nor a BEIR folder.
-        PublishError: It is an export whose manifest cannot be read.
+        PublishError: It is an export that is damaged, or another than its manifest names.
     """
     check_folder(folder)
     folder = folder.resolve()
-    content = None if is_export(folder) else read_beir(folder)
-    published = _export_reference(folder) if content is None else _beir_reference(folder, content)
-    stored = benchmarks.find_benchmark(database, published.benchmark_id)
-    if stored is None:
-        benchmarks.record_benchmark(database, published)
-    else:
-        published = stored.model_copy(update={"folder": str(folder)})
-    opened = OpenBenchmark(published)
-    if content is not None:
-        opened.content = content
-    return opened
-
-
-def _export_reference(folder: Path) -> Published:
-    manifest = read_manifest(folder)
-    return Published(
-        benchmark_id=manifest.fingerprint,
-        name=manifest.name,
-        collection="",
-        label_origin=manifest.label_origin,
-        demo=manifest.demo,
-        folder=str(folder),
-    )
-
-
-def _beir_reference(folder: Path, content: Benchmark) -> Published:
-    return Published(
-        benchmark_id=benchmark_fingerprint(content),
+    content = _content(folder)
+    published = Published(
+        benchmark_id=_identity(database, folder, content),
         name=content.name,
         collection="",
         label_origin=content.label_origin,
         demo=content.demo,
         folder=str(folder),
     )
+    stored = benchmarks.find_benchmark(database, published.benchmark_id)
+    if stored is None:
+        benchmarks.record_benchmark(database, published)
+    else:
+        published = stored.model_copy(update={"folder": str(folder)})
+    opened = OpenBenchmark(published)
+    opened.content = content
+    return opened
+
+
+def _content(folder: Path) -> Benchmark:
+    return read_benchmark(folder) if is_export(folder) else read_beir(folder)
+
+
+def _identity(database: Database, folder: Path, content: Benchmark) -> BenchmarkId:
+    """Return the fingerprint of what is in a folder.
+
+    The one in an export's manifest is believed where the records give it, or where this store has
+    written these files. An export of an earlier release that was made elsewhere and does not hold
+    all that its fingerprint depends on has that of what it holds.
+    """
+    if not is_export(folder):
+        return BenchmarkId(benchmark_fingerprint(content))
+    manifest = read_manifest(folder)
+    written = exports.find_export(database, folder)
+    if is_vouched_for(manifest) or (written and written.files == state_of_export(folder)):
+        return BenchmarkId(manifest.fingerprint)
+    return BenchmarkId(benchmark_fingerprint(content))
 
 
 def leaderboard_folder(published: Published, settings: PublishSettings) -> Path:
@@ -143,11 +147,13 @@ def method_key(method: str, settings: Settings) -> str:
     The standard metrics are part of it for compatibility with scores that earlier releases stored.
     """
     depth = str(settings.evaluation.depth)
-    return digest("scores", identity(method, settings.llm), depth, digest_of_set(STANDARD))
+    return mark("scores", identity(method, settings.llm), depth, mark_of_set(STANDARD))
 
 
-def _run_folder(published: Published, settings: PublishSettings) -> Path:
-    is_own = bool(published.collection)
+def _run_folder(database: Database, published: Published, settings: PublishSettings) -> Path:
+    """Return where the runs are: beside the export that this store wrote, not beside a copy."""
+    stored = benchmarks.find_benchmark(database, published.benchmark_id)
+    is_own = stored and stored.collection and stored.folder == published.folder
     return Path(published.folder) if is_own else leaderboard_folder(published, settings)
 
 
@@ -160,7 +166,7 @@ def _stored_evaluation(
 ) -> Evaluation | None:
     """Return a method's stored evaluation if its run exists, else None."""
     key = method_key(method, settings)
-    file = run_file(_run_folder(published, settings.publish), method)
+    file = run_file(_run_folder(database, published, settings.publish), method)
     if run_tag(file) != _tag(method, key):
         return None
     return benchmarks.find_evaluation(database, published.benchmark_id, key)
@@ -184,7 +190,7 @@ def _is_scored(p: Parameters) -> bool:
 
 def _scoring_key(p: Parameters) -> str:
     metrics = digest_of_set(_computed_metrics(p.settings))
-    folder = _run_folder(p.benchmark.published, p.settings.publish)
+    folder = _run_folder(p.database, p.benchmark.published, p.settings.publish)
     run = digest(p.benchmark.benchmark_id, method_key(p.method, p.settings), str(folder))
     return digest("evaluate", p.database.store_id, run, metrics)
 
@@ -201,7 +207,7 @@ def score_method(
         LanguageModelError: The model that re-ranks is unavailable or refuses requests.
     """
     published, rankings = benchmark.published, None
-    file = run_file(_run_folder(published, settings.publish), method)
+    file = run_file(_run_folder(database, published, settings.publish), method)
     evaluation = _stored_evaluation(database, published, method, settings)
     if evaluation:
         missing = _missing_metrics(database, evaluation, settings)
@@ -233,7 +239,7 @@ def _rank(
         memory_mb=settings.search.memory_mb,
     )
     rankings = ranker.rank(method, settings.evaluation.depth)
-    folder = _run_folder(published, settings.publish)
+    folder = _run_folder(database, published, settings.publish)
     with space_on(folder, OTHER_OUTPUT):
         write_run(folder, method, rankings, tag=_tag(method, key))
     evaluation = Evaluation(

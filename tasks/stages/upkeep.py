@@ -13,7 +13,7 @@ from infra.store import Database, benchmarks, candidates, open_database
 from infra.store.checks import Finding
 from infra.store.file_checks import leftovers, remove
 from infra.store.retention import CollectionCoverage, Found, Retention
-from tasks.benchmarks import read_manifest
+from tasks.benchmarks import read_benchmark, read_manifest
 from tasks.benchmarks.manifest import verify_export
 from tasks.stages.coverage import coverage_of_rounds, last_recipe
 
@@ -25,7 +25,8 @@ def check_exports(database: Database, *, thorough: bool) -> Iterator[Finding]:
 
     Args:
         database: The store.
-        thorough: Whether to compare all files with their checksums.
+        thorough: Whether to compare all files with their checksums, and the records with the
+            fingerprint.
     """
     for published in benchmarks.all_benchmarks(database):
         folder, problem = Path(published.folder), ""
@@ -33,6 +34,8 @@ def check_exports(database: Database, *, thorough: bool) -> Iterator[Finding]:
             manifest = verify_export(folder) if thorough else read_manifest(folder)
             if manifest.fingerprint != published.benchmark_id:
                 continue  # a later version took its place
+            if thorough:
+                read_benchmark(folder)
         except (PublishError, OSError) as error:
             problem = str(error)
         yield Finding(

@@ -11,9 +11,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from infra.errors import EstimationError
-from infra.identity import digest
 from infra.machine import Machine, this_machine
-from infra.records import normalise_code, normalise_query
+from infra.records import code_id_of, query_id_of
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
 from infra.store.vector_blocks import Block, LocatedVectors, Positions, StoredVectors, joint_blocks
@@ -163,23 +162,16 @@ class BenchmarkVectors:
     @cached_property
     def _codes(self) -> tuple[Sequence[int], vectors.Ids]:
         """The codes' positions in the benchmark by ascending id, and the texts' identities."""
-        named = [(code.code_id, _code_identity(code.text)) for code in self._benchmark.codes]
+        named = [(code.code_id, code_id_of(code.text)) for code in self._benchmark.codes]
         order = sorted(range(len(named)), key=named.__getitem__)
         return order, vectors.ids_of([named[row][1] for row in order])
 
 
 def identities(kind: Kind, texts: Sequence[str]) -> vectors.Ids:
     """Return the (n,) identities of texts, which are the ids of such items in a collection."""
-    identity = _query_identity if kind == "query" else _code_identity
-    return vectors.ids_of([identity(text) for text in texts])
-
-
-def _query_identity(text: str) -> str:
-    return f"q{digest('query', normalise_query(text))}"
-
-
-def _code_identity(text: str) -> str:
-    return f"c{digest('code', normalise_code(text))}"
+    return vectors.ids_of(
+        [(query_id_of if kind == "query" else code_id_of)(text) for text in texts]
+    )
 
 
 def stored_vectors(

@@ -130,7 +130,7 @@ class Evidence:
         ranks: Labels by the rank of the candidate.
         benchmark: The published benchmark.
         programs: The agents' test programs.
-        efforts: ``clear``, ``unclear`` and ``all`` pairs → time and cost.
+        efforts: ``clear``, ``unclear``, ``by claims`` and ``all`` pairs → time and cost.
         scores: Method → metric → mean.
         group_scores: Method → metric → number of matches → mean.
         rounds: Alpha between consecutive rounds of labelling.

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from infra.errors import SourceError
+from tasks.benchmarks import read_exported
 from tasks.files.json_text import decode_json
 from tasks.files.text import printable, read_text
 from tasks.studies._evidence import Annotator, BenchmarkFacts
@@ -17,9 +17,13 @@ _SEPARATOR = " · "
 
 
 def matches_of(folder: Path) -> dict[str, int]:
-    """Return query → number of its relevant codes, for all queries of an export."""
-    labels = pq.read_table(folder / "labels.parquet", columns=["query_id", "relevance"])
-    queries = pq.read_table(folder / "queries.parquet", columns=["query_id"])["query_id"]
+    """Return query → number of its relevant codes, for all queries of an export.
+
+    Raises:
+        PublishError: A table of the export is missing or changed.
+    """
+    labels = read_exported(folder, "labels", ["query_id", "relevance"])
+    queries = read_exported(folder, "queries", ["query_id"])["query_id"]
     relevant = labels.filter(pc.greater(labels["relevance"], 0))
     counted = relevant.group_by("query_id").aggregate([("relevance", "count")])
     numbers = dict(
@@ -29,9 +33,13 @@ def matches_of(folder: Path) -> dict[str, int]:
 
 
 def benchmark_facts(folder: Path) -> BenchmarkFacts:
-    """Return the counts over an export's labels; texts of codes are read as columns only."""
-    labels = pq.read_table(folder / "labels.parquet", columns=["query_id", "code_id", "relevance"])
-    codes = pq.read_table(folder / "codes.parquet", columns=["code_id", "text"])
+    """Return the counts over an export's labels; texts of codes are read as columns only.
+
+    Raises:
+        PublishError: A table of the export is missing or changed.
+    """
+    labels = read_exported(folder, "labels", ["query_id", "code_id", "relevance"])
+    codes = read_exported(folder, "codes", ["code_id", "text"])
     labelled = codes.filter(pc.is_in(codes["code_id"], value_set=pc.unique(labels["code_id"])))
     relevant = labels.filter(pc.greater(labels["relevance"], 0))
     answered = relevant.group_by("code_id").aggregate([("query_id", "count")])

@@ -13,7 +13,8 @@ class EffortOfPairs(Study):
     title: ClassVar[str] = "Seconds and dollars of clear and unclear pairs"
     reading: ClassVar[str] = (
         "A pair is clear if the screener labels it and unclear if it goes on to a test program or "
-        "the arbiter; all includes pairs that are neither, judged by reading alone or left "
+        "the arbiter; a pair by claims gave, or did not give, what its query's specification "
+        "demands. All includes pairs that are none of these, judged by reading alone or left "
         "undecided. Time is that of models and boxes, cost that of all calls, both as if no reply "
         "had come from the cache. A cost is unknown if that of one call is."
     )

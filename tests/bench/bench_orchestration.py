@@ -121,7 +121,7 @@ def flow(
 def measured(number: int, in_flight: int, rounds: int) -> list[Round]:
     """Return the seconds of all rounds."""
     cores = len(os.sched_getaffinity(0))
-    judges = min(-(-in_flight // _PLACES_A_JUDGE), cores)
+    judges = min(-(-min(in_flight, number) // _PLACES_A_JUDGE), cores)
     partly_real.register()
     found = []
     with ExitStack() as stack:

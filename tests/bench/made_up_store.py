@@ -26,7 +26,7 @@ from pydantic import SecretStr
 from agents import recipe_of
 from infra.batches import batched
 from infra.collected import Item, Streamed
-from infra.identity import digest_of
+from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.records import Code, Query, SourceInfo
 from infra.settings import (
@@ -180,7 +180,7 @@ def make_store(folder: Path, scale: float = 1.0) -> Settings:
     search = search_identity(database, COLLECTION, settings.search)
     candidates.record_search(database, search, COLLECTION, settings.search.encoders, TOP)
     body = recipe_of(settings, "")
-    recipe = RecipeId(digest_of(body))
+    recipe = RecipeId(mark_of(body))
     recipes.record_recipes(database, {recipe: body}, demo=False, used_on=COLLECTION)
     known = {
         "top": TOP, "collection": COLLECTION, "codes": sizes.codes, "search": search,

@@ -200,7 +200,7 @@ def _freeze(scene: Scene, order: Break) -> bool:
 def _kill_busiest(scene: Scene, title: str) -> bool:
     """Kill the process of a run whose title begins so, of several the busiest."""
     found = [one for one in scene.run.processes() if title_of(one).startswith(title)]
-    for victim in sorted(found, key=_seconds_of, reverse=True):
+    for victim in sorted(found, key=seconds_of, reverse=True):
         victim.kill()
         return True
     return False
@@ -215,7 +215,8 @@ def title_of(process: psutil.Process) -> str:
     return words[0] if words[0].startswith("ray::") else Path(words[0]).name
 
 
-def _seconds_of(process: psutil.Process) -> float:
+def seconds_of(process: psutil.Process) -> float:
+    """Return how long a process has computed; 0 for one that has just ended."""
     try:
         return float(process.cpu_times().user)
     except psutil.Error:

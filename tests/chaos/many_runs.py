@@ -12,11 +12,13 @@ files more are allowed to the server, whose pools fill up with time).
 """
 
 import argparse
+import os
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -62,17 +64,31 @@ def sample(theatre: Theatre, world: World, scene: Scene, temporary: Path, second
     home = theatre.prefect_home
     return Sample(
         seconds=seconds,
-        server_mb=sum(one.memory_full_info().pss for one in server) / 1e6,
+        server_mb=_sum(server, lambda one: one.memory_full_info().pss) / 1e6,
         server_database_mb=_megabytes(home, "prefect.db*"),
         store_mb=_megabytes(world.store, "**/*"),
         processes=len(left),
-        server_threads=sum(one.num_threads() for one in server),
-        server_files=sum(one.num_fds() for one in server),
-        temporary_files=sum(1 for _ in temporary.rglob("*")),
+        server_threads=_sum(server, psutil.Process.num_threads),
+        server_files=_sum(server, psutil.Process.num_fds),
+        temporary_files=_entries(temporary),
         store_files=len(files_of(world.store)),
-        results=sum(1 for _ in (home / "storage").rglob("*")),
+        results=_entries(home / "storage"),
         containers=len(theatre.containers()),
     )
+
+
+def _entries(folder: Path) -> int:
+    """Return how much is in a folder; what goes meanwhile counts nothing, as `os.walk` skips it."""
+    return sum(len(folders) + len(files) for _, folders, files in os.walk(folder))
+
+
+def _sum(processes: Iterable[psutil.Process], measure: Callable[[psutil.Process], int]) -> int:
+    """Return the sum over processes; one that ends meanwhile counts nothing."""
+    total = 0
+    for one in processes:
+        with suppress(psutil.NoSuchProcess):
+            total += measure(one)
+    return total
 
 
 def many_runs(theatre: Theatre, runs: int, temporary: Path) -> dict[int, Sample]:

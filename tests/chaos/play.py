@@ -20,7 +20,8 @@ _TICK_S = 0.05
 _WHOLE_S = 1_200.0
 _PAUSE_S = 1.0
 _MOST_RUNS = 15
-_CHILDREN_S = 120.0  # Ray's agents look for their head once a minute
+_RUN_S = 600.0
+_CHILDREN_S = 240.0  # Ray's agents look for their head once a minute
 _DEAD_S = 240.0  # a run without a sign of life is taken for dead after three minutes
 _CONTAINERS_S = 30.0
 
@@ -134,9 +135,9 @@ def _next_run_has_nothing_to_do(scene: Scene, *, says_so: bool) -> list[str]:
     """A further run starts, finds nothing to do and asks the model nothing."""
     before = scene.model_calls()
     run = scene.start()
-    status = run.wait(_CHILDREN_S)
+    status = run.wait(_RUN_S)
     if status is None:
-        return [f"the next run did not end in {_CHILDREN_S:.0f} s: something is stuck"]
+        return [f"the next run did not end in {_RUN_S:.0f} s: something is stuck"]
     if status or (says_so and "Nothing was left to do" not in run.printed()):
         return ["the next run found something to do"]
     more = scene.model_calls() - before

@@ -5,7 +5,6 @@ Each can be broken and comes back; what is ended is known by its process id.
 
 import os
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -18,13 +17,6 @@ from pathlib import Path
 import psutil
 
 _START_S = 120.0
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Service:

@@ -13,8 +13,9 @@ from tests.chaos.deployed import CosqaServer, DeployedRun
 from tests.chaos.laws import Reference, labels_as_scripted, reference_of
 from tests.chaos.pairs import CODES, Pairs, write_source
 from tests.chaos.scene import AnyRun, Run, Scene
-from tests.chaos.services import Clock, Disk, free_port, model_server, prefect_server
+from tests.chaos.services import Clock, Disk, model_server, prefect_server
 from tests.flows.world import World, environment
+from tests.ports import free_port
 from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
 
 IN_FLIGHT = 32

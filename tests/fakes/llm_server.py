@@ -1,7 +1,8 @@
 """A scripted OpenAI-compatible server, in a thread or as a process of its own.
 
-A script is a list of rules; the first rule whose role, query and piece of code fit answers, with
-its steps one after the other for each pair, the last one for ever after:
+A script is a list of rules; the first rule whose role, query, piece of code and model (any, where
+none is named) fit answers, with its steps one after the other for each pair and model, the last one
+for ever after:
 
     [{"role": "screener", "query": "*", "steps": [
         {"status": 429, "retry_after": "0.1"},
@@ -12,8 +13,9 @@ A step is ``reply`` (an object, sent in the form that was asked for), ``text`` (
 and ``usage`` (the token counts to report) beside a reply.
 
 At ``/v1/embeddings`` each request takes the next of the steps in ``embedding_steps``, the last one
-for ever: ``status`` and ``delay_s`` as above, ``data`` (what is sent for the list of vectors) or
-nothing, for vectors that `embedding_of` makes of the texts.
+for ever: ``status`` (with ``declines``, a word, only for requests that have it) and ``delay_s`` as
+above, ``data`` (what is sent for the list of vectors) or nothing, for vectors that `embedding_of`
+makes of the texts.
 
 Batches of requests are answered by the same rules; see `tests.fakes.llm_batches`.
 
@@ -64,7 +66,7 @@ class ScriptedServer:
         self.batches = Batches(self._answer_in_batch)
         self._formats = formats
         self._log = log
-        self._turns: Counter[tuple[int, str, str]] = Counter()
+        self._turns: Counter[tuple[int, str, str, str]] = Counter()
         self._socket = socket.create_server(("127.0.0.1", port), backlog=1024)
         self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
         self._listening = threading.Event()
@@ -102,8 +104,9 @@ class ScriptedServer:
         messages = request["messages"]
         call = {
             "role": _found(r"\ARole: (\w+)", messages[0]["content"]),
-            "query": _fenced("query", messages[1]["content"]),
-            "code": _fenced("code", messages[1]["content"]),
+            "query": fenced("query", messages[1]["content"]),
+            "code": fenced("code", messages[1]["content"]),
+            "model": request.get("model", ""),
             "format": request.get("response_format", {}).get("type", "text"),
             "messages": messages,
         }
@@ -121,8 +124,8 @@ class ScriptedServer:
         role, query = call["role"], call["query"]
         candidates = [*self._rules.get((role, query), ()), *self._rules.get((role, "*"), ())]
         for number, rule in sorted(candidates, key=lambda candidate: candidate[0]):
-            if rule.get("code", "") in call["code"]:
-                place = number, query, call["code"]
+            if rule.get("code", "") in call["code"] and rule.get("model", "") in call["model"]:
+                place = number, query, call["code"], call["model"]
                 turn = self._turns[place]
                 self._turns[place] += 1
                 step: Mapping[str, Any] = rule["steps"][min(turn, len(rule["steps"]) - 1)]
@@ -187,9 +190,9 @@ class ScriptedServer:
         if headers.get("authorization", "").removeprefix("Bearer ") != KEY:
             step = {"status": 401, "message": f"wrong key {headers.get('authorization')}"}
         await asyncio.sleep(step.get("delay_s", 0))
-        if "status" in step:
-            return _failure(step)
         texts = request["input"]
+        if "status" in step and any(step.get("declines", "") in text for text in texts):
+            return _failure(step)
         vectors = [embedding_of(text, request.get("dimensions", 8)) for text in texts]
         data = [
             {"object": "embedding", "index": index, "embedding": vector}
@@ -274,7 +277,8 @@ def _completion(
     }
 
 
-def _fenced(name: str, content: str) -> str:
+def fenced(name: str, content: str) -> str:
+    """Return what a message has inside the fence of a name, "" where there is none."""
     return _found(rf"(?s)<<<{name} (?P<mark>\w+)\n(.*?)\n(?P=mark)>>>", content, group=2)
 
 

@@ -96,8 +96,8 @@ def three_nodes(gpus: int) -> tuple[Cluster, list[Any]]:
     """Start a cluster of three nodes of three cores, and connect to it."""
     options: dict[str, Any] = {"num_cpus": 3, "object_store_memory": 80 * 2**20}
     cluster = Cluster(initialize_head=True, head_node_args={**options, "num_gpus": gpus})
-    others = [cluster.add_node(**options) for _ in range(2)]
-    cluster.wait_for_nodes()
+    others = [cluster.add_node(**options, wait=False) for _ in range(2)]
+    cluster.wait_for_nodes(300)
     ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
     return cluster, others
 
@@ -158,7 +158,7 @@ def no_room(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
 def some_room(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """Other work holds the cores of two nodes."""
     with held_nodes(2):
-        return embedded(EncoderSettings(actors=3), patience_s=20)
+        return embedded(EncoderSettings(actors=3), patience_s=120)
 
 
 def dies_always(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:

@@ -8,6 +8,8 @@ from infra.records import (
     SourceInfo,
 )
 from infra.summaries import CanaryCounts, Effort
+from tasks.benchmarks import QuerySpecification
+from tasks.reports.judging import ClaimLine, SpecifiedPart
 from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
@@ -42,6 +44,33 @@ def test_out_of_range():
 
 test_valid()
 test_out_of_range()"""
+
+JUDGED_BY = SpecifiedPart(
+    specification=QuerySpecification(
+        query_id="q1",
+        recipe_id="r1",
+        model=MODEL,
+        reading="tell whether a text is an IP address",
+        other_readings=("of version 4 alone", "of version 4 or 6"),
+        demands=("true for a well-formed address", "false for any other text"),
+        left_open=("names of parameters", "what happens on input that is no text"),
+        clarity="underspecified",
+        is_underspecified=True,
+    ),
+    verdict="unclear_behaviour",
+    adapter="def answer(text):\n    return is_valid_ip(text)",
+    claims=(
+        ClaimLine(call="'192.168.0.1'", demanded="True", outcome="held"),
+        ClaimLine(
+            call="'::1'", demanded="True", outcome="failed", gave="False", read="open", counts=False
+        ),
+        ClaimLine(
+            call="'256.1.1.1'", demanded="False", outcome="failed", gave="True", read="False"
+        ),
+        ClaimLine(call="''", demanded="False", outcome="not_run", gave="OSError: no socket"),
+        ClaimLine(call="'a' * 300", demanded="False", outcome="not_run"),
+    ),
+)
 
 _ASKED = (
     "python check if string is valid ip address",
@@ -105,7 +134,13 @@ def hostile_report(text: str) -> ReportData:
         executions=(Execution(round=0, program=text, requirements=(text,), result=result),),
     )
     pair = PairEvidence(
-        query=text, code=text, code_name=text, annotation=annotation, rank=1, similarity=0.5
+        query=text,
+        code=text,
+        code_name=text,
+        annotation=annotation,
+        rank=1,
+        similarity=0.5,
+        specified=_specified(text),
     )
     scores = BenchmarkScores(
         name=text,
@@ -130,6 +165,24 @@ def hostile_report(text: str) -> ReportData:
         pairs=(pair,),
         notes=(text,),
         links={text: "javascript:alert(1)"},
+    )
+
+
+def _specified(text: str) -> SpecifiedPart:
+    specification = QuerySpecification(
+        query_id="q1",
+        recipe_id="r1",
+        model=text,
+        reading=text,
+        **dict.fromkeys(("other_readings", "demands", "left_open", "examples"), (text,)),
+        clarity="underspecified",
+        is_underspecified=True,
+    )
+    claim = ClaimLine(
+        call=text, demanded=text, outcome="failed", gave=text, read=text, counts=False
+    )
+    return SpecifiedPart(
+        specification=specification, verdict="clear_match", adapter=text, claims=(claim,)
     )
 
 
@@ -245,6 +298,7 @@ def _pair(place: int) -> PairEvidence:
         rank=place % 5 + 1,
         similarity=0.71 - 0.013 * place,
         by_encoder={"minilm": 0.71 - 0.013 * place},
+        specified=JUDGED_BY if place == 0 else None,
     )
 
 

@@ -63,9 +63,10 @@ class FakeBox:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
+        apart: bool = False,
     ) -> ExecutionResult:
-        """Return the scripted result; mutants get what ``on_mutant`` says."""
-        if code is not None:
+        """Return the scripted result; mutants, which have less time, get ``on_mutant``."""
+        if code is not None and timeout_s is not None:
             return self._on_mutant
         return self._behaviour(program, self.installed)
 

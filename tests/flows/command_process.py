@@ -19,10 +19,18 @@ class CommandProcess:
     It imports the product once and stays connected to the Ray runtime that its first command
     started, as a deployment's process does. What depends on a process of its own (a first start,
     an end by SIGKILL) is tested by `World.run_alone` and `World.kill_when`.
+
+    Args:
+        program: The folder that the product is imported from; None is that of the tests.
     """
 
-    def __init__(self) -> None:
-        self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+    def __init__(self, program: Path | None = None) -> None:
+        self._pool = ProcessPoolExecutor(
+            1,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_import_from,
+            initargs=(program,),
+        )
         self._prefect_server: str | None = None
 
     def run(self, command: Sequence[str], env: Mapping[str, str], folder: Path) -> tuple[int, str]:
@@ -49,6 +57,12 @@ class CommandProcess:
         """End the process, and Ray with it."""
         self._pool.submit(_stop_ray)
         self._pool.shutdown()
+
+
+def _import_from(program: Path | None) -> None:
+    """Look for modules in a folder first."""
+    if program:
+        sys.path.insert(0, str(program))
 
 
 def _run_script(command: Sequence[str], env: dict[str, str], folder: Path, log: Path) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from infra.settings import Reason
-from tests.fakes.llm_server import KEY, ScriptedServer, _fenced, _found
+from tests.fakes.llm_server import KEY, ScriptedServer, _found, fenced
 
 ROLES = ("screener", "writer", "arbiter")
 
@@ -94,7 +94,7 @@ class DigestServer(ScriptedServer):
         role = _found(r"\ARole: (\w+)", system)
         found = re.search(r"Prompt version (\d+)\.", system)
         state = State(model=request["model"], **{role: int(found[1]) if found else 0})
-        pair = Key(_fenced("query", user), _fenced("code", user))
+        pair = Key(fenced("query", user), fenced("code", user))
         self.calls.append({"role": role, "pair": pair, "model": state.model})
         if role == "writer" and self.is_broken and is_refused(pair):
             return {"status": 503, "message": "out of order"}
@@ -102,7 +102,7 @@ class DigestServer(ScriptedServer):
             return {"reply": {"reason": "r", "verdict": screened(state, pair)}}
         if role == "writer":
             return {"reply": {"reading": "r", "program": program(state, pair)}}
-        label = arbitrated(state, pair, _fenced("program", user))
+        label = arbitrated(state, pair, fenced("program", user))
         return {"reply": {"reason": "r", "verdict": ("does_not_answer", "answers")[label]}}
 
 

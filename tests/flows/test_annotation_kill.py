@@ -4,6 +4,7 @@ Covers `tasks.stages.annotate.gather`, `tasks.stages.annotate.judge`, `tasks.run
 """
 
 import json
+import shutil
 import subprocess
 import time
 from collections import Counter
@@ -12,10 +13,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.chaos.breaks import seconds_of, title_of
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, read, rule
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow(30), pytest.mark.exhaustive]
 
 PAIRS, IN_FLIGHT = 40, 4
 CASES = [
@@ -33,13 +35,29 @@ VICTIMS = {
     "Ray head": "gcs_server",
 }
 (REPLY,) = read("answers")["steps"]
+JUDGED = {
+    "COSQA_ANNOTATION__CONFIGURATION": "single",
+    "COSQA_ANNOTATION__IN_FLIGHT": str(IN_FLIGHT),
+}
 SLOWLY = rule("exact_judge", REPLY | {"delay_s": 0.3})
 
 
-@pytest.mark.parametrize("calls", [1, 15, 36])
-@pytest.mark.parametrize("victim", VICTIMS)
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> World:
+    """A world whose pairs are found, and not judged."""
+    env = environment("", PREFECT_API_URL=prefect_server, **JUDGED)
+    world = World(tmp_path_factory.mktemp("collected"), env)
+    world.write(CASES, labels=False)
+    done = world.run("collect")
+    assert done.returncode == 0, done.stdout[-5000:]
+    return world
+
+
+@pytest.mark.parametrize(
+    ("victim", "calls"), [("flow", 36), ("judge", 15), ("raylet", 15), ("Ray head", 1)]
+)
 def test_whatever_is_killed_the_next_run_completes_and_pays_for_no_reply_twice(
-    folder: Path, prefect_server: str, victim: str, calls: int
+    folder: Path, collected: World, prefect_server: str, victim: str, calls: int
 ) -> None:
     with ScriptedServer([SLOWLY]) as model:
         world = World(
@@ -47,16 +65,15 @@ def test_whatever_is_killed_the_next_run_completes_and_pays_for_no_reply_twice(
             environment(
                 model.base_url,
                 PREFECT_API_URL=prefect_server,
-                COSQA_ANNOTATION__CONFIGURATION="single",
-                COSQA_ANNOTATION__IN_FLIGHT=str(IN_FLIGHT),
+                **JUDGED,
             ),
+            origin=collected.folder,
         )
-        world.write(CASES, labels=False)
-        assert world.run_alone("collect").returncode == 0
+        shutil.copytree(collected.store, world.store)
         killed = _killed_at(world, model, VICTIMS[victim], calls)
         if victim == "judge":
             assert killed == 0, "another process goes on in the same run"
-        last = world.run_alone("annotate")
+        last = world.run("annotate")
         assert last.returncode == 0, last.stdout[-5000:]
         asked = Counter(json.dumps(call["messages"]) for call in model.calls)
     rows = world.rows("SELECT query_id, code_id FROM annotations WHERE status = 'labelled'")
@@ -73,7 +90,7 @@ def _killed_at(world: World, model: ScriptedServer, name: str, calls: int) -> in
         log.open("w") as out,
         subprocess.Popen(command, env=world.env, cwd=world.folder, stdout=out, stderr=out) as flow,
     ):
-        deadline = time.monotonic() + 200
+        deadline = time.monotonic() + 900
         while len(model.calls) < calls:
             assert flow.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()
@@ -90,12 +107,6 @@ def _victim(flow: psutil.Process, name: str) -> psutil.Process:
     """Return the process of a run whose command begins so; of judges the busiest."""
     if not name:
         return flow
-    found = [one for one in flow.children(recursive=True) if _title(one).startswith(name)]
-    assert found, [_title(one) for one in flow.children(recursive=True)]
-    return max(found, key=lambda one: one.cpu_times().user)
-
-
-def _title(process: psutil.Process) -> str:
-    """Return a process's title, or its program's name."""
-    words = process.cmdline() or [""]
-    return words[0] if words[0].startswith("ray::") else Path(words[0]).name
+    found = [one for one in flow.children(recursive=True) if title_of(one).startswith(name)]
+    assert found, [title_of(one) for one in flow.children(recursive=True)]
+    return max(found, key=seconds_of)

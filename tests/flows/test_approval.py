@@ -6,7 +6,6 @@ Covers `flows.runtime.approval`, `flows.runtime.run_inputs`, `flows.runtime.wait
 
 import contextlib
 import io
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow
 from prefect.input.actions import read_flow_run_input
+from prefect.logging import disable_run_logger
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import AwaitingRetry, Crashed, Scheduled
 
@@ -32,12 +32,23 @@ from flows.runtime.waiting_runs import answer_run, due_runs, waiting_runs
 from flows.runtime.writing import writing
 from infra.errors import SettingsError
 from infra.ids import RecipeId
-from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
+from infra.settings import (
+    OperationSettings,
+    ReannotationSettings,
+    Reason,
+    Settings,
+    StoreSettings,
+)
 from infra.store import Database, open_database
 from infra.store.lease import writer_lease
 from infra.store.plans import last_plans, record_plan
 from tasks.forecast.pairs import Amount, Expected
 from tasks.reports.plan import ReasonPlan, RunPlan
+from tasks.stages.annotate.pending import Taken
+from tasks.stages.annotate.plan import plan_annotation, rounds_of
+from tasks.stages.annotate.run_plan import planned_run
+from tests.tasks.stages.annotate.test_audit import PAIRS, Fickle, World
+from tests.waiting import until
 
 UI = "Prefect's UI or API"
 ALWAYS = OperationSettings(approval="always")
@@ -107,6 +118,27 @@ def test_a_command_without_a_terminal_says_what_to_do(
         approved(PLAN, database, ALWAYS)
 
 
+@pytest.mark.parametrize(
+    ("says", "decision", "reasons"),
+    [(True, "approved", ("stale", "new_queries")), (False, "declined", ())],
+)
+def test_what_is_approved_in_a_terminal_is_what_it_showed(
+    says: bool,
+    decision: str,
+    reasons: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    database: Database,
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: says)
+    plan = stored(database, PLAN)
+    with disable_run_logger():
+        answer = approved(plan, database, ALWAYS)
+    assert (answer.decision, answer.reasons) == (decision, reasons)
+    assert answer.offer == Offer.of(plan)
+    assert decisions(database) == [(decision, answer.decided_by)]
+
+
 def test_what_is_approved_bounds_what_is_set_and_widens_nothing() -> None:
     policy = ReannotationSettings(take=("stale", "failed"), pairs=50)
     settings = Settings(reannotation=policy)
@@ -116,10 +148,38 @@ def test_what_is_approved_bounds_what_is_set_and_widens_nothing() -> None:
     bound = given.bound(settings).reannotation
     assert (bound.take, bound.pairs, bound.budget_usd) == (("stale",), 50, 1.5)
     assert given.model_copy(update={"pairs": 20}).bound(settings).reannotation.pairs == 20
-    offered = given.model_copy(update={"limits": {"stale": 7}})
-    assert offered.bound(settings).reannotation.limits == {"stale": 7}, "no more than was offered"
+    offer = Offer(plan_id="p", reasons={"stale": 7, "audit": 9}, by_round={"stale": (7, 0)})
+    offered = given.model_copy(update={"offer": offer})
+    assert offered.bound(settings).reannotation.limits == {"audit": 9}, "no more than was offered"
+    assert [offered.in_round(place) for place in (1, 2, 3)] == [{"stale": n} for n in (7, 0, 0)]
+    former = given.model_copy(update={"offer": Offer(plan_id="p", reasons={"stale": 7})})
+    assert [former.in_round(place) for place in (1, 2)] == [{"stale": n} for n in (7, 0)]
+    assert given.in_round(1) is None
     assert Approval(decision="unasked").bound(settings) == settings
     assert Approval(decision="declined", reasons=()).bound(settings).reannotation.take == ()
+
+
+@pytest.mark.parametrize("shown", [PAIRS, 5])
+def test_all_of_an_approved_plan_is_judged_wherever_among_the_rounds_it_is_and_no_more(
+    shown: int, tmp_path: Path
+) -> None:
+    """Of three rounds the second alone has pairs to judge; more of them may come up."""
+    with Fickle() as model, disable_run_logger():
+        world = World(tmp_path, model)
+        of_rounds = world.settings.annotation.model_copy(update={"rounds": 3})
+        settings = world.settings.model_copy(update={"annotation": of_rounds})
+        rounds = rounds_of(world.recipe, settings)
+        world.judge(plan_annotation.fn(world.search, rounds[2], settings))
+        at_first = of_rounds.model_copy(update={"limit": shown})
+        earlier = settings.model_copy(update={"annotation": at_first})
+        plan = planned_run(world.database, world.search, world.recipe, earlier)
+        given = Approval(decision="approved", offer=Offer.of(plan))
+        assert given.in_round(2) == {"new_queries": shown}
+        taken: list[Taken] = []
+        for item in rounds:
+            bound = (given.bound(settings), taken, given.in_round(item.place))
+            taken += plan_annotation.fn(world.search, item, *bound).reasons
+    assert taken == [Taken("new_queries", shown)]
 
 
 @pytest.fixture
@@ -169,6 +229,13 @@ class Deployed:
         return self.client.resume_flow_run(self.run_id, run_input=answer)
 
 
+def offered(deployed: Deployed) -> dict[Reason, int]:
+    """Return the pairs that were before the person who answered last."""
+    offer = deployed.answers[-1].offer
+    assert offer
+    return offer.reasons
+
+
 @pytest.fixture
 def deployed(client: SyncPrefectClient, database: Database) -> Deployed:
     return Deployed(client, database)
@@ -195,10 +262,11 @@ def test_a_run_waits_suspended_with_the_plan_and_a_form_and_goes_on_as_approved(
         decision="approved",
         reasons=("stale",),
         budget_usd=1.5,
-        limits={"stale": 200, "new_queries": 40},
+        offer=deployed.answers[0].offer,
         decided_by=UI,
     )
-    assert deployed.answers == [expected], "what was not on offer is not approved"
+    assert deployed.answers == [expected]
+    assert offered(deployed) == {"stale": 200, "new_queries": 40}, "what has come up is not"
     assert decisions(database) == [("approved", UI)] * 2
 
 
@@ -217,7 +285,7 @@ def test_a_run_that_is_started_again_after_its_end_asks_anew(
     deployed.then = lambda: None
     assert deployed.resume().status.value == "ACCEPT"
     assert deployed.work().state_name == "Completed"
-    assert deployed.answers[-1].limits == {"stale": 70}
+    assert offered(deployed) == {"stale": 70}
 
 
 @pytest.mark.exhaustive
@@ -240,10 +308,7 @@ def test_a_living_run_that_was_taken_for_dead_can_ask(
         )
         return len(events.json()["events"])
 
-    deadline = time.monotonic() + 20
-    while said() < 2:
-        assert time.monotonic() < deadline, "the second one comes after all signs of life"
-        time.sleep(0.2)
+    until(lambda: said() >= 2, awaited="the second one comes after all signs of life")
 
 
 @pytest.mark.exhaustive
@@ -265,10 +330,10 @@ def test_a_run_that_was_approved_waits_for_the_run_that_writes(
     with writer_lease(store, "an audit of hours"):
         worker = Thread(target=deployed.work)
         worker.start()
-        has_begun.wait(30)
+        assert has_begun.wait(150)
         worker.join(1.0)
         assert worker.is_alive(), "it is not skipped"
-    worker.join(30)
+    worker.join(150)
     assert deployed.run.state_name == "Completed"
 
 
@@ -303,7 +368,9 @@ def test_the_form_has_three_fields_that_both_user_interfaces_show_and_send() -> 
 
 
 def test_a_single_reason_is_a_choice_too() -> None:
-    schema = form_for(Offer(plan_id="p", reasons={"stale": 3}), "the plan").model_json_schema()
+    schema = form_for(
+        Offer(plan_id="p", reasons={"stale": 3}, by_round={"stale": (3,)}), "the plan"
+    ).model_json_schema()
     assert schema["properties"]["reasons"]["items"] == {"type": "string", "enum": ["stale"]}
 
 

@@ -1,18 +1,27 @@
-"""The law of audits: they ask before they pay, as annotation does.
+"""Laws of audits: they ask before they pay, as annotation does, and judge what their plan says.
 
 Covers `flows.audit`.
 """
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from prefect import flow
+from prefect.logging import disable_run_logger
 
+from flows import annotate, audit
 from flows.audit import audit_as_agreed
+from flows.runtime.approval import Approval
 from infra.errors import SettingsError
-from infra.settings import OperationSettings
+from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
 from infra.store.plans import last_plans
+from tasks.reports.plan import RunPlan
+from tasks.stages.annotate.audit import plan_audit
+from tasks.stages.annotate.pending import Taken
+from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.preflight import Ready
 from tests.tasks.stages.annotate.test_audit import PAIRS, Fickle, World
 
@@ -37,3 +46,53 @@ def test_an_audit_asks_a_person_before_it_pays(
         assert len(model.calls) == PAIRS, "those of the labels themselves"
     (plan,) = last_plans(world.database)
     assert [item["reason"] for item in plan.body["reasons"] if item["taken"]] == ["audit"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("approved", "judged"), [(None, 8), (5, 5)])
+def test_an_audit_by_itself_has_a_number_of_its_own_and_no_more_than_is_approved(
+    approved: int | None, judged: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[int] = []
+    sampled: list[int] = []
+    with Fickle() as model:
+        world = World(tmp_path, model)
+
+    def agreed(plan: RunPlan, _: object) -> Approval:
+        shown.append(plan.taken)
+        return Approval(decision="approved", pairs=approved)
+
+    monkeypatch.setattr(audit, "plan_run", lambda *given: planned_run(world.database, *given))
+    monkeypatch.setattr(audit, "agreed", agreed)
+    monkeypatch.setattr(
+        audit, "audit_labels", lambda *given: sampled.append(plan_audit.fn(*given).pending)
+    )
+    policy = world.settings.reannotation.model_copy(update={"pairs": 3})
+    settings = world.settings.model_copy(update={"reannotation": policy})
+    with disable_run_logger():
+        audit_as_agreed(Ready(settings, world.database), world.search, world.recipe)
+    assert (shown, sampled) == ([8], [judged])
+
+
+def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = ReannotationSettings(take=("new_queries", "audit"), pairs=100)
+    settings = Settings(store=StoreSettings(folder=tmp_path), reannotation=policy)
+    recipe: Any = SimpleNamespace(settings=lambda settings: settings, place=1)
+    plan = SimpleNamespace(pending=40, reasons=(Taken("new_queries", 60),), reference=None)
+    left: list[int] = []
+    instead: dict[str, object] = {
+        "plan_run": None, "spent_before": 0.0, "rounds_of": [recipe], "plan_annotation": plan,
+        "agreed": Approval(decision="unasked"), "judge_plan": None, "compare_round": None,
+        "label_duplicates_of_round": None,
+    }  # fmt: skip
+    for name, value in instead.items():
+        monkeypatch.setattr(annotate, name, lambda *_, value=value: value)
+    monkeypatch.setattr(
+        annotate, "audit_labels", lambda _, __, asked, judged: left.append(
+            asked.reannotation.audited(1_000, judged)
+        ),
+    )  # fmt: skip
+    ready: Any = SimpleNamespace(settings=settings)
+    annotate.judge_candidates(ready, recipe, recipe)
+    assert left == [40]

@@ -3,8 +3,7 @@
 Covers `flows.runtime.automations`, `tasks.runtime.run_events`.
 """
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
@@ -20,6 +19,7 @@ from infra.errors import SettingsError
 from infra.settings import OperationSettings
 from tasks.runtime import run_events
 from tasks.runtime.run_events import artifact_key, slug
+from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
@@ -50,13 +50,6 @@ def told() -> Iterator[tuple[str, list[bytes]]]:
         yield f"http://127.0.0.1:{server.server_port}/", sent
         server.shutdown()
         thread.join()
-
-
-def until(reached: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not reached():
-        assert time.monotonic() < deadline, "not reached"
-        time.sleep(0.2)
 
 
 def test_names_become_keys_that_prefect_takes() -> None:

@@ -219,15 +219,15 @@ finally:
 def test_a_prefect_server_that_does_not_answer_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.socket() as probe:
+    with socket.socket() as probe:  # bound and never listening
         probe.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{probe.getsockname()[1]}/api"
-    with (
-        temporary_settings({PREFECT_API_URL: url}),
-        pytest.raises(SettingsError, match=rf"no Prefect server answers at {url} .*unset"),
-        prefect_api(),
-    ):
-        pass
+        with (
+            temporary_settings({PREFECT_API_URL: url}),
+            pytest.raises(SettingsError, match=rf"no Prefect server answers at {url} .*unset"),
+            prefect_api(),
+        ):
+            pass
 
 
 def test_an_unknown_model_is_refused_before_any_pair_is_sent(

@@ -16,7 +16,7 @@ from tests.flows.world import World, environment
 
 pytestmark = [
     pytest.mark.docker,
-    pytest.mark.slow,
+    pytest.mark.slow(90),
     pytest.mark.exhaustive,
     pytest.mark.usefixtures("engine"),
 ]

@@ -132,9 +132,9 @@ def theatre() -> Iterator[Theatre]:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.slow
+@pytest.mark.slow(60)
 @pytest.mark.docker
-@pytest.mark.parametrize("seed", [2, 5, 9, 11])
+@pytest.mark.parametrize("seed", [5, 9])
 def test_whatever_breaks_the_laws_hold(theatre: Theatre, seed: int) -> None:
     missing = missing_here(has_engine=True)
     outcome = play(theatre, seed, [one for one in schedule(seed) if one.kind not in missing])
@@ -142,9 +142,9 @@ def test_whatever_breaks_the_laws_hold(theatre: Theatre, seed: int) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.slow
+@pytest.mark.slow(60)
 @pytest.mark.docker
 def test_nothing_is_more_after_many_runs_than_after_the_first_ones(
     theatre: Theatre, tmp_path: Path
 ) -> None:
-    assert growth([*many_runs(theatre, 6, tmp_path).values()]) == []
+    assert growth([*many_runs(theatre, 4, tmp_path).values()]) == []

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -19,7 +20,7 @@ from tests.fakes.embed_run import BATCH, CODES, SHARD, TEXTS
 from tests.flows.world import stored_items
 from tests.processes import still_running
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow(40), pytest.mark.exhaustive]
 ACTORS = 2
 
 IS_VICTIM: dict[str, Callable[[psutil.Process], bool]] = {
@@ -29,8 +30,42 @@ IS_VICTIM: dict[str, Callable[[psutil.Process], bool]] = {
 }
 
 
+def is_(victim: str, process: psutil.Process) -> bool:
+    """Return whether a process is the one to be killed; not one that has just ended."""
+    with suppress(psutil.Error):
+        return IS_VICTIM[victim](process)
+    return False
+
+
+def is_worker(process: psutil.Process) -> bool:
+    """Return whether this is a process of Ray's that works, or waits for work."""
+    try:
+        title = " ".join(process.cmdline()[:1])
+    except psutil.Error:  # it has just ended
+        return False
+    return title.startswith("ray::") and "Agent" not in title
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[list[psutil.Process]]:
+    """All processes of the runs that were disturbed; at the end none of them is left.
+
+    Ray's agents look for a minute for the head of their cluster before they give up: each test
+    waits for those that work alone.
+    """
+    processes: list[psutil.Process] = []
+    yield processes
+    assert still_running(processes, 240) == []
+
+
 class Run:
-    """The embed stage on a store in a folder, in a process of its own."""
+    """The embed stage on a store in a folder, in a process of its own.
+
+    Args:
+        folder: The store's.
+        server: Address of the Prefect server.
+        seconds: How long a batch takes.
+    """
 
     def __init__(self, folder: Path, server: str, seconds: float) -> None:
         self._folder = folder
@@ -41,24 +76,29 @@ class Run:
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        self._family: list[psutil.Process] = []
+        self._workers: list[psutil.Process] = []
 
-    def kill(self, victim: str, after: int) -> int:
-        """Kill a process once so many texts have been embedded; return how many had been."""
+    def kill(self, victim: str, after: int, started: list[psutil.Process]) -> int:
+        """Kill a process once so many texts have been embedded; return how many had been.
+
+        All processes of the run are added to those that were started.
+        """
         while len(embedded(self._folder)) < after:
             assert self._process.poll() is None, self.output
             time.sleep(0.02)
         own = psutil.Process(self._process.pid)
-        self._family = own.children(recursive=True)
-        process = own if victim == "flow" else next(filter(IS_VICTIM[victim], self._family))
+        family = own.children(recursive=True)
+        started += family
+        self._workers = [process for process in family if is_worker(process)]
+        process = own if victim == "flow" else next(one for one in family if is_(victim, one))
         computed = len(embedded(self._folder))
         process.kill()
         return computed
 
     def end(self) -> int:
-        """Return the exit status, within minutes; nothing of the run is left then."""
+        """Return the exit status, within minutes; nothing of the run embeds any more then."""
         status = self._process.wait(timeout=900)
-        assert still_running(self._family, 120) == []
+        assert still_running(self._workers, 240) == []
         return status
 
     @property
@@ -75,16 +115,24 @@ def embedded(folder: Path) -> list[str]:
 def assert_complete(folder: Path) -> None:
     stored = stored_items(open_database(StoreSettings(folder=folder)))
     assert len(stored) == len(set(stored)) == TEXTS
-    assert len(list((folder / "vectors").rglob("*.*"))) == CODES // SHARD + 1, "no part is left"
+    # What a killed process had half written is hidden, and goes an hour later.
+    assert len(list((folder / "vectors").rglob("[!.]*.*"))) == CODES // SHARD + 1, "no part is left"
 
 
-@pytest.mark.parametrize("after", [BATCH, SHARD + BATCH, CODES - SHARD])
-@pytest.mark.parametrize("victim", ["flow", *IS_VICTIM])
+@pytest.mark.parametrize(
+    ("victim", "after"),
+    [
+        ("flow", SHARD + BATCH),
+        ("actor", CODES - SHARD),
+        ("raylet", BATCH),
+        ("head", SHARD + BATCH),
+    ],
+)
 def test_a_kill_costs_at_most_a_batch_of_each_actor(
-    tmp_path: Path, prefect_server: str, victim: str, after: int
+    tmp_path: Path, prefect_server: str, started: list[psutil.Process], victim: str, after: int
 ) -> None:
-    run = Run(tmp_path, prefect_server, seconds=0.4)
-    computed = run.kill(victim, after)
+    run = Run(tmp_path, prefect_server, seconds=1.0)
+    computed = run.kill(victim, after, started)
     if run.end():
         orphaned = len(embedded(tmp_path)) - computed  # by actors that did not know yet
         again = Run(tmp_path, prefect_server, seconds=0.1)
@@ -95,9 +143,11 @@ def test_a_kill_costs_at_most_a_batch_of_each_actor(
     assert len(embedded(tmp_path)) - orphaned <= TEXTS + ACTORS * BATCH
 
 
-def test_a_run_whose_head_stays_away_ends(tmp_path: Path, prefect_server: str) -> None:
+def test_a_run_whose_head_stays_away_ends(
+    tmp_path: Path, prefect_server: str, started: list[psutil.Process]
+) -> None:
     run = Run(tmp_path, prefect_server, seconds=20)
-    run.kill("head", BATCH)
+    run.kill("head", BATCH, started)
     assert run.end() != 0
     again = Run(tmp_path, prefect_server, seconds=0.1)
     assert again.end() == 0, again.output

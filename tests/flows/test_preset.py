@@ -23,8 +23,11 @@ from tests.flows.published_files import (
 from tests.flows.world import COSQA, World, environment, judged, rule, screened, written
 
 pytestmark = [
-    pytest.mark.docker, pytest.mark.slow, pytest.mark.exhaustive, pytest.mark.usefixtures("engine"),
-]  # fmt: skip
+    pytest.mark.docker,
+    pytest.mark.slow(300),
+    pytest.mark.exhaustive,
+    pytest.mark.usefixtures("engine"),
+]
 
 FUNCTIONS, QUERIES, TOP_K = 300, 50, 20
 UNLICENSED = "calendar"

@@ -15,7 +15,7 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script
 from tests.flows.world import World, environment, stored_items
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
+pytestmark = [pytest.mark.docker, pytest.mark.slow(200), pytest.mark.usefixtures("engine")]
 
 SETTLED = {
     name: case

@@ -1,18 +1,21 @@
 """Laws of labelling rounds in whole runs: each asks anew, and the majority is published.
 
-Covers `flows.cli.rounds`.
+Covers `flows.cli.rounds`, `tasks.runtime.ray_queue`.
 """
 
 import json
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, rule
+from tests.processes import still_running
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
@@ -63,7 +66,9 @@ def test_rounds_of_a_noisy_model_give_the_alpha_that_is_known_beforehand(
         assert "10 pairs in each of 3 rounds, 20 judged already, 10 left to judge" in dry.stdout
         third = world.run("annotate")
         assert third.returncode == 0, third.stdout[-5000:]
-        assert len(model.calls) == 30, "a further round costs its own pairs alone"
+        assert (len(model.calls), still_running(queues(), 60)) == (30, []), (
+            "a further round costs its own pairs alone, and its queue ends with it"
+        )
         assert "Nothing was left to do" in world.run("annotate").stdout
         assert len(model.calls) == 30
         published = world.run("publish")
@@ -78,6 +83,16 @@ def test_rounds_of_a_noisy_model_give_the_alpha_that_is_known_beforehand(
     assert {row["origin"].partition(", ")[2] for row in labels} == {"majority of 3 rounds"}
     assert sum(row["relevance"] for row in labels) == 5, "the majority undoes the second round"
     assert ones_of_rounds == {1: 5, 2: 4, 3: 5}
+
+
+def queues() -> list[psutil.Process]:
+    """Return the processes of queues, which are the commands' process's descendants."""
+    found = []
+    for one in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has just ended
+            if one.cmdline()[:1] == ["ray::PairQueue"]:
+                found.append(one)
+    return found
 
 
 def alphas(world: World) -> dict[str, object]:

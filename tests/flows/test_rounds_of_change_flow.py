@@ -5,6 +5,7 @@ Covers `flows.audit`.
 
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,6 +15,7 @@ from infra.settings import SearchSettings
 from infra.store import corpus
 from infra.store.audits import load_audits
 from tasks.stages.candidates import search_identity
+from tests.flows.command_process import CommandProcess
 from tests.flows.rounds_of_change import (
     EVERYTHING,
     ROLES,
@@ -29,7 +31,7 @@ from tests.flows.rounds_of_change import (
 from tests.flows.world import World as Commands
 from tests.flows.world import environment
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow(200), pytest.mark.exhaustive]
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ("flows", "tasks", "agents", "sandbox", "infra")
@@ -42,20 +44,62 @@ def model() -> Iterator[DigestServer]:
         yield server
 
 
+class Program:
+    """A copy of the program, whose prompts a test changes, and the commands of it.
+
+    They run in one process as long as the prompts stay, which a process reads once.
+
+    Args:
+        commands: The world that they work in.
+    """
+
+    def __init__(self, commands: Commands) -> None:
+        self.commands = commands
+        self._folder = commands.folder / "program"
+        for name in PROGRAM:
+            shutil.copytree(ROOT / name, self._folder / name)
+        commands.env["PYTHONPATH"] = str(self._folder)
+        self._prompts: dict[str, str] = {}
+        self._process: CommandProcess | None = None
+
+    def set_prompts(self, state: State) -> None:
+        """Write the prompts of a state, and end the process that has read others."""
+        prompts = {}
+        for role in ROLES:
+            text = (ROOT / "agents" / "roles" / f"{role}.txt").read_text("utf-8").rstrip("\n")
+            prompts[role] = text + version_line(getattr(state, role))
+        if prompts != self._prompts:
+            self.close()
+            for role, text in prompts.items():
+                (self._folder / "agents" / "roles" / f"{role}.txt").write_text(text)
+        self._prompts = prompts
+
+    def run(self, name: str, *options: str) -> str:
+        """Run a command to its end; return what it printed."""
+        self._process = self._process or CommandProcess(self._folder)
+        command = self.commands.command(name, "--top-k", str(TOP_K), *options)
+        status, printed = self._process.run(command, self.commands.env, self.commands.folder)
+        assert status == 0, printed[-5000:]
+        return printed
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process:
+            self._process.close()
+        self._process = None
+
+
 @pytest.fixture
-def commands(folder: Path, model: DigestServer, prefect_server: str) -> Commands:
-    """Commands of a copy of the program, whose prompts a test may change."""
-    for name in PROGRAM:
-        shutil.copytree(ROOT / name, folder / "program" / name)
+def program(folder: Path, model: DigestServer, prefect_server: str) -> Iterator[Program]:
     env = environment(
         model.base_url,
         PREFECT_API_URL=prefect_server,
-        PYTHONPATH=str(folder / "program"),
         COSQA_ANNOTATION__CONFIGURATION="writer",
         COSQA_ANNOTATION__STOP_AFTER_FAILURES="1000",
         COSQA_LLM__MAX_RETRIES="0",
     )
-    return Commands(folder, env)
+    with closing(Program(Commands(folder, env))) as made:
+        yield made
 
 
 def rounds() -> list[World]:
@@ -71,23 +115,15 @@ def rounds() -> list[World]:
     ]
 
 
-def run(commands: Commands, name: str, *options: str) -> str:
-    done = commands.run_alone(name, "--top-k", str(TOP_K), *options)
-    assert done.returncode == 0, done.stdout[-5000:]
-    return done.stdout
-
-
-def prepare(commands: Commands, world: World, folder: Path) -> None:
+def prepare(program: Program, world: World) -> None:
     """Write a world's texts and prompts, and name its model."""
+    commands = program.commands
     commands.source.mkdir(exist_ok=True)
     texts = {"queries": ("query", world.queries), "codes": ("code", world.codes)}
     for file, (kind, items) in texts.items():
         rows = [{"id": f"n{number}", kind: text} for number, text in enumerate(items)]
         commands._lines(file, list[dict[str, object]](rows))  # type: ignore[arg-type]
-    for role in ROLES:
-        text = (ROOT / "agents" / "roles" / f"{role}.txt").read_text("utf-8").rstrip("\n")
-        version = version_line(getattr(world.state, role))
-        (folder / "program" / "agents" / "roles" / f"{role}.txt").write_text(text + version)
+    program.set_prompts(world.state)
     commands.env["COSQA_LLM__MODEL"] = f"openai/{world.state.model}"
 
 
@@ -104,8 +140,9 @@ def candidates_of(commands: Commands) -> tuple[str, list[Key]]:
     return search, [Key(str(one), str(other)) for one, other in rows]
 
 
-def published(commands: Commands) -> dict[Key, int]:
-    run(commands, "publish")
+def published(program: Program) -> dict[Key, int]:
+    program.run("publish")
+    commands = program.commands
     labels = pq.read_table(commands.output / "jsonl-agents" / "labels.parquet").to_pylist()
     rows = commands.rows("SELECT query_id, text FROM queries UNION ALL FROM codes")
     texts = {str(item): str(text) for item, text in rows}
@@ -122,30 +159,30 @@ def options_of(world: World) -> Sequence[str]:
 
 
 def test_rounds_of_change_by_the_real_commands_are_those_of_the_naive_account(
-    commands: Commands, model: DigestServer, folder: Path
+    program: Program, model: DigestServer
 ) -> None:
     account, before = Account(), dict[Key, int]()
     for world in rounds():
-        prepare(commands, world, folder)
+        prepare(program, world)
         model.is_broken = world.is_broken
-        run(commands, "collect")
-        search, keys = candidates_of(commands)
+        program.run("collect")
+        search, keys = candidates_of(program.commands)
         assert len(keys) == TOP_K * len(world.queries)
         account.searches.setdefault(search, set()).update(keys)
         pending = account.pending(keys, world.state, search)
         chosen = account.chosen(pending, world)
         requests = len(model.calls)
-        shown = run(commands, "annotate", "--plan", *options_of(world))
+        shown = program.run("annotate", "--plan", *options_of(world))
         total = sum(map(len, pending.values()))
         assert f"{len(chosen)} of {total} pending pairs of jsonl" in shown, shown
-        run(commands, "annotate", *options_of(world))
+        program.run("annotate", *options_of(world))
         assert len(model.calls) - requests == account.judge(chosen, world)
         account.use(world.state)
-        labels = published(commands)
+        labels = published(program)
         assert labels == account.labels(keys)
         assert {key for key in before if key in keys} <= labels.keys()
         before = labels
     assert set(before) == set(keys)
-    told = run(commands, "annotate", "--reason", "audit", "--pairs", "5")
+    told = program.run("annotate", "--reason", "audit", "--pairs", "5")
     assert "5 of 5 labels of jsonl came out the same" in told
-    assert [item.pairs for item in load_audits(commands.database())] == [5]
+    assert [item.pairs for item in load_audits(program.commands.database())] == [5]

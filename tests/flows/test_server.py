@@ -5,17 +5,14 @@ Covers `flows.cli.server`, `flows.runtime.local_server`, `flows.runtime.writing`
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psutil
 import pytest
 
@@ -24,9 +21,11 @@ from infra.store import open_database
 from infra.store.lease import lease_holder
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, Case, World, environment, read, rule
+from tests.ports import free_port
+from tests.prefect_api import ask
 from tests.processes import still_running
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow(220), pytest.mark.exhaustive]
 
 ROOT = Path(__file__).parents[2]
 CASES = [
@@ -53,9 +52,7 @@ class Served:
     """A ``cosqa server`` in a process of its own, and its API."""
 
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         self.api = f"http://127.0.0.1:{port}/api"
         self.log = folder / "server.log"
         command = [COSQA, "server", "--port", str(port), "--folder", str(folder)]
@@ -66,16 +63,10 @@ class Served:
         waited(lambda: "The UI is at" in self.log.read_text())
 
     def get(self, path: str) -> Any:
-        return httpx.get(f"{self.api}/{path}", timeout=30).raise_for_status().json()
+        return ask("GET", f"{self.api}/{path}")
 
     def post(self, path: str, content: Any) -> Any:
-        """Return the server's answer, asked again while its SQLite is busy, as Prefect's do."""
-
-        def ask() -> httpx.Response | None:
-            answer = httpx.post(f"{self.api}/{path}", json=content, timeout=30)
-            return None if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE else answer
-
-        return waited(ask).raise_for_status().json()
+        return ask("POST", f"{self.api}/{path}", content)
 
     def deployment(self, name: str) -> str:
         return str(self.get(f"deployments/name/{name}/{name}")["id"])
@@ -93,6 +84,16 @@ class Served:
         order = {"sort": "EXPECTED_START_TIME_ASC"}
         found = self.post("flow_runs/filter", chosen | order)
         return [run for run in found if run["start_time"] or run["state_type"] == "CANCELLED"]
+
+    def prepared(self, name: str) -> str:
+        """Collect; return the path of a deployment that nobody approves and no other starts."""
+        path = f"deployments/{self.deployment(name)}"
+        ask("PATCH", f"{self.api}/{path}", {"parameters": {"approval": "never"}})
+        automations = self.post("automations/filter", {})
+        (chain,) = [one for one in automations if one["name"] == f"cosqa: {name} after collect"]
+        ask("PATCH", f"{self.api}/automations/{chain['id']}", {"enabled": False})
+        self.run("collect")
+        return path
 
     def child(self, words: str) -> psutil.Process:
         """Return the child whose command line has these words, once there is one."""
@@ -131,17 +132,16 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
     yield server
     left = psutil.Process(server.process.pid).children(recursive=True)
     server.process.send_signal(signal.SIGINT)
-    assert server.process.wait(90) == 0, server.log.read_text()[-3000:]
-    assert still_running(left, 60) == [], "nothing outlives it"
+    assert server.process.wait(240) == 0, server.log.read_text()[-3000:]
+    # Ray's agents look for a minute for the head of their cluster before they give up.
+    assert still_running(left, 240) == [], "nothing outlives it"
 
 
 def test_a_dead_worker_with_the_lease_stops_no_schedule(
     served: Served, model: ScriptedServer, tmp_path: Path
 ) -> None:
     store = StoreSettings(folder=tmp_path / "work" / "cosqa-data")
-    annotate = f"{served.api}/deployments/{served.deployment('annotate')}"
-    httpx.patch(annotate, json={"parameters": {"approval": "never"}}).raise_for_status()
-    served.run("collect")
+    annotate = served.prepared("annotate")
     first = served.run("annotate", ended=False)
     waited(lambda: model.count("exact_judge") == len(CASES))
     holder = lease_holder(store)
@@ -149,10 +149,7 @@ def test_a_dead_worker_with_the_lease_stops_no_schedule(
     assert holder.name.startswith("annotate")
     assert SECRET not in str(served.child("prefect server start").environ())
     every_minute = {"cron": "* * * * *", "timezone": "UTC"}
-    served.post(
-        f"deployments/{served.deployment('annotate')}/schedules",
-        [{"schedule": every_minute, "active": True}],
-    )
+    served.post(f"{annotate}/schedules", [{"schedule": every_minute, "active": True}])
     model.follow([rule("exact_judge", REPLY)])
     served.child("prefect worker start").kill()
     os.kill(holder.pid, signal.SIGKILL)
@@ -162,9 +159,10 @@ def test_a_dead_worker_with_the_lease_stops_no_schedule(
         scheduled = [run for run in served.runs("annotate") if run["auto_scheduled"]]
         return next((run for run in scheduled if run["start_time"]), None)
 
-    started = datetime.fromisoformat(waited(next_run)["start_time"]).timestamp()
+    times = [waited(next_run)[name] for name in ("start_time", "expected_start_time")]
+    started, due = (datetime.fromisoformat(time_of).timestamp() for time_of in times)
     print(f"the next scheduled run began {started - dead:.0f} s after the death")
-    assert started - dead < 120
+    assert started - max(dead, due) < 120
     waited(lambda: any(run["state_type"] == "COMPLETED" for run in served.runs("annotate")))
     with open_database(store).transaction() as tx:
         assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == len(CASES)
@@ -173,4 +171,4 @@ def test_a_dead_worker_with_the_lease_stops_no_schedule(
     server = served.child("prefect server start")
     server.kill()
     waited(lambda: served.child("prefect server start").pid != server.pid)
-    waited(lambda: served.log.read_text().count("starting it again") == 2)
+    waited(lambda: served.log.read_text().count("starting it again") >= 2)

@@ -86,12 +86,13 @@ class World:
 
     folder: Path
     env: dict[str, str]
+    origin: Path | None = None  # folder of the world whose source it reads, where not its own
     _started: list[psutil.Process] = field(default_factory=list)
 
     @property
     def source(self) -> Path:
         """Where queries.jsonl and codes.jsonl are."""
-        return self.folder / "source"
+        return (self.origin or self.folder) / "source"
 
     @property
     def store(self) -> Path:
@@ -187,7 +188,7 @@ class World:
 
     def all_have_ended(self) -> bool:
         """Return whether all children of killed commands end; Ray's agents take a minute."""
-        return not still_running(self._started, 120)
+        return not still_running(self._started, 240)
 
 
 def stored_items(database: Database) -> list[tuple[str, str, str]]:

@@ -79,7 +79,7 @@ def test_the_worker_s_container_ends_with_its_node_of_ray_and_ends_when_it_is_as
                 container.terminate()
             else:
                 (tmp_path / "node").unlink()  # the head of the cluster was started again
-            status = container.wait(10)
+            status = container.wait(120)
             assert signalled or status == 1, "so that Compose starts it again"
         finally:
             with suppress(ProcessLookupError):

@@ -1,11 +1,12 @@
 """Laws of full disks: whoever writes, the user gets one error that names the folder."""
 
 import errno
+import shutil
 from pathlib import Path
 
 import pytest
 
-from infra.disk import space_on
+from infra.disk import free_bytes, space_on
 from infra.errors import DiskFullError
 
 
@@ -33,3 +34,12 @@ def test_a_full_disk_is_one_error_with_the_folder_and_the_way_out(
 def test_other_errors_pass_as_they_are(tmp_path: Path) -> None:
     with pytest.raises(PermissionError), space_on(tmp_path, "give another --output"):
         raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def test_the_room_of_a_folder_that_is_not_made_yet_is_that_of_its_parents_disk(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path, tmp_path / "a" / "b", tmp_path / "file" / "b", Path("/proc/none/b")):
+        there = Path("/proc") if folder.is_relative_to("/proc") else tmp_path
+        assert free_bytes(folder) == pytest.approx(shutil.disk_usage(there).free, abs=2**28)

@@ -53,6 +53,7 @@ def test_a_cluster_that_does_not_answer_holds_no_run_up(monkeypatch: pytest.Monk
         lost = SimpleNamespace(is_initialized=lambda: True, cluster_resources=ask)
         monkeypatch.setitem(sys.modules, "ray", lost)
         assert machine.used_resources()["cores"] is None
+    monkeypatch.setattr(machine, "_PATIENCE_S", 60.0)
     answering = SimpleNamespace(
         is_initialized=lambda: True, cluster_resources=lambda: {"CPU": 12.0, "GPU": 2.0}
     )

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from infra.errors import DiskFullError
-from infra.outputs import write_outputs
+from infra.errors import DiskFullError, SettingsError
+from infra.outputs import require_writable, write_outputs
 
 TABLE = pa.table({"number": [1, 2]})
 
@@ -35,3 +35,13 @@ def test_a_disk_that_is_full_at_the_last_file_leaves_all_as_they_were(
         write_outputs(tmp_path, {"page.html": "new", "added.md": "new", "table.parquet": TABLE})
     assert {file.name for file in tmp_path.iterdir()} == {"page.html", "table.parquet"}
     assert (tmp_path / "page.html").read_text() == "old"
+
+
+def test_what_cannot_be_written_is_said_before_any_work(tmp_path: Path) -> None:
+    require_writable(tmp_path / "new" / "file.json")
+    assert list((tmp_path / "new").iterdir()) == []
+    (tmp_path / "file").touch()
+    require_writable(tmp_path / "file")
+    for path in (tmp_path, tmp_path / "file" / "f", Path("/dev/null"), Path("/proc/f"), "a\0b"):
+        with pytest.raises(SettingsError, match="cannot be written"):
+            require_writable(Path(path))

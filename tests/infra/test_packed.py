@@ -152,8 +152,8 @@ def test_a_process_that_hangs_with_the_lock_is_an_error_and_not_silence(
 ) -> None:
     store = PackedStore(tmp_path / "packed.sqlite")
     store.keep("ab", b"content")
-    monkeypatch.setattr("infra.packed._WARNING_S", 0.02)
-    monkeypatch.setattr("infra.packed._LOCK_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("infra.packed._WARNING_S", 0.0)
+    monkeypatch.setattr("infra.packed._LOCK_TIMEOUT_S", 0.5)
     with (tmp_path / "packed.lock").open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(StoreError, match=r"packed\.lock has been locked .* end that process"):

@@ -109,7 +109,7 @@ def test_a_snapshot_of_many_steps_ends_while_others_write(
         assert writer.stdout is not None
         writer.stdout.readline()
         copying.start()
-        copying.join(5)
+        copying.join(120)
         ended = not copying.is_alive()
         writer.kill()
         copying.join()

@@ -15,12 +15,14 @@ import pytest
 import ray
 
 from flows import annotate
+from flows.runtime.approval import Approval
 from infra.errors import SettingsError
 from infra.ray import box_resources, check_reach
 from infra.settings import Settings, StoreSettings
 
+KEY = "sk-of-this-test"
 CLUSTER = """
-import json, sys
+import contextlib, json, os, sys
 {first}
 import psutil
 from infra.ray import ensure_ray
@@ -37,14 +39,20 @@ class Echo:
 echo = Echo.remote()
 said = ray.get(echo.say.remote("here"))
 me = psutil.Process()
-listening = [
-    (process.name(), connection.laddr.ip)
-    for process in (me, *me.children(recursive=True))
-    for connection in process.net_connections("inet")
-    if connection.status == psutil.CONN_LISTEN
-]
+listening, with_key = [], []
+for process in (me, *me.children(recursive=True)):
+    with contextlib.suppress(psutil.Error):  # it has just ended
+        listening += [
+            (process.name(), connection.laddr.ip)
+            for connection in process.net_connections("inet")
+            if connection.status == psutil.CONN_LISTEN
+        ]
+        if process != me and {key!r} in process.environ().values():
+            with_key.append(process.name())
 address = ray.get_runtime_context().gcs_address
-print(json.dumps({{"said": said, "listening": listening, "address": address}}), flush=True)
+told = {{"said": said, "listening": listening, "address": address, "with key": with_key}}
+told["has key"] = {key!r} in os.environ.values()
+print(json.dumps(told), flush=True)
 sys.stdin.read()
 """
 CLIENT = """
@@ -75,10 +83,10 @@ def test_the_local_cluster_is_reached_by_its_own_process_alone(
     first: str, variables: dict[str, str]
 ) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", CLUSTER.format(first=first)],
+        [sys.executable, "-c", CLUSTER.format(first=first, key=KEY)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=without_ray_variables(**variables),
+        env=without_ray_variables(COSQA_LLM__API_KEY=KEY, cosqa_encoder__api_key=KEY, **variables),
         text=True,
     ) as cluster:
         assert cluster.stdin
@@ -86,6 +94,8 @@ def test_the_local_cluster_is_reached_by_its_own_process_alone(
         try:
             state = json.loads(cluster.stdout.readline())
             assert state["said"] == "here"
+            assert state["with key"] == [], "a key is in no environment but the program's own"
+            assert state["has key"]
             assert {"gcs_server", "raylet"} <= {name for name, _ in state["listening"]}
             assert [one for one in state["listening"] if not is_loopback(one[1])] == []
             assert_refused(state["address"], {})
@@ -111,7 +121,7 @@ def assert_refused(address: str, variables: dict[str, str]) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert client.returncode != 0
     assert "inside" not in client.stdout
@@ -162,9 +172,10 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
 ) -> None:
     settings = Settings(store=StoreSettings(folder=tmp_path))
     plan = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
-    monkeypatch.setattr(annotate, "rounds_of", lambda recipe, settings: [recipe])
+    of_round = SimpleNamespace(settings=lambda settings: settings, place=1)
+    monkeypatch.setattr(annotate, "rounds_of", lambda recipe, settings: [of_round])
     monkeypatch.setattr(annotate, "plan_run", lambda *_: None)
-    monkeypatch.setattr(annotate, "agreed", lambda *_: settings)
+    monkeypatch.setattr(annotate, "agreed", lambda *_: Approval(decision="unasked"))
     monkeypatch.setattr(annotate, "plan_annotation", lambda *_: plan)
     monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))

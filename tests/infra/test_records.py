@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.identity import digest, digest_of, digest_of_set
-from infra.records import Code, Query
+from infra.identity import (
+    digest,
+    digest_of,
+    digest_of_set,
+    former_digest,
+    former_id,
+    mark,
+    mark_of,
+    mark_of_set,
+)
+from infra.records import Code, MutantRun, OracleReport, Query, code_id_of, query_id_of
 
 
 def test_white_space_does_not_change_a_query() -> None:
@@ -44,3 +53,38 @@ def test_the_digest_of_a_set_ignores_order_and_repetition(items: list[str]) -> N
 
 def test_the_digest_of_a_value_ignores_the_order_of_keys() -> None:
     assert digest_of({"a": 1, "b": [2]}) == digest_of({"b": [2], "a": 1})
+
+
+def test_a_digest_has_128_bits_and_begins_with_the_80_that_earlier_releases_gave() -> None:
+    assert digest("query", "sort a list") == "08f1d806f21765312d33e59314d8746e"
+    for made in (digest("a"), digest_of([1]), digest_of_set(["a"])):
+        assert len(made) == 32
+    assert former_digest(digest("a", "b")) == mark("a", "b") == digest("a", "b")[:20]
+    assert mark_of({"a": 1}) == former_digest(digest_of({"a": 1}))
+    assert mark_of_set("ba") == former_digest(digest_of_set("ab"))
+
+
+def test_the_id_of_a_text_is_that_of_its_record() -> None:
+    query, code = Query.of(" sort  a list"), Code.of("x = 1 \r\n")
+    assert query_id_of(" sort  a list") == query_id_of(query.text) == query.query_id
+    assert code_id_of("x = 1 \r\n") == code_id_of(code.text) == code.code_id
+    assert former_id(query.query_id) == f"q{mark('query', query.text)}"
+
+
+@pytest.mark.parametrize(
+    ("killed", "survived", "interval"),  # of the reference: scipy's, to three digits
+    [
+        (0, 0, None),
+        (1, 1, (0.095, 0.905)),
+        (3, 9, (0.089, 0.532)),
+        (12, 0, (0.758, 1.0)),
+        (0, 8, (0.0, 0.324)),
+    ],
+)
+def test_a_mutation_score_has_its_interval(
+    killed: int, survived: int, interval: tuple[float, float] | None
+) -> None:
+    ends = ["assertion_failed"] * killed + ["passed"] * survived + ["raised"] * 3
+    trials = [MutantRun.model_validate({"change": "c", "outcome": end}) for end in ends]
+    found = OracleReport(trials=tuple(trials)).mutation_interval
+    assert found == (interval and pytest.approx(interval, abs=0.001))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-_START_S = 30
+_START_S = 180
 
 
 def whats_missing() -> str:
@@ -75,7 +75,7 @@ class OwnEngine:
         for process in (self._process, self._containerd):
             if process is not None:
                 process.terminate()
-                process.wait(30)
+                process.wait(150)
 
     def docker(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run the client on it."""

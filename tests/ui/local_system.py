@@ -1,24 +1,24 @@
 """What ``make server`` starts, in a world of its own: server, deployments and worker."""
 
 import signal
-import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psutil
 
 from tests.flows.world import COSQA, World
+from tests.ports import free_port
+from tests.prefect_api import ask
 from tests.processes import still_running
 
 START_S = 180.0
-_END_S = 90.0
+_END_S = 240.0  # Ray's agents look for a minute for the head of their cluster
 _POLL_S = 1.0
 
 
@@ -42,8 +42,7 @@ class LocalSystem:
 
     def ask(self, path: str, **filters: object) -> Any:
         """Return what the server's API answers to a request for objects."""
-        answer = httpx.post(f"{self.ui}/api/{path}/filter", json=filters, timeout=30)
-        return answer.raise_for_status().json()
+        return ask("POST", f"{self.ui}/api/{path}/filter", filters)
 
     def command(self, program: str, *arguments: str, **environment: str) -> str:
         """Run a command of ours or of Prefect's, as in another terminal; return what it prints."""
@@ -70,6 +69,22 @@ class LocalSystem:
             assert time.monotonic() < deadline, f"{awaited}: not in {seconds} s\n{self.log[-3000:]}"
             time.sleep(_POLL_S)
 
+    def until_a_run_is(self, deployment: str, states: Collection[str], seconds: float) -> None:
+        """Wait until a run of a deployment has one of these states' names, by the API.
+
+        Pages show it later, on a loaded machine too late for those who look and turn away.
+        """
+        of_it = {"deployments": {"name": {"any_": [deployment]}}}
+
+        def states_now() -> list[str]:
+            return [run["state_name"] for run in self.ask("flow_runs", **of_it)]
+
+        try:
+            self.until(lambda: bool({*states} & {*states_now()}), seconds, f"a run in {states}")
+        except AssertionError as error:
+            error.add_note(f"states of the runs of {deployment}: {states_now()}")
+            raise
+
     def end(self) -> list[psutil.Process]:
         """Press Ctrl-C; return the processes that outlive the command."""
         children = psutil.Process(self.process.pid).children(recursive=True)
@@ -86,9 +101,7 @@ def log_file(world: World) -> Path:
 @contextmanager
 def local_system(world: World) -> Iterator[LocalSystem]:
     """Yield a running ``cosqa server``; what is left of it at the end is killed."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     world.env |= {
         "PREFECT_HOME": str(world.folder / "prefect"),
         "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",

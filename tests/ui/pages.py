@@ -10,7 +10,8 @@ from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 _WIDTH, _HEIGHT = 1280, 860
-_PATIENCE_MS = 30_000
+_PATIENCE_MS = 150_000
+_LEFT_GRAPH = "null (reading 'position')"  # Prefect's, of a graph that is left while it is drawn
 _DRAWING_MS = 2_500  # until lists have come and the graph stands still
 
 
@@ -27,7 +28,11 @@ class Pages:
         self._ui = ui
         self._screenshots = screenshots
         page.set_default_timeout(_PATIENCE_MS)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("pageerror", lambda error: self._note(str(error)))
+
+    def _note(self, complaint: str) -> None:
+        if _LEFT_GRAPH not in complaint:
+            self.complaints.append(complaint)
 
     def visit(self, path: str) -> None:
         """Go to a page."""
@@ -51,13 +56,6 @@ class Pages:
     def turn_to(self, tab: str) -> None:
         """Turn to a tab of a run's page."""
         self.page.get_by_role("tablist").get_by_text(tab, exact=True).click()
-
-    def shows(self, *texts: str) -> bool:
-        """Load the page again and return whether it soon shows one of these texts."""
-        self.page.reload()
-        self.page.wait_for_timeout(_DRAWING_MS)
-        found = (self.page.get_by_text(text, exact=True).locator("visible=true") for text in texts)
-        return any(each.count() for each in found)
 
     def see(self, text: str) -> Locator:
         """Wait for a text and return where it is."""

@@ -20,12 +20,12 @@ pytestmark = [
     pytest.mark.exhaustive,
     pytest.mark.browser,
     pytest.mark.docker,
-    pytest.mark.slow,
+    pytest.mark.slow(300),
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: make browser"),
 ]
 
 # The server looks at new schedules once a minute.
-_FIRES_S, _STARTS_S, _JUDGES_S = 90.0, 400.0, 400.0
+_FIRES_S, _STARTS_S, _JUDGES_S = 150.0, 900.0, 900.0
 _ENDED = ("Completed", "Failed", "Crashed", "Cancelled")
 _SETTINGS = """[source]
 name = "jsonl"
@@ -118,7 +118,8 @@ def a_scheduled_run_waits(system: LocalSystem, pages: Pages) -> str:
     system.schedule("annotate", _FIRES_S)
     pages.visit("/deployments")
     pages.follow("annotate")
-    system.until(lambda: pages.shows("Suspended", *_ENDED), _STARTS_S, "a run that waits")
+    system.until_a_run_is("annotate", ("Suspended", *_ENDED), _STARTS_S)
+    pages.page.reload()
     pages.see("Suspended")
     pages.follow("pending pairs")
     run = pages.page.url.rpartition("/")[2].partition("?")[0]
@@ -145,8 +146,8 @@ def the_plan_is_approved(pages: Pages) -> None:
 
 
 def the_run_succeeds(system: LocalSystem, pages: Pages, run: str) -> None:
+    system.until_a_run_is("annotate", _ENDED, _JUDGES_S)
     pages.visit(f"/runs/flow-run/{run}")
-    system.until(lambda: pages.shows(*_ENDED), _JUDGES_S, "the run's end")
     pages.see("Completed")
     pages.screenshot("run", height=1000)
 

@@ -4,16 +4,17 @@ https://platform.openai.com/docs/guides/batch: ``POST /files`` (purpose ``batch`
 /batches``, ``GET /batches/{id}``, ``GET /batches`` and ``GET /files/{id}/content``.
 """
 
-import json
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
+from agents.llm.answers import read_object
 from agents.llm.openai_transport import open_session
 from agents.llm.retry import RequestError
 from infra.records import Record
+from infra.secrets import without_secrets_in
 
 if TYPE_CHECKING:
     import aiohttp
@@ -24,6 +25,7 @@ ENDED = ("completed", "failed", "expired", "cancelled")
 _WINDOW = "24h"
 _PAGE = 100
 _MAX_PAGES = 100
+_NOT_TOLD = 405  # as by a server that lists no batches
 _CHUNK = 2**20
 _MAX_MESSAGE = 600
 _MARK = "cosqa"
@@ -105,19 +107,23 @@ class BatchApi:
         return _batch(await self._send("GET", f"/batches/{batch_id}"))
 
     async def find(self, mark: str) -> ProviderBatch | None:
-        """Return the batch of our name, None where there is none."""
+        """Return the batch of our name, None where there is none.
+
+        Raises:
+            RequestError: It cannot be told, as where the list has no end.
+        """
         after: dict[str, str] = {}
         for _ in range(_MAX_PAGES):
             answer = await self._send("GET", "/batches", params={"limit": str(_PAGE), **after})
-            rows = answer.get("data")
-            batches = [_batch(row) for row in rows or [] if isinstance(row, dict)]
-            for batch in batches:
-                if batch.mark == mark:
-                    return batch
-            if not answer.get("has_more") or not batches:
-                break
-            after = {"after": batches[-1].batch_id}
-        return None
+            listed = answer.get("data")
+            rows = [row for row in listed if isinstance(row, dict)] if _is_list(listed) else []
+            for row in rows:  # those of others may be of any kind
+                if _mark(row) == mark:
+                    return _batch(row)
+            if not answer.get("has_more"):
+                return None
+            after = {"after": _text(rows[-1] if rows else {}, "id")}
+        raise RequestError(_NOT_TOLD, f"there are more than {_PAGE * _MAX_PAGES:,} batches")
 
     async def download(self, file_id: str, to: Path) -> None:
         """Write a file of results."""
@@ -135,12 +141,10 @@ class BatchApi:
     async def _send(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - aiohttp's
         async with self._answer(method, path, **options) as response:
             content = await response.read()
-        try:
-            answer = json.loads(content)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            raise RequestError(502, f"{path} was answered by {content[:100]!r}, not a JSON object")
+        answer = read_object(content)
+        if answer is None:
+            shown = self._shown(f"{path} was answered by {content[:100]!r}, not a JSON object")
+            raise RequestError(502, shown)
         return answer
 
     @asynccontextmanager
@@ -174,8 +178,8 @@ class BatchApi:
             raise RequestError(503, self._shown(f"{method} {path}: {error}")) from None
 
     def _shown(self, message: str) -> str:
-        """Return a message without the key."""
-        return (message.replace(self._key, "***") if self._key else message)[:_MAX_MESSAGE]
+        """Return a message without secrets."""
+        return without_secrets_in(message, self._key)[:_MAX_MESSAGE]
 
 
 def _batch(answer: Mapping[str, Any]) -> ProviderBatch:
@@ -188,11 +192,19 @@ def _batch(answer: Mapping[str, Any]) -> ProviderBatch:
         status=_text(answer, "status"),
         done=sum(_count(counts.get(name)) for name in ("completed", "failed")),
         files=tuple(file for file in files if isinstance(file, str) and file),
-        problem="; ".join(f"{item.get('code')}: {item.get('message')}" for item in problems)[
-            :_MAX_MESSAGE
-        ],
-        mark=str(_mapping(answer.get("metadata")).get(_MARK, "")),
+        problem=without_secrets_in(
+            "; ".join(f"{item.get('code')}: {item.get('message')}" for item in problems)
+        )[:_MAX_MESSAGE],
+        mark=_mark(answer),
     )
+
+
+def _mark(answer: Mapping[str, Any]) -> str:
+    return str(_mapping(answer.get("metadata")).get(_MARK, ""))
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -200,11 +212,13 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    return max(0, value) if isinstance(value, int) else 0
 
 
 def _text(answer: Mapping[str, Any], name: str) -> str:
     value = answer.get(name)
     if not isinstance(value, str) or not value:
-        raise RequestError(502, f"an answer without {name}: {str(answer)[:100]}")
+        raise RequestError(
+            502, f"an answer without {name}: {without_secrets_in(str(answer))[:100]}"
+        )
     return value

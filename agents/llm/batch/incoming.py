@@ -22,8 +22,9 @@ class Incoming:
         answered: Keys whose replies are kept.
         failed: Keys that another batch may answer, if it is not one too many.
         refused: Keys that no batch can answer.
-        tokens: Tokens that the replies took.
-        usd: What they cost, None where a price is unknown.
+        tokens: Tokens that the replies took, as far as they tell it.
+        usd: What these cost, None where a price is unknown.
+        uncounted: Keys that were answered, and may be billed, but do not tell what they took.
         missing: Keys of which the files say nothing.
         problem: Why the last request failed.
     """
@@ -33,6 +34,7 @@ class Incoming:
     refused: list[str] = field(default_factory=list)
     tokens: float = 0
     usd: float | None = 0.0
+    uncounted: list[str] = field(default_factory=list)
     missing: set[str] = field(default_factory=set)
     problem: str = ""
 
@@ -42,7 +44,6 @@ def read_results(
     keys: set[str],
     messages: BatchMessages,
     cache: ReplyCache,
-    expected_tokens: float,
 ) -> Incoming:
     """Keep the replies in a batch's files; of several outcomes of a request the first counts.
 
@@ -51,7 +52,6 @@ def read_results(
         keys: The batch's requests.
         messages: Reads the replies.
         cache: Keeps them.
-        expected_tokens: What a reply counts for that does not tell its tokens.
 
     Raises:
         BudgetExhaustedError: A reply cannot be kept.
@@ -64,9 +64,7 @@ def read_results(
             _count_failure(outcome, incoming)
             continue
         replies.append((outcome.key, reply))
-        incoming.tokens += reply.tokens or expected_tokens
-        unknown = incoming.usd is None or reply.cost_usd is None
-        incoming.usd = None if unknown else (incoming.usd or 0.0) + (reply.cost_usd or 0.0)
+        _count_bill(outcome.key, reply, incoming)
         if len(replies) == _KEPT_TOGETHER:
             _keep(replies, cache, incoming)
     _keep(replies, cache, incoming)
@@ -97,11 +95,22 @@ def _reply_of(outcome: Outcome, messages: BatchMessages) -> RawReply | None:
         return None
 
 
+def _count_bill(key: str, reply: RawReply, incoming: Incoming) -> None:
+    if not reply.is_counted:
+        incoming.uncounted.append(key)
+        return
+    incoming.tokens += reply.tokens
+    unknown = incoming.usd is None or reply.cost_usd is None
+    incoming.usd = None if unknown else (incoming.usd or 0.0) + (reply.cost_usd or 0.0)
+
+
 def _count_failure(outcome: Outcome, incoming: Incoming) -> None:
     if outcome.kind == "refused":
         incoming.refused.append(outcome.key)
     elif outcome.kind != "expired":
         incoming.failed.append(outcome.key)
+        if outcome.kind == "answered":  # by something else than a completion
+            incoming.uncounted.append(outcome.key)
     incoming.problem = outcome.problem or "no completion"
 
 

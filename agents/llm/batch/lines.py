@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.llm.answers import read_object
 from agents.llm.batch.api import ENDPOINT
 from agents.llm.retry import RequestError
 from infra.records import Record
+from infra.secrets import without_secrets_in
 
 _EXPIRED = "batch_expired"
 _OK = 200
@@ -66,28 +68,29 @@ def outcomes_of(file: Path, keys: Collection[str]) -> Iterator[Outcome]:
 
 
 def _outcome(line: bytes) -> Outcome | None:
-    try:
-        row = json.loads(line)
-        key, response, error = row["custom_id"], row.get("response"), row.get("error")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
+    row = read_object(line) or {}
+    key, response, error = row.get("custom_id"), row.get("response"), row.get("error")
     if not isinstance(key, str):
         return None
     if isinstance(error, dict) and error.get("code") == _EXPIRED:
         return Outcome(key=key, kind="expired", problem=_EXPIRED)
     if isinstance(response, dict) and not error:
         return _answer(key, response.get("status_code"), response.get("body"))
-    return Outcome(key=key, kind="failed", problem=str(error or response)[:_MAX_MESSAGE])
+    return Outcome(key=key, kind="failed", problem=_shown(error or response))
 
 
 def _answer(key: str, status: object, body: object) -> Outcome:
     """Return what became of a request to which the model's server answered."""
     if status == _OK and isinstance(body, dict):
         return Outcome(key=key, kind="answered", body=body)
-    code = status if isinstance(status, int) and status != _OK else 500
-    failure = RequestError(code, str(body)[:_MAX_MESSAGE])
+    code = status if isinstance(status, int) and 100 <= status < 600 and status != _OK else 500
+    failure = RequestError(code, _shown(body))
     return Outcome(
         key=key,
         kind="failed" if failure.kind == "transient" else "refused",
         problem=f"{failure.status}: {failure.message}",
     )
+
+
+def _shown(problem: object) -> str:
+    return without_secrets_in(str(problem))[:_MAX_MESSAGE]

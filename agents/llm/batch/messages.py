@@ -5,9 +5,9 @@ from typing import Any
 
 from agents.llm.batch.prices import price_of_usage
 from agents.llm.cache import RawReply
-from agents.llm.client import Question
 from agents.llm.litellm_transport import loaded_litellm, raw_reply, translated
 from agents.llm.openai_transport import ChatCompletions
+from agents.llm.question import Question
 from agents.llm.structured_output import ResponseFormat
 from infra.errors import SettingsError
 from infra.settings import LanguageModelSettings

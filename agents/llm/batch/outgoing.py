@@ -8,8 +8,9 @@ from typing import NamedTuple
 from agents.llm.batch.lines import request_line
 from agents.llm.batch.messages import BatchMessages, question_of
 from agents.llm.batch.prices import batch_price
-from agents.llm.batch.requests import WaitingRequest
-from agents.llm.client import token_limits
+from agents.llm.batch.records import WaitingRequest
+from agents.llm.budget import TokenLimits
+from agents.llm.question import Question, token_limits
 from agents.llm.structured_output import ResponseFormat
 from infra.atomic import atomic_write
 from infra.settings import LanguageModelSettings
@@ -62,8 +63,7 @@ def write_batch(
     with atomic_write(file) as partial, partial.open("wb") as stream:
         for request in waiting:
             question = question_of(request.question)
-            limits = token_limits(question, settings.max_tokens)
-            price = batch_price(settings.model, limits)
+            limits, price = _most_of(question, settings)
             line = request_line(request.key, messages.body_of(question, form))
             tokens, usd, size = tokens + limits.total, usd + (price or 0.0), size + len(line)
             fits = tokens <= room.tokens and usd <= room.usd and size <= MAX_BYTES
@@ -74,3 +74,20 @@ def write_batch(
             keys.append(request.key)
             is_priced = is_priced and price is not None
     return Outgoing(keys, tokens, usd if is_priced else None)
+
+
+def most_of(
+    requests: Iterable[WaitingRequest], settings: LanguageModelSettings
+) -> tuple[int, float | None]:
+    """Return the most tokens and US dollars that requests may take; None for no known price."""
+    mosts = [_most_of(question_of(request.question), settings) for request in requests]
+    prices = [price for _, price in mosts if price is not None]
+    usd = sum(prices) if len(prices) == len(mosts) else None
+    return sum(limits.total for limits, _ in mosts), usd
+
+
+def _most_of(
+    question: Question, settings: LanguageModelSettings
+) -> tuple[TokenLimits, float | None]:
+    limits = token_limits(question, settings.max_tokens)
+    return limits, batch_price(settings.model, limits)

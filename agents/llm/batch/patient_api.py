@@ -8,9 +8,8 @@ from typing import TypeVar
 
 from agents.llm.batch.api import BatchApi, ProviderBatch
 from agents.llm.batch.messages import WAY_OUT, BatchMessages
-from agents.llm.client import raise_for
-from agents.llm.retry import RequestError, retrying
-from infra.errors import ModelRefusedError
+from agents.llm.retry import RequestError, raise_for, retrying
+from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.settings import LanguageModelSettings
 
 _NO_BATCHES = (404, 405, 501)
@@ -71,7 +70,15 @@ class PatientBatchApi:
         except RequestError as error:
             if error.kind != "transient" or error.status == _TOO_MANY:
                 raise
-            if found := await self._api.find(mark):
+            try:
+                found = await self._api.find(mark)
+            except RequestError as unknown:
+                raise ModelUnavailableError(
+                    f"{self._settings.model}: it cannot be told whether a batch was made "
+                    f"({unknown.status}: {unknown.message}): run the same command again, which "
+                    f"looks for it, or {WAY_OUT}"
+                ) from None
+            if found:
                 return found
             raise
 

@@ -7,66 +7,22 @@ that was killed finds its batches again.
 
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
+from agents.llm.batch.records import TABLES, Change, SentBatch, WaitingRequest
 from agents.llm.rate_limit import Ticket
 from infra.errors import StoreError, StoreLockedError
-from infra.identity import digest
+from infra.identity import former_digest, mark
 from infra.locks import locked
-from infra.records import Record
 from infra.settings import LanguageModelSettings
-from infra.sqlite import connect
+from infra.sqlite import connect, patiently
 
 MAX_TRIES = 3  # batches that may fail to answer a request before it is sent by itself
 _PAGE = 500
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS requests (
-    key      BLOB PRIMARY KEY,
-    account  TEXT NOT NULL,
-    role     TEXT NOT NULL,
-    question BLOB NOT NULL,
-    state    TEXT NOT NULL DEFAULT 'waiting',
-    batch    TEXT,
-    tries    INTEGER NOT NULL DEFAULT 0
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS request_states ON requests (account, state, key);
-CREATE INDEX IF NOT EXISTS request_batches ON requests (batch) WHERE batch IS NOT NULL;
-CREATE TABLE IF NOT EXISTS batches (
-    mark        TEXT PRIMARY KEY,
-    account     TEXT NOT NULL,
-    provider_id TEXT,
-    requests    INTEGER NOT NULL,
-    ticket      TEXT NOT NULL
-);
-"""
-
-
-class WaitingRequest(Record):
-    """A request that is to be put into a batch; ``question`` is JSON."""
-
-    key: str
-    role: str
-    question: str
-
-
-class SentBatch(Record):
-    """A batch whose replies are not all kept.
-
-    Attributes:
-        mark: Our name of it, which the provider keeps with it.
-        provider_id: The provider's name; None where it is not known whether it was submitted.
-        requests: Number of requests in it.
-        ticket: What is reserved of the budget.
-    """
-
-    mark: str
-    provider_id: str | None = None
-    requests: int
-    ticket: Ticket
 
 
 class BatchRequests:
@@ -79,14 +35,14 @@ class BatchRequests:
 
     def __init__(self, folder: Path, settings: LanguageModelSettings) -> None:
         self._file = folder / "batches.sqlite"
-        self._account = digest("batches", settings.model, settings.base_url or "")
+        self._account = mark("batches", settings.model, settings.base_url or "")
         self._lock = Lock()
         self._connection: sqlite3.Connection | None = None
 
     def want(self, key: str, role: str, question: str) -> bool:
         """Collect a request unless it is known; return whether its reply will come by a batch."""
-        row = bytes.fromhex(key), self._account, role, zlib.compress(question.encode())
         with self._transaction("NORMAL") as tx:
+            row = _stored_key(tx, key), self._account, role, zlib.compress(question.encode())
             tx.execute(
                 "INSERT INTO requests (key, account, role, question) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET state = 'waiting', batch = NULL, tries = 0, "
@@ -102,7 +58,7 @@ class BatchRequests:
         with self._reading() as tx:
             found = tx.execute(
                 "SELECT 1 FROM requests WHERE key = ? AND state IN ('answered', 'direct')",
-                [bytes.fromhex(key)],
+                [_stored_key(tx, key)],
             ).fetchone()
         return found is not None
 
@@ -134,8 +90,20 @@ class BatchRequests:
                 return
             last = rows[-1][0]
 
+    def asked(self, keys: Iterable[str]) -> Iterator[WaitingRequest]:
+        """Yield the requests of those keys, whatever their state, that have no reply yet."""
+        for key in keys:
+            with self._reading() as tx:
+                row = tx.execute(
+                    "SELECT role, question FROM requests WHERE key = ? AND state <> 'answered'",
+                    [bytes.fromhex(key)],
+                ).fetchone()
+            if row:
+                text = zlib.decompress(row[1]).decode()
+                yield WaitingRequest(key=key, role=row[0], question=text)
+
     def begin(self, batch: SentBatch, keys: Sequence[str]) -> None:
-        """Write down a batch that is about to be submitted."""
+        """Write down a batch that is about to be submitted, and for which money is reserved."""
         with self._transaction() as tx:
             tx.execute(
                 "INSERT INTO batches (mark, account, requests, ticket) VALUES (?, ?, ?, ?)",
@@ -145,6 +113,7 @@ class BatchRequests:
                 "UPDATE requests SET state = 'sent', batch = ? WHERE key = ?",
                 ((batch.mark, bytes.fromhex(key)) for key in keys),
             )
+            tx.execute("DELETE FROM changes WHERE mark = ?", [batch.mark])
 
     def submitted(self, mark: str, provider_id: str) -> None:
         """Write down the provider's name of a batch."""
@@ -181,6 +150,7 @@ class BatchRequests:
         answered: Sequence[str] = (),
         failed: Sequence[str] = (),
         refused: Sequence[str] = (),
+        change: Change | None = None,
     ) -> None:
         """Forget a batch; what it has not answered waits for the next one.
 
@@ -189,6 +159,7 @@ class BatchRequests:
             answered: Keys whose replies are kept.
             failed: Keys that count one try more, until they are to be sent by themselves.
             refused: Keys that no other batch can answer: they are to be sent by themselves.
+            change: What is to take the place of its reservation; None leaves that as it is.
         """
         with self._transaction() as tx:
             tx.executemany(
@@ -207,6 +178,24 @@ class BatchRequests:
                 (MAX_TRIES, mark),
             )
             tx.execute("DELETE FROM batches WHERE mark = ?", [mark])
+            if change:
+                _note(tx, change)
+
+    def note(self, change: Change) -> None:
+        """Write down a change that is about to be made in the place of the last one."""
+        with self._transaction() as tx:
+            _note(tx, change)
+
+    def noted(self, ledger: str) -> Change | None:
+        """Return the change of a ledger that is written down, None where all are made."""
+        with self._reading() as tx:
+            found = tx.execute("SELECT change FROM changes WHERE ledger = ?", [ledger]).fetchone()
+        return Change.model_validate_json(found[0]) if found else None
+
+    def strike(self, change: Change) -> None:
+        """Strike out a change that is made."""
+        with self._transaction() as tx:
+            tx.execute("DELETE FROM changes WHERE number = ?", [change.number])
 
     def refuse(self, key: str) -> None:
         """Let a request that waits be sent by itself."""
@@ -254,7 +243,7 @@ class BatchRequests:
             try:
                 if self._connection is None:
                     connection = connect(self._file)
-                    connection.executescript(_TABLES)
+                    patiently(partial(connection.executescript, TABLES))
                     self._connection = connection
                 yield self._connection
             except (sqlite3.Error, OSError) as error:
@@ -263,6 +252,20 @@ class BatchRequests:
                     "make room there or make the file writable, then run the same command again; "
                     "if the file is damaged, remove it: batches in flight will be paid for again"
                 ) from error
+
+
+def _stored_key(tx: sqlite3.Connection, key: str) -> bytes:
+    """Return a request's key, or its beginning where an earlier release collected it under that."""
+    former = bytes.fromhex(former_digest(key))
+    found = tx.execute("SELECT 1 FROM requests WHERE key = ?", [former]).fetchone()
+    return former if found else bytes.fromhex(key)
+
+
+def _note(tx: sqlite3.Connection, change: Change) -> None:
+    tx.execute(
+        "INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?)",
+        (change.ledger, change.number, change.mark, change.model_dump_json()),
+    )
 
 
 @contextmanager

@@ -3,19 +3,23 @@
 import asyncio
 import logging
 import secrets
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from agents.llm.batch.api import ProviderBatch
-from agents.llm.batch.incoming import Incoming, read_results
+from agents.llm.batch.endings import believable, refuse_endless, refuse_hopeless
+from agents.llm.batch.incoming import read_results
 from agents.llm.batch.messages import WAY_OUT, BatchMessages, question_of
-from agents.llm.batch.outgoing import Allowance, Room, write_batch
+from agents.llm.batch.money import BatchMoney
+from agents.llm.batch.outgoing import Allowance, Room, most_of, write_batch
 from agents.llm.batch.patient_api import NoBatchesError, PatientBatchApi
-from agents.llm.batch.requests import BatchRequests, SentBatch, alone
+from agents.llm.batch.records import SentBatch
+from agents.llm.batch.requests import BatchRequests, alone
 from agents.llm.cache import ReplyCache
-from agents.llm.client import LanguageModel, raise_for
+from agents.llm.client import LanguageModel
 from agents.llm.rate_limit import SharedLimiter
-from agents.llm.retry import RequestError
+from agents.llm.retry import RequestError, raise_for
 from agents.llm.structured_output import ResponseFormat
 from infra.disk import OTHER_STORE, space_on
 from infra.errors import ModelRefusedError, ModelUnavailableError
@@ -23,7 +27,6 @@ from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSetti
 
 _MAX_SILENT_POLLS = 10
 _TOKEN_LIMIT = "token limit"  # noqa: S105 - in the error of an account with too much in its queue
-_MIN_REFUSED = 10  # requests; fewer may be of prompts that are refused for themselves
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +59,7 @@ class BatchRunner:
         self._requests = BatchRequests(store.replies, llm)
         self._cache = ReplyCache(store.replies)
         self._limiter = SharedLimiter(store.ledgers, llm)
+        self._money = BatchMoney(self._limiter, self._requests)
         self._model = LanguageModel(llm, self._cache, self._limiter)
         self._messages = BatchMessages(llm)
         self._api = PatientBatchApi(llm, self._messages)
@@ -65,6 +69,7 @@ class BatchRunner:
         self._form: ResponseFormat | None = None
         self._must_wait = False
         self._silent_polls = 0
+        self._seen_at: dict[str, float] = {}
         self._done = self._total = 0
 
     async def answer_all(self) -> bool:
@@ -82,6 +87,7 @@ class BatchRunner:
         """
         try:
             with alone(self._folder):
+                self._money.finish()
                 await self._find_lost()
                 waiting = sum(self._requests.roles_waiting().values())
                 self._total = waiting + sum(batch.requests for batch in self._sent())
@@ -105,10 +111,11 @@ class BatchRunner:
             except NoBatchesError:
                 _log.warning(
                     "%s cannot tell whether a batch of %s requests was submitted when a run was "
-                    "killed: it is submitted again",
+                    "killed: it is submitted again, and what is reserved for it stays so",
                     self._messages.base_url, f"{batch.requests:,}",
                 )  # fmt: skip
-                found = None
+                self._requests.end(batch.mark)
+                continue
             if found:
                 self._requests.submitted(batch.mark, found.batch_id)
             else:
@@ -116,8 +123,8 @@ class BatchRunner:
 
     def _withdraw(self, batch: SentBatch) -> None:
         """Let the requests of a batch that nothing came of wait for another."""
-        self._requests.end(batch.mark)
-        self._limiter.settle_batch(batch.ticket, 0, 0.0)
+        self._requests.end(batch.mark, change=self._money.settlement(batch, 0.0, 0.0))
+        self._money.finish()
 
     async def _submit_waiting(self) -> bool:
         """Submit what waits, as far as budget and provider allow now; return whether any was."""
@@ -161,7 +168,7 @@ class BatchRunner:
                 )  # fmt: skip
             if self._sent() and (batch.tokens > room.tokens or (batch.usd or 0.0) > room.usd):
                 return False  # until what is in flight is settled
-            ticket = self._limiter.reserve_batch(len(batch.keys), batch.tokens, batch.usd)
+            ticket = self._money.reserve(mark, len(batch.keys), batch.tokens, batch.usd)
             sent = SentBatch(mark=mark, requests=len(batch.keys), ticket=ticket)
             self._requests.begin(sent, batch.keys)
             await self._submit_file(sent, file)
@@ -190,6 +197,8 @@ class BatchRunner:
                     await self._take(batch, state)
                     ended += 1
                 elif state:
+                    since = self._seen_at.setdefault(batch.mark, time.monotonic())
+                    refuse_endless(self._llm.model, state, time.monotonic() - since)
                     running.append(state.status)
                     done += min(state.done, batch.requests)
             except NoBatchesError as error:
@@ -232,49 +241,23 @@ class BatchRunner:
                 self._requests.keys_of(batch.mark),
                 self._messages,
                 self._cache,
-                batch.ticket.tokens / max(1, batch.requests),
             )
         finally:
             for file in files:
                 file.unlink(missing_ok=True)
         unanswered = batch.requests - len(incoming.answered)
-        failed = incoming.failed
-        if state.status == "completed":  # else what has no result was only too late
-            failed = [*failed, *incoming.missing]
-        self._requests.end(batch.mark, incoming.answered, failed, incoming.refused)
-        self._limiter.settle_batch(batch.ticket, incoming.tokens, incoming.usd)
+        # Of a batch that is not completed, what has no result was only too late.
+        lost = incoming.missing if state.status == "completed" else ()
+        failed = [*incoming.failed, *lost]
+        untold = most_of(self._requests.asked([*incoming.uncounted, *lost]), self._llm)
+        bill = self._money.settlement(batch, *believable(incoming, batch, untold))
+        self._requests.end(batch.mark, incoming.answered, failed, incoming.refused, bill)
+        self._money.finish()
         self._done += len(incoming.answered) + len(incoming.refused)
         self._must_wait = False
         _log.info("batch %s: %s, %s replies, %s unanswered %s", state.batch_id, state.status,
                   f"{len(incoming.answered):,}", f"{unanswered:,}", incoming.problem)  # fmt: skip
-        self._refuse_hopeless(batch, state, incoming)
-
-    def _refuse_hopeless(self, batch: SentBatch, state: ProviderBatch, incoming: Incoming) -> None:
-        """Raise where another batch would end alike."""
-        told = f"batch {state.batch_id} of {self._llm.model}"
-        if state.status == "cancelled":
-            raise ModelRefusedError(
-                f"{told} was cancelled at the provider: the replies that had come are kept; run "
-                f"the same command again to submit the others, or {WAY_OUT}"
-            )
-        if incoming.answered:
-            return
-        if state.status == "expired":
-            raise ModelUnavailableError(
-                f"{told} expired with none of its {batch.requests:,} requests answered: run the "
-                f"same command again later, or {WAY_OUT}"
-            )
-        if len(incoming.missing) >= _MIN_REFUSED:
-            raise ModelUnavailableError(
-                f"{told} has ended without a result of {len(incoming.missing):,} of its "
-                f"{batch.requests:,} requests, and without a reply: look at it at the provider, "
-                f"then run the same command again, which submits them anew, or {WAY_OUT}"
-            )
-        if len(incoming.refused) >= _MIN_REFUSED:
-            raise ModelRefusedError(
-                f"{told}: all of its {batch.requests:,} requests were refused, the last with "
-                f"{incoming.problem}; {WAY_OUT}"
-            )
+        refuse_hopeless(self._llm.model, batch, state, incoming)
 
     def _take_failure(self, batch: SentBatch, state: ProviderBatch) -> None:
         """Let the requests of a batch that was not accepted wait: for others to end, or a smaller.

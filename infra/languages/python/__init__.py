@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 
 from infra.languages import Language, Mutant, languages
-from infra.languages.python import functions, mutation, scaffolding, signature
+from infra.languages.python import (
+    canonical,
+    control,
+    functions,
+    imports,
+    mutation,
+    scaffolding,
+    signature,
+)
 
 
 @languages.register("python")
@@ -25,6 +33,14 @@ class Python(Language):
         """Return code with the imports and stubs that it lacks."""
         return scaffolding.scaffolded(code)
 
+    def with_imports(self, code: str, lines: str) -> str:
+        """Return code with import statements where they may stand first."""
+        return imports.with_imports(code, lines)
+
+    def receiver_attributes(self, code: str) -> Sequence[str]:
+        """Return what methods without their class read of ``self``."""
+        return scaffolding.receiver_attributes(code)
+
     def mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
         """Return mutants with one small mistake each."""
         return mutation.mutants_of(code, limit)
@@ -32,3 +48,11 @@ class Python(Language):
     def strong_mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
         """Return mutants with one gross mistake each."""
         return mutation.strong_mutants_of(code, limit)
+
+    def control_of(self, code: str) -> str:
+        """Return the code with other local names."""
+        return control.control_of(code)
+
+    def canonical_of(self, code: str) -> str:
+        """Return the syntax tree without comments, docstrings and names of variables."""
+        return canonical.canonical_of(code)

@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from infra.languages.python.syntax import parse
+from infra.languages.python.syntax import UNREADABLE, parse
 
 _WEAK_TESTS = {"isinstance", "issubclass", "callable", "hasattr"}
 _WEAK_METHODS = {"assertIsNotNone", "assertIsInstance"}
@@ -25,14 +25,15 @@ def assertions_of(program: str) -> Counter[str]:
     """Return what a program asserts, as text, with the number of times.
 
     Raises:
-        SyntaxError: The program is no Python, or nested too deeply.
+        SyntaxError: The program is no Python, nested too deeply or has a number of thousands of
+            digits.
     """
     assertions = assertions_in(parse(program))
     try:
         return Counter(
             ast.unparse(item.test if isinstance(item, ast.Assert) else item) for item in assertions
         )
-    except RecursionError as error:
+    except UNREADABLE as error:
         raise SyntaxError(str(error)) from None
 
 

@@ -1,6 +1,48 @@
-"""The dotted names of a program's expressions, resolved by its imports."""
+"""Imports: the dotted names of a program's expressions, and statements added to a piece of code."""
 
 import ast
+
+from infra.languages.python.syntax import parse
+
+
+def with_imports(code: str, lines: str) -> str:
+    """Return code with import statements before it, after those that must be first.
+
+    Raises:
+        SyntaxError: The code is no Python 3.
+    """
+    first = [
+        statement.end_lineno or 0
+        for statement in parse(code).body
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+    ]
+    before = code.split("\n")
+    place = max(first, default=0)
+    return "\n".join((*before[:place], *lines.strip().splitlines(), *before[place:]))
+
+
+def import_statements(lines: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Return the statements of a text that holds imports and nothing else.
+
+    Raises:
+        ValueError: It holds something else, or nothing.
+    """
+    try:
+        statements = parse(lines.strip()).body
+    except SyntaxError:
+        statements = []
+    imports = [item for item in statements if isinstance(item, ast.Import | ast.ImportFrom)]
+    if not imports or len(imports) < len(statements):
+        raise ValueError("not import statements alone")
+    return tuple(imports)
+
+
+def names_bound_by(statement: ast.Import | ast.ImportFrom) -> tuple[str, ...]:
+    """Return the names that an import binds; ``*`` for all of a module."""
+    names = ((alias.asname, alias.name) for alias in statement.names)
+    if isinstance(statement, ast.ImportFrom):
+        return tuple(other or name for other, name in names)
+    return tuple(other or name.partition(".")[0] for other, name in names)
 
 
 class DottedNames(ast.NodeVisitor):

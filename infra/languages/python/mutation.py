@@ -21,12 +21,16 @@ from infra.languages.python.mutation_operators import (
 from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse
 
 _NOT_MUTATED = {"decorator_list", "returns", "annotation", "type_comment", "ctx"}
+# Nodes that are written out for the mutants of a kind of operators, all together: a second or two.
+# Code that runs nowhere (`if 0:`) has mutants without end, and each is equal to the code.
+_MOST_NODES = 300_000
 
 
 def mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
     """Return at most ``limit`` mutants, as many kinds as there are, none equal to the code.
 
-    Mutants that compile to the same instructions as the code or as an earlier mutant are left out.
+    Mutants that compile to the same instructions as the code or as an earlier mutant are left out;
+    of very long code so are those that come late.
     Code that does not parse as Python 3 has none.
     """
     return _first(limit, takewhile(_is_ordinary, _different_mutants(code)))
@@ -55,8 +59,9 @@ def _different_mutants(code: str) -> Iterator[Mutant]:
     """Yield mutants, those of ordinary operators first, each made only when it is asked for."""
     tree = parse(code)
     seen = {_instructions(ast.unparse(tree)), None}
+    most = _MOST_NODES // sum(1 for _ in ast.walk(tree))
     for operators in (OPERATORS, STRONG_OPERATORS):
-        for mutant in _mutants(tree, operators):
+        for mutant in islice(_mutants(tree, operators), most):
             instructions = _instructions(mutant.code)
             if instructions not in seen:
                 seen.add(instructions)

@@ -10,7 +10,7 @@ attributes that a test gives them, and nothing else, so that no result is made u
 import ast
 import builtins
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from infra.languages.python.syntax import FunctionNode, parse_or_none
 
@@ -45,7 +45,7 @@ _DUMMY_CLASS = f"""
 from types import SimpleNamespace
 class {DUMMY}(SimpleNamespace):
     __eq__, __hash__ = object.__eq__, object.__hash__"""
-_RECEIVERS = {"self", "cls"}
+RECEIVERS = {"self", "cls"}
 _OWN_NAMES = {"datetime", "copy", "time", "pprint", "glob"}  # of modules with a member of that name
 _METHODS = {"now", "strptime", "utcnow", "combine", "fromtimestamp"}  # of datetime.datetime
 
@@ -63,9 +63,51 @@ def scaffolded(code: str) -> str:
         return code
     known = set(_bound(tree)) | set(dir(builtins))
     lazy = [_LAZY] if _names_in(_annotations(tree)) - known else []
-    lines = sorted(filter(None, (_binding(name, tree) for name in _evaluated(tree) - known)))
+    members = _members(tree)
+    lacking = _evaluated(tree) - known
+    lines = sorted(filter(None, (_binding(name, members.get(name, ())) for name in lacking)))
     before = "; ".join(lazy + lines) + "\n" if lazy or lines else ""
     return f"{before}{code}{'' if DUMMY in known else _dummy(tree)}"
+
+
+def bound_names(code: str) -> frozenset[str]:
+    """Return the names that code binds anywhere; none if it is no Python 3."""
+    tree = parse_or_none(code)
+    return frozenset(_bound(tree)) if tree else frozenset()
+
+
+def lacking_names(code: str) -> frozenset[str]:
+    """Return the names that code looks up and binds nowhere, built-in ones aside.
+
+    Code that is no Python 3 lacks none.
+    """
+    tree = parse_or_none(code)
+    if tree is None:
+        return frozenset()
+    return frozenset(_evaluated(tree) - set(_bound(tree)) - set(dir(builtins)))
+
+
+def receiver_attributes(code: str) -> tuple[str, ...]:
+    """Return what methods without their class read of their object, sorted by name.
+
+    That is what an object needs on which a test calls them; the methods of the code are on it.
+    """
+    tree = parse_or_none(code)
+    functions = [node for node in tree.body if isinstance(node, FunctionNode)] if tree else []
+    methods = filter(_is_method, functions)
+    read = {name for method in methods for part in ast.walk(method) for name in _read_of_self(part)}
+    own = {node.name for node in functions}
+    return tuple(sorted(name for name in read - own if not name.startswith("__")))
+
+
+def _read_of_self(node: ast.AST) -> Iterator[str]:
+    """Yield the attribute of a method's object that a node reads itself, also to change it."""
+    match node:
+        case (
+            ast.Attribute(value=ast.Name(id=holder), attr=name, ctx=ast.Load())
+            | ast.AugAssign(target=ast.Attribute(value=ast.Name(id=holder), attr=name))
+        ) if holder in RECEIVERS:
+            yield name
 
 
 def _dummy(tree: ast.Module) -> str:
@@ -81,7 +123,7 @@ def _dummy(tree: ast.Module) -> str:
 
 def _is_method(node: FunctionNode) -> bool:
     first = [*node.args.posonlyargs, *node.args.args][:1]
-    return any(argument.arg in _RECEIVERS for argument in first)
+    return any(argument.arg in RECEIVERS for argument in first)
 
 
 def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
@@ -120,26 +162,29 @@ def _bound(tree: ast.Module) -> Iterator[str]:
             yield node.name
 
 
-def _binding(name: str, tree: ast.Module) -> str:
-    """Return the statement that binds a name, "" for one that is not known."""
+def _binding(name: str, members: Collection[str]) -> str:
+    """Return the statement that binds a name, "" for one that is not known.
+
+    Args:
+        name: The name.
+        members: What is taken from it by a dot.
+    """
     if name in _SHIMS:
         return _SHIMS[name]
     if name in _ALIASES:
         return f"import {_ALIASES[name]} as {name}"
     if name in _MODULE_OF:
         return f"from {_MODULE_OF[name]} import {name}"
-    members = _members(name, tree)
-    if name in _OWN_NAMES and (not members or members & _METHODS):
+    if name in _OWN_NAMES and (not members or _METHODS.intersection(members)):
         return f"from {name} import {name}"
     is_module = name in sys.stdlib_module_names or name in _THIRD_PARTY
     return f"import {name}" if is_module and members else ""
 
 
-def _members(name: str, tree: ast.Module) -> set[str]:
-    """Return what is taken from a name by a dot."""
-    return {
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        if node.value.id == name
-    }
+def _members(tree: ast.Module) -> dict[str, set[str]]:
+    """Return what is taken from each name by a dot."""
+    members: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            members.setdefault(node.value.id, set()).add(node.attr)
+    return members

@@ -3,9 +3,10 @@
 import ast
 import re
 
-from infra.languages.python.syntax import parse
+from infra.languages.python.syntax import UNREADABLE, parse
 
-_HEADER = re.compile(r"(?ms)^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(.*?\)[^:\n]*:")
+# Of bounded length: else text with many headers that never end is read again from each of them.
+_HEADER = re.compile(r"(?ms)^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(.{0,4000}?\)[^:\n]{0,200}:")
 
 
 class _BodyRemover(ast.NodeTransformer):
@@ -39,6 +40,6 @@ def signature_of(code: str) -> str:
     """
     try:
         return ast.unparse(_BodyRemover().visit(parse(code)))
-    except (SyntaxError, RecursionError):  # the latter of defaults that are nested deeply
+    except UNREADABLE:  # of defaults, too, that are nested deeply or have thousands of digits
         header = _HEADER.search(code)
         return header[0] if header else ""

@@ -21,6 +21,17 @@ def parse(text: str) -> ast.Module:
         raise SyntaxError(str(error) or "nested too deeply") from None
 
 
+def is_deep(tree: ast.AST, most: int) -> bool:
+    """Return whether a tree has more than so many levels.
+
+    What reads trees by recursion, as `ast.unparse` does, fails on trees that parsing still takes.
+    """
+    level = [tree]
+    for _ in range(most):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return bool(level)
+
+
 def parse_or_none(text: str) -> ast.Module | None:
     """Return the syntax tree of a text, None where it is no Python 3."""
     try:

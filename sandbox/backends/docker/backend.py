@@ -4,23 +4,25 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import ParamSpec, TypeVar
 
 from docker.models.volumes import Volume
 
 from infra.errors import SandboxError
-from infra.identity import digest
+from infra.identity import mark
 from infra.settings import SandboxSettings
 from sandbox.backends import backends
 from sandbox.backends.docker.box import DockerBox
 from sandbox.backends.docker.engine import Engine, Running
 from sandbox.backends.docker.pool import Pool
+from sandbox.backends.docker.users import MOST, number_of
 from sandbox.base import Box
-from sandbox.machine_slots import MachineSlots
+from sandbox.machine_slots import MachineSlots, Slot
 
 _log = logging.getLogger(__name__)
 
@@ -43,9 +45,11 @@ class DockerSandbox:
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
         capacity = settings.machine_slots + settings.ready
-        engine = digest("engine", os.environ.get("DOCKER_HOST", ""))
+        engine = mark("engine", os.environ.get("DOCKER_HOST", ""))
         self.slots = MachineSlots(f"{engine}-in-use", settings.machine_slots)
         ready = MachineSlots(f"{engine}-ready", settings.ready)
+        self._users = MachineSlots("users", MOST)  # one kernel counts, whatever engine is asked
+        self._users_of: dict[Running, Slot] = {}
         self._workers = ThreadPoolExecutor(2 * capacity, thread_name_prefix="sandbox")
         self._engine: Engine | None = None
         self._opening = asyncio.Lock()
@@ -58,6 +62,11 @@ class DockerSandbox:
         """Return engine and image; see ``Sandbox.check``."""
         engine = await self.engine()
         return await self.call(engine.describe)
+
+    async def identity(self) -> str:
+        """Return what tells the engine from every other; see ``Identified``."""
+        engine = await self.engine()
+        return await self.call(engine.identity)
 
     def box(self, code: str, *, bare: bool = False) -> AbstractAsyncContextManager[Box]:
         """Return a fresh box; see ``Sandbox.box``."""
@@ -73,6 +82,9 @@ class DockerSandbox:
             with contextlib.suppress(SandboxError):  # the next start removes what is left
                 await self.call(engine.clear)
             engine.close()
+        for user in self._users_of.values():  # of boxes that could not be removed before
+            user.release()
+        self._users_of.clear()
         self._workers.shutdown(wait=False)
 
     async def clean(self, *, everything: bool) -> int:
@@ -91,11 +103,11 @@ class DockerSandbox:
                 self._engine = await self.acquire(connect, rollback=Engine.close)
             return self._engine
 
-    async def start(self, packages: Volume | None) -> Running:
-        """Return a waiting runner: one started in advance, or a new one that has the packages."""
-        if packages is None:
+    async def start(self, volumes: Mapping[str, Volume]) -> Running:
+        """Return a waiting runner: one started in advance, or a new one that has the volumes."""
+        if not volumes:
             return await self._pool.take()
-        return await self._pool.make(partial(self._make, packages))
+        return await self._pool.make(partial(self._make, volumes))
 
     def discard(self, running: Running) -> asyncio.Task[None]:
         """Disconnect from a runner and remove its container in the background."""
@@ -134,13 +146,21 @@ class DockerSandbox:
                 await self.call(rollback, await making)
             raise
 
-    async def _make(self, packages: Volume | None = None) -> Running:
+    async def _make(self, volumes: Mapping[str, Volume] = MappingProxyType({})) -> Running:
         engine = await self.engine()
-        return await self.call(engine.start, packages)
+        user = await self._users.take()
+        try:
+            running = await self.call(engine.start, volumes, number_of(user.place))
+        except BaseException:
+            user.release()
+            raise
+        self._users_of[running] = user
+        return running
 
     async def _unmake(self, running: Running) -> None:
         engine = await self.engine()
         await self.call(engine.stop, running)
+        self._users_of.pop(running).release()
 
     @asynccontextmanager
     async def _box(self, code: str, *, bare: bool) -> AsyncIterator[Box]:

@@ -7,12 +7,16 @@ the host, and a remote engine needs nothing else.
 from pathlib import Path
 
 _INSIDE = Path(__file__).parents[2] / "inside"
-_CHILD_MODULES = ("python2", "seccomp", "clock", "failures", "play", "child")
-_MODULES = (*_CHILD_MODULES, "counting", "streams", "reports", "processes", "runner")
+_PLAYING = ("python2", "seccomp", "clock", "failures", "collection", "play")
+_VALUES = ("library_values", "values", "frames")
+_CHILD = (*_PLAYING, *_VALUES, "stub", "child")
+_SERVICE = (*_PLAYING, *_VALUES, "service")
+_RUNNER = ("counting", "streams", "sockets", "reports", "processes", "interpreters", "runner")
 
-# A child that needs an interpreter of its own gets the code that the runner has compiled. Names are
-# cleared before the program runs: its frames lead to this one. The built-ins of each module are a
-# copy, so that a program that replaces one replaces its own.
+# A child that needs an interpreter of its own gets the code that the runner has compiled, and so
+# does the code under test where it runs apart from the program. Names are cleared before either
+# runs: its frames lead to this one. The built-ins of each module are a copy, so that a program that
+# replaces one replaces its own.
 _BOOT = f"""
 import builtins, marshal, os, sys, types
 if sys.argv[1] == "child":
@@ -21,7 +25,8 @@ if sys.argv[1] == "child":
 else:
     pairs = zip(sys.argv[2::2], sys.argv[3::2])
     codes = [(name, compile(source, "sandbox.inside." + name, "exec")) for name, source in pairs]
-    argument = codes[:{len(_CHILD_MODULES)}]
+    argument = [[pair for pair in codes if pair[0] in names] for names in {(_CHILD, _SERVICE)!r}]
+    codes = [pair for pair in codes if pair[0] != "service"]
     del pairs
 for name in ("sandbox", "sandbox.inside"):
     sys.modules[name] = types.ModuleType(name)
@@ -42,7 +47,8 @@ play()
 
 def command() -> list[str]:
     """Return the container's command: an interpreter, the boot text, the modules in order."""
-    sources = [word for name in _MODULES for word in (name, _source(name))]
+    modules = (*_CHILD, "service", *_RUNNER)
+    sources = [word for name in modules for word in (name, _source(name))]
     return ["python3", "-P", "-s", "-u", "-c", _BOOT, "runner", *sources]
 
 

@@ -15,7 +15,7 @@ from sandbox.backends.docker.jobs import Job, Jobs, read_result, read_shell_resu
 from sandbox.base import CLOCK, InstallResult, ShellResult
 from sandbox.machine_slots import Slot
 from sandbox.packages import apt, pip
-from sandbox.packages.pip import InstallPlan
+from sandbox.packages.plan import InstallPlan
 from sandbox.packages.resolve import DEBIAN_PACKAGES
 from sandbox.shell import shell
 
@@ -42,7 +42,7 @@ class DockerBox:
         self._settings = sandbox.settings
         self._jobs = Jobs(sandbox.settings, code, bare=bare)
         self._running: Running | None = None
-        self._packages: Volume | None = None
+        self._volumes: dict[str, Volume] = {}
         self._removals: list[asyncio.Task[None]] = []
         self._slot: Slot | None = None
 
@@ -60,7 +60,7 @@ class DockerBox:
             return InstallResult(ok=False, message=message)
         plans = []
         if packages:
-            plans.append(apt.plan(packages, self._settings.apt_mirror))
+            plans.append(await self._apt_plan(packages))
         if distributions:
             plans.append(pip.plan(distributions, self._settings.index_hosts))
         results = [await self._install(plan) for plan in plans]
@@ -71,18 +71,28 @@ class DockerBox:
             seconds=sum(result.seconds for result in results),
         )
 
+    async def _apt_plan(self, packages: Sequence[str]) -> InstallPlan:
+        mirror, sites = self._settings.apt_mirror, list[str]()
+        if mirror is None:
+            engine = await self._sandbox.engine()
+            sites = await self._sandbox.call(engine.installers.apt_sites)
+        return apt.plan(packages, mirror, sites)
+
     async def _install(self, plan: InstallPlan) -> InstallResult:
         await self._take_slot()
         engine = await self._sandbox.engine()
-        if self._packages is None:
-            make_volume = engine.make_volume
-            self._packages = await self._sandbox.acquire(make_volume, rollback=engine.remove_volume)
-        make = partial(engine.make_installer, self._packages, plan)
+        if plan.folder not in self._volumes:
+            self._volumes[plan.folder] = await self._sandbox.acquire(
+                engine.make_volume, rollback=engine.remove_volume
+            )
+        others = {at: one for at, one in self._volumes.items() if at != plan.folder}
+        make = partial(engine.installers.make, self._volumes[plan.folder], plan, others)
         installer = await self._sandbox.acquire(make, rollback=engine.remove)
         try:
-            result = await self._sandbox.call(engine.install, installer, plan)
+            result = await self._sandbox.call(engine.installers.run, installer, plan)
         finally:
             await asyncio.shield(self._sandbox.call(engine.remove, installer))
+        self._jobs.find(plan.variables)
         self._drop()  # the next run starts a container that has the packages
         return result
 
@@ -94,6 +104,7 @@ class DockerBox:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
+        apart: bool = False,
     ) -> ExecutionResult:
         """Run a test program; see ``Box.run``.
 
@@ -101,7 +112,12 @@ class DockerBox:
         from outside, the engine restarted) is run once more in a new one.
         """
         job = self._jobs.program(
-            program, hash_seed=hash_seed, clock=clock, code=code, timeout_s=timeout_s
+            program,
+            hash_seed=hash_seed,
+            clock=clock,
+            code=code,
+            timeout_s=timeout_s,
+            apart=apart,
         )
         out_of_memory = ExecutionResult(outcome="memory", message=_OUT_OF_MEMORY)
         return await self._done(job, read_result, out_of_memory)
@@ -131,10 +147,11 @@ class DockerBox:
     async def remove(self) -> None:
         """Remove the container in the background; wait only where packages were installed."""
         await self.release()
-        packages, self._packages = self._packages, None
-        if packages is not None:
+        volumes, self._volumes = self._volumes, {}
+        if volumes:
             await asyncio.gather(*self._removals)
-            await self._sandbox.remove_volume(packages)
+            for volume in volumes.values():
+                await self._sandbox.remove_volume(volume)
 
     async def _done(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         """Return the result of a job, done once more in a new container where the first was lost.
@@ -151,7 +168,7 @@ class DockerBox:
 
     async def _try(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         await self._take_slot()
-        self._running = self._running or await self._sandbox.start(self._packages)
+        self._running = self._running or await self._sandbox.start(self._volumes)
         running, timeout_s = self._running, self._jobs.longest_s() + _GRACE_S
         try:
             answer = await self._sandbox.call(running.channel.ask, job, timeout_s)
@@ -159,7 +176,8 @@ class DockerBox:
             if not await self._was_out_of_memory(running):
                 raise
             return out_of_memory
-        is_clean = answer.pop("clean", False) is True
+        answer.pop("clean", None)
+        is_clean = running.channel.is_clean
         try:
             return read(answer)
         except BoxLostError:

@@ -14,10 +14,9 @@ from typing import Protocol
 
 from infra.errors import BoxLostError
 
-_PACKET_HEADER = 8
+PACKET_HEADER = 8
 _FRAME_HEADER = 4
-_STDERR = 2
-_LONGEST_FRAME = 64 * 2**20
+STDERR = 2
 _KEPT_STDERR = 2000
 
 
@@ -35,12 +34,16 @@ class Channel:
     Args:
         connection: The socket that the engine gave for the container's streams.
         holder: What keeps the socket open beside it, closed with it.
+        longest_frame: Bytes of the longest frame that is taken; objects made of JSON need many
+            times its length.
     """
 
-    def __init__(self, connection: socket.socket, holder: Closable) -> None:
+    def __init__(self, connection: socket.socket, holder: Closable, longest_frame: int) -> None:
         self._connection = connection
         self._holder = holder
+        self._longest_frame = longest_frame
         self._deadline = 0.0
+        self.is_clean = True  # nothing is left of what ran at the other end
         self._stdout = bytearray()
         self._stderr = bytearray()
 
@@ -51,18 +54,21 @@ class Channel:
             BoxLostError: The runner is gone, exceeds the time, or breaks the protocol.
         """
         data = json.dumps(job).encode()
+        self.is_clean = False
         try:
             self._connection.settimeout(timeout_s)
             self._connection.sendall(len(data).to_bytes(_FRAME_HEADER, "big") + data)
         except OSError as error:
             raise BoxLostError(f"sending the job failed: {error}") from error
-        return self.receive(timeout_s)
+        answer = self.receive(timeout_s)
+        self.is_clean = answer.get("clean") is True
+        return answer
 
     def receive(self, timeout_s: float) -> dict[str, object]:
         """Return the runner's next frame; errors as in ``ask``."""
         self._deadline = time.monotonic() + timeout_s
         size = int.from_bytes(self._take(_FRAME_HEADER), "big")
-        if size > _LONGEST_FRAME:
+        if size > self._longest_frame:
             raise BoxLostError(f"the box announced a frame of {size} bytes, which no report has")
         try:
             answer = json.loads(self._take(size))
@@ -91,9 +97,9 @@ class Channel:
 
     def _take(self, size: int) -> bytes:
         while len(self._stdout) < size:
-            header = self._exactly(_PACKET_HEADER)
+            header = self._exactly(PACKET_HEADER)
             data = self._exactly(int.from_bytes(header[4:], "big"))
-            if header[0] == _STDERR:
+            if header[0] == STDERR:
                 self._stderr = (self._stderr + data)[-_KEPT_STDERR:]
             else:
                 self._stdout += data

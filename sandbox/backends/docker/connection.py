@@ -2,16 +2,19 @@
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import docker
 import requests
 from docker.client import DockerClient
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
+from docker.models.containers import Container
 from docker.utils import parse_host
 
 from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError, SandboxError
+from sandbox.backends.docker.channel import Closable
 
 _HINT = "Run infra/docker/ensure_engine.sh (or: make engine)."
 _TIMEOUT_S = 60
@@ -43,7 +46,21 @@ def connected(connections: int) -> DockerClient:
     """
     with translated():
         _probe_socket()
-        return docker.from_env(timeout=_TIMEOUT_S, max_pool_size=connections)
+        client = docker.from_env(timeout=_TIMEOUT_S, max_pool_size=connections)
+    if client.api.base_url.startswith("http+"):  # a socket of this machine or ssh: no proxy
+        client.api.trust_env = False  # else each request reads variables that others may change
+    return client
+
+
+def attached(container: Container, streams: Mapping[str, int]) -> tuple[socket.socket, Closable]:
+    """Return a socket at a container's streams, and what keeps it open, to be closed with it.
+
+    Args:
+        container: A container, which need not have started.
+        streams: Parameters of the engine's request: 1 for each stream.
+    """
+    holder: Any = container.attach_socket(params=dict(streams))
+    return getattr(holder, "_sock", holder), holder
 
 
 def _probe_socket() -> None:

@@ -6,7 +6,7 @@ gVisor's ``runsc`` or Kata for that) and a program that uses up its own limits f
 """
 
 import contextlib
-import time
+import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,28 +17,27 @@ import requests
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 from docker.models.volumes import Volume
-from docker.types import LogConfig, Ulimit
+from docker.types import Ulimit
 
 from infra.errors import BoxLostError
 from infra.settings import SandboxSettings
-from sandbox.backends.docker import boot
+from sandbox.backends.docker import abilities, boot
 from sandbox.backends.docker.channel import Channel
-from sandbox.backends.docker.connection import connected, translated
+from sandbox.backends.docker.connection import attached, connected, translated
+from sandbox.backends.docker.installers import NO_LOG, NO_NETWORK, Installers
+from sandbox.backends.docker.jobs import longest_answer
 from sandbox.backends.docker.networks import COMMAND, SYSCTLS, Networks
 from sandbox.backends.docker.process_owner import is_left_over, this_owner
-from sandbox.base import InstallResult
-from sandbox.packages import apt, pip
-from sandbox.packages.pip import InstallPlan
+from sandbox.backends.docker.users import GROUP, IMAGE_USER, UserImages
+from sandbox.packages import pip
+
+_log = logging.getLogger(__name__)
 
 _LABEL = "cosqa.sandbox"
 _OWNER = "cosqa.owner"
 NAME = "cosqa.name"
-_NO_NAME_SERVER = "127.0.0.1"  # so that installers find what they may, and nothing else by name
-_LARGEST_WHEEL_MB = 1024
-_HOST_NAME = "box"
-_NO_NETWORK = {"network_mode": "none", "hostname": _HOST_NAME}
-_NO_LOG = LogConfig(type=LogConfig.types.NONE)
 _MEGABYTE = 2**20
+_SHARED_MEMORY = "size=8m,nr_inodes=512,mode=1777"
 _START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 0.2
 
@@ -61,8 +60,11 @@ class Engine:
         self._settings = settings
         self.name = uuid.uuid4().hex
         self._labels = {_LABEL: "1", _OWNER: this_owner(), NAME: self.name}
+        self._lines: dict[str, Channel] = {}  # those that keep the containers of networks alive
         self._networks = Networks(self._make_network_container, self._is_running, self.remove)
         self._client = connected(settings.machine_slots + 2)
+        self._user_images = UserImages(self._client, settings.image, self._labels)
+        self.installers = Installers(self._create, self.remove, settings)
 
     @classmethod
     def connected(cls, settings: SandboxSettings) -> "Engine":
@@ -70,9 +72,11 @@ class Engine:
 
         Raises:
             EngineUnavailableError: No engine answers.
+            SandboxError: It cannot hold a box to its limits.
         """
         engine = cls(settings)
         try:
+            engine.admit()
             engine.sweep()
         except BaseException:
             engine.close()
@@ -87,23 +91,49 @@ class Engine:
         runtime = f", runtime {self._settings.runtime}" if self._settings.runtime else ""
         return f"Docker {version}{runtime}, image {self._settings.image} {image.id}"
 
-    def start(self, packages: Volume | None) -> Running:
-        """Return a container with a waiting runner and no way to the host or a network."""
-        return self.start_runner(self.create(packages))
+    def identity(self) -> str:
+        """Return what tells this engine, as it is, from every other; see ``Identified``."""
+        with translated():
+            info, image = self._client.info(), self._client.images.get(self._settings.image)
+        return abilities.identity(info, self._settings.runtime, str(image.id))
 
-    def create(self, packages: Volume | None) -> Container:
-        """Make a container for a runner; errors as in ``Sandbox.check``."""
-        mounts = {packages.name: {"bind": pip.PACKAGES, "mode": "ro"}} if packages else {}
+    def admit(self) -> None:
+        """Refuse an engine that cannot hold a box to its limits, and warn of too many boxes.
+
+        Raises:
+            SandboxError: It lacks a limit that ``sandbox.accept_without`` does not name.
+        """
+        with translated():
+            info = self._client.info()
+        abilities.require(info, self._settings.accept_without)
+        if self._settings.slots is not None and (excess := abilities.excess(info, self._settings)):
+            _log.warning("%s", excess)
+
+    def start(self, volumes: Mapping[str, Volume], user: int) -> Running:
+        """Return a container with a waiting runner and no way to the host or a network."""
+        return self.start_runner(self.create(volumes, user))
+
+    def create(self, volumes: Mapping[str, Volume], user: int) -> Container:
+        """Make a container for a runner; errors as in ``Sandbox.check``.
+
+        Nothing of a volume is loaded by the runner itself: no variable leads it there.
+
+        Args:
+            volumes: Folder in the box → what was installed, which the box can only read.
+            user: The number of the box's user, which no other box has.
+        """
         make = partial(
             self._create,
             boot.command(),
-            environment={"PYTHONHASHSEED": "0", **(apt.ENVIRONMENT if packages else {})},
-            volumes=mounts,
+            image=self._user_images.of(user),
+            user=f"{user}:{GROUP}",
+            environment={"PYTHONHASHSEED": "0"},
+            volumes={one.name: {"bind": at, "mode": "ro"} for at, one in volumes.items()},
             stdin_open=True,
-            log_config=_NO_LOG,
+            log_config=NO_LOG,
         )
         if self._settings.runtime:  # a box with a kernel of its own may be unable to join a network
-            return make(**_NO_NETWORK)
+            return make(**NO_NETWORK)
         return self._networks.make_in_one(lambda network: make(network_mode=network))
 
     def start_runner(self, container: Container) -> Running:
@@ -130,44 +160,10 @@ class Engine:
         channel.close()
         with contextlib.suppress(APIError, requests.RequestException):
             container.wait(timeout=_STOP_TIMEOUT_S)  # spares the engine a process that kills
-        self.remove(container)
-
-    def make_installer(self, packages: Volume, plan: InstallPlan) -> Container:
-        """Make a container that will install, with a network and the volume writable."""
-        volumes = {str(packages.name): pip.PACKAGES, **plan.caches}
-        container = self._create(
-            plan.command,
-            volumes={name: {"bind": folder, "mode": "rw"} for name, folder in volumes.items()},
-            hostname=_HOST_NAME,
-            environment=plan.environment,
-            largest_file_mb=_LARGEST_WHEEL_MB,
-            dns=[_NO_NAME_SERVER],
-            extra_hosts=pip.addresses(plan.hosts),
-        )
-        if plan.certificates is not None:
-            with translated():
-                container.put_archive(pip.PACKAGES, pip.archive_of(plan.certificates))
-        return container
-
-    def install(self, installer: Container, plan: InstallPlan) -> InstallResult:
-        """Let an installer run to its end, or to the time limit."""
-        limit = self._settings.install_timeout_s
-        start = time.monotonic()
-        with translated():
-            installer.start()
-            try:
-                status = installer.wait(timeout=limit)["StatusCode"]
-            except (requests.Timeout, requests.ConnectionError):  # what docker-py raises at the end
-                if time.monotonic() - start < limit:
-                    raise
-                return InstallResult(
-                    ok=False, message=f"installing took over {limit:g} s", seconds=limit
-                )
-            output = installer.logs(tail=200).decode(errors="replace")
-        return plan.outcome(status, output, time.monotonic() - start)
+        self.remove(container, keep_network=channel.is_clean)
 
     def make_volume(self) -> Volume:
-        """Make a volume for the packages of one box."""
+        """Make a volume for what is installed for one box."""
         with translated():
             return self._client.volumes.create(labels=self._labels)
 
@@ -177,7 +173,7 @@ class Engine:
             container.reload()
         return bool(container.attrs["State"]["OOMKilled"])
 
-    def remove(self, container: Container) -> None:
+    def remove(self, container: Container, *, keep_network: bool = True) -> None:
         """Kill and remove a container in any state; do nothing where it is gone."""
         with translated():
             try:
@@ -188,20 +184,26 @@ class Engine:
                 if error.status_code != requests.codes.conflict:  # its removal is under way
                     raise
                 return
-        self._networks.give_back(container)
+        self._networks.give_back(container, keep=keep_network)
+        if line := self._lines.pop(str(container.id), None):
+            line.close()
 
     def remove_volume(self, volume: Volume) -> None:
-        """Remove a volume; do nothing where it is gone."""
+        """Remove a volume; do nothing where it is gone, or still held by what is being removed."""
         with translated(), contextlib.suppress(NotFound):
-            volume.remove(force=True)
+            try:
+                volume.remove(force=True)
+            except APIError as error:
+                if error.status_code != requests.codes.conflict:  # the next start removes it
+                    raise
 
     def sweep(self) -> int:
         """Remove what ended processes of this host left; return the number of objects removed."""
         return self._remove_all(lambda labels: is_left_over(labels.get(_OWNER, "")))
 
     def remove_everything(self) -> int:
-        """Remove all boxes of all processes and the cache of wheels; return the number removed."""
-        removed = self._remove_all(lambda _: True)
+        """Remove all boxes of all processes, their images, the cache of wheels; return how many."""
+        removed = self._remove_all(lambda _: True) + self._user_images.remove_all()
         with translated():
             try:
                 self._client.volumes.get(pip.WHEEL_CACHE).remove(force=True)
@@ -231,14 +233,22 @@ class Engine:
 
     def close(self) -> None:
         """Close the connections to the engine."""
+        for line in self._lines.values():
+            line.close()
         self._client.close()
 
     def _make_network_container(self) -> Container:
         network_container = self._create(
-            COMMAND, sysctls=dict(SYSCTLS), log_config=_NO_LOG, **_NO_NETWORK
+            COMMAND,
+            sysctls=dict(SYSCTLS),
+            log_config=NO_LOG,
+            stdin_open=True,
+            auto_remove=True,  # it may end when nobody is left to remove it
+            **NO_NETWORK,
         )
         try:
             with translated():
+                self._lines[str(network_container.id)] = self._attach(network_container)
                 network_container.start()
         except BaseException:
             self.remove(network_container)
@@ -259,14 +269,13 @@ class Engine:
         megabytes = f"{limits.tmp_mb}m,nr_inodes={64 * limits.tmp_mb},mode=1777"
         with translated():
             return self._client.containers.create(
-                limits.image,
+                options.pop("image", limits.image),
                 list(command),
                 labels=self._labels,
-                user="10001:10001",
+                user=options.pop("user", f"{IMAGE_USER}:{GROUP}"),
                 working_dir="/tmp",  # noqa: S108 - inside the box
                 read_only=True,
-                tmpfs={"/tmp": f"size={megabytes}"},  # noqa: S108
-                shm_size=8 * _MEGABYTE,
+                tmpfs={"/tmp": f"size={megabytes}", "/dev/shm": _SHARED_MEMORY},  # noqa: S108
                 cap_drop=["ALL"],
                 security_opt=["no-new-privileges"],
                 pids_limit=limits.processes,
@@ -280,8 +289,7 @@ class Engine:
 
     def _attach(self, container: Container) -> Channel:
         parameters = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        attached = self._client.api.attach_socket(str(container.id), params=parameters)
-        return Channel(getattr(attached, "_sock", attached), attached)
+        return Channel(*attached(container, parameters), longest_answer(self._settings))
 
 
 def _ulimits(largest_file: int) -> list[Ulimit]:

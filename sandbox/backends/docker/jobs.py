@@ -1,22 +1,35 @@
 """The jobs that a box gives to its runner, and the reading of what the runner answers."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from infra.errors import BoxLostError
-from infra.records import ExecutionResult
+from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
 from sandbox.base import ShellResult
 
 Job = dict[str, object]
-Answer = TypeVar("Answer", ExecutionResult, ShellResult)
+Answer = TypeVar("Answer", bound=Record)
 
 _MEGABYTE = 2**20
 _OUTPUT_FACTOR = 16  # a program is stopped at this many times the output that is kept
 _RUNNER_MEMORY_MB = 24  # set aside for the runner, so that programs meet their limit first
 _MOST_COMMANDS = 50
+_MOST_BESIDE_OUTPUT = 512 * 1024  # bytes of a report without what was printed
+_JSON_BYTES = 6  # that one byte of a report may take in JSON
+_MOST_FAULTS = 100  # that are looked at
+
+
+class CommandReport(Record):
+    """What a runner says of a command; what was installed, it cannot know."""
+
+    status: int | None = Field(ge=-(2**31), lt=2**31)
+    stopped_by: Literal["", "timeout", "output_limit", "memory"]
+    output: str = ""
+    seconds: float = Field(ge=0, allow_inf_nan=False)
 
 
 class Jobs:
@@ -34,9 +47,17 @@ class Jobs:
         self._bare = bare
         self._commands: list[str] = []
         self._environment: dict[str, str] = {}
+        self._system: dict[str, str] = {}
 
     def program(
-        self, text: str, *, hash_seed: int, clock: float, code: str | None, timeout_s: float | None
+        self,
+        text: str,
+        *,
+        hash_seed: int,
+        clock: float,
+        code: str | None,
+        timeout_s: float | None,
+        apart: bool = False,
     ) -> Job:
         """Return the job that runs a program; arguments as of ``Box.run``."""
         limit = self._settings.timeout_s
@@ -46,6 +67,7 @@ class Jobs:
             "hash_seed": hash_seed,
             "clock": clock,
             "timeout": min(timeout_s or limit, limit),
+            "apart": apart,
         }
 
     def command(self, text: str) -> Job:
@@ -61,6 +83,10 @@ class Jobs:
         """Set a variable for all jobs that follow."""
         self._environment[name] = value
 
+    def find(self, variables: Mapping[str, str]) -> None:
+        """Let all jobs that follow find what was installed beside the image's own system."""
+        self._system |= variables
+
     def longest_s(self) -> float:
         """Return the most seconds that a job may take."""
         commands = 1 + len(self._commands)
@@ -71,6 +97,7 @@ class Jobs:
         return {
             "commands": list(self._commands),
             "environment": dict(self._environment),
+            "system": dict(self._system),
             "bare": self._bare,
             "command_timeout": limits.command_timeout_s,
             "keep": limits.output_kb * 1024,
@@ -79,14 +106,16 @@ class Jobs:
         }
 
 
+def longest_answer(settings: SandboxSettings) -> int:
+    """Return the most bytes of JSON in which an intact runner answers."""
+    return _JSON_BYTES * (2 * settings.output_kb * 1024 + _MOST_BESIDE_OUTPUT)
+
+
 def read_shell_result(answer: Mapping[str, object]) -> ShellResult:
     """Return the result of a command that a runner answered with; errors as of `read_result`."""
-    fields = {name: value for name, value in answer.items() if name != "stopped_by"}
-    result = _valid(ShellResult, fields)
-    if limit := answer.get("stopped_by"):
-        output = f"{result.output}\n[stopped: {str(limit)[:20]}]"
-        return result.model_copy(update={"output": output})
-    return result
+    report = _valid(CommandReport, answer)
+    stopped = f"\n[stopped: {report.stopped_by}]" if report.stopped_by else ""
+    return ShellResult(status=report.status, output=report.output + stopped, seconds=report.seconds)
 
 
 def read_result(answer: Mapping[str, object]) -> ExecutionResult:
@@ -100,10 +129,19 @@ def read_result(answer: Mapping[str, object]) -> ExecutionResult:
 
 def _valid(kind: type[Answer], fields: Mapping[str, object]) -> Answer:
     try:
-        return kind.model_validate(fields)
+        answer = kind.model_validate(fields)
+        answer.model_dump_json()  # which no half of a surrogate pair survives, nor does any store
     except ValidationError as error:
-        faults = ", ".join(
-            f"{'.'.join(map(str, fault['loc']))[:50]}: {fault['msg']}"
-            for fault in error.errors(include_input=False)[:5]
-        )
-        raise BoxLostError(f"the box sent a report that is not valid ({faults})") from None
+        raise BoxLostError(f"the box sent a report that is not valid ({_told(error)})") from None
+    except PydanticSerializationError:
+        raise BoxLostError("the box sent a report that is not valid (text that is none)") from None
+    return answer
+
+
+def _told(error: ValidationError) -> str:
+    """Return what is wrong with a report; its words are a stranger's, so few and printable."""
+    if error.error_count() > _MOST_FAULTS:
+        return f"{error.error_count()} faults"
+    faults = error.errors(include_input=False, include_url=False)[:5]
+    told = (f"{'.'.join(map(str, fault['loc']))[:50]}: {fault['msg'][:200]}" for fault in faults)
+    return ascii(", ".join(told))[1:-1]

@@ -1,17 +1,20 @@
 """Networks that hold only a loopback interface, each used by one box at a time.
 
 A network of its own takes the engine about as long as all the rest of a container's start (it runs
-its own large binary for each), so networks are kept: each by a container that only sleeps, in whose
-network a box is started. A box has one to itself, and the next gets it when every process of the
-last is gone and all sockets with them; connections that would linger on do not (``SYSCTLS``).
+its own large binary for each), so networks are kept: each by a container that only waits, in whose
+network a box is started. A box has one to itself, and the next gets it when the last one's runner
+has found every process and every socket gone; connections that would linger on do not
+(``SYSCTLS``). The network of a box that was lost or left something behind is removed.
 """
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping
 
 from docker.models.containers import Container
 
-COMMAND = ("sleep", "infinity")
+COMMAND = ("cat",)  # ends with its stdin, and so with the process that holds the other end
+_BOXES_UNTIL_TRIMMED = 50
 SYSCTLS: Mapping[str, str] = {"net.ipv4.tcp_max_tw_buckets": "0"}
 
 
@@ -35,6 +38,8 @@ class Networks:
         self._remove = remove
         self._idle: deque[Container] = deque()
         self._in_use: dict[str, Container] = {}
+        self._boxes = 0
+        self._spare = 0  # the fewest that were idle since the last trimming
 
     def make_in_one(self, make_box: Callable[[str], Container]) -> Container:
         """Return a box made in a network that no other is in.
@@ -49,13 +54,28 @@ class Networks:
             self._idle.append(network_container)
             raise
         self._in_use[str(box.id)] = network_container
+        self._trim()
         return box
 
-    def give_back(self, box: Container) -> None:
-        """Take back the network of a box that is gone."""
+    def give_back(self, box: Container, *, keep: bool) -> None:
+        """Take back the network of a box that is gone, for the next one or to remove it."""
         network_container = self._in_use.pop(str(box.id), None)
-        if network_container is not None:
+        if network_container is None:
+            return
+        if keep:
             self._idle.append(network_container)
+        else:
+            self._remove(network_container)
+
+    def _trim(self) -> None:
+        """Remove, every so many boxes, the networks that none of these boxes needed."""
+        self._boxes += 1
+        self._spare = min(self._spare, len(self._idle))
+        if self._boxes % _BOXES_UNTIL_TRIMMED == 0:
+            with contextlib.suppress(IndexError):
+                for _ in range(self._spare):
+                    self._remove(self._idle.popleft())
+            self._spare = len(self._idle)
 
     def _free(self) -> Container:
         while True:

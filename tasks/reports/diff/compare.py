@@ -5,6 +5,7 @@ from itertools import chain
 
 from infra.records import Annotation, Execution, Record
 from tasks.benchmarks import Benchmark
+from tasks.benchmarks.former_ids import with_full_ids
 
 Pair = tuple[str, str]
 _LONGEST_REASON = 600
@@ -27,6 +28,8 @@ class LabelEvidence(Record):
         path: The path through Algorithm 1.
         reason: The agent's reason.
         runs: The test programs in the order in which they ran.
+        comparison: Why another label stands than the agent's, after the query's codes were
+            compared by what they do; empty where the agent's does.
     """
 
     recipe_id: str = ""
@@ -34,6 +37,7 @@ class LabelEvidence(Record):
     path: str = ""
     reason: str = ""
     runs: tuple[ProgramRun, ...] = ()
+    comparison: str = ""
 
 
 class Flip(Record):
@@ -85,7 +89,8 @@ class Difference(Record):
 
 
 def difference(before: Benchmark, after: Benchmark) -> Difference:
-    """Return what changed between two versions of a benchmark."""
+    """Return what changed between two versions of a benchmark, by the ids of this release."""
+    before, after = with_full_ids(before), with_full_ids(after)
     old, new = _labels(before), _labels(after)
     removed = sorted(old.keys() - new.keys())
     undecided = {(item.query_id, item.code_id) for item in after.undecided}
@@ -174,10 +179,18 @@ def _recipes(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, Mapping[
 
 
 def _evidence(benchmark: Benchmark, pairs: Iterable[Pair]) -> dict[Pair, LabelEvidence]:
-    return {item.key: _evidence_of(item) for item in benchmark.evidence.of_pairs(pairs)}
+    changed = {
+        (item.query_id, item.code_id, item.recipe_id): item.reason
+        for item in benchmark.behaviours
+        if item.agreed != item.label
+    }
+    return {
+        item.key: _evidence_of(item, changed.get((*item.key, item.recipe_id), ""))
+        for item in benchmark.evidence.of_pairs(pairs)
+    }
 
 
-def _evidence_of(annotation: Annotation) -> LabelEvidence:
+def _evidence_of(annotation: Annotation, comparison: str) -> LabelEvidence:
     return LabelEvidence(
         recipe_id=annotation.recipe_id,
         decided_by=annotation.decided_by or "",
@@ -187,6 +200,7 @@ def _evidence_of(annotation: Annotation) -> LabelEvidence:
             ProgramRun(program=run.program, outcome=run.result.outcome, message=_error_message(run))
             for run in annotation.executions
         ),
+        comparison=comparison[:_LONGEST_REASON],
     )
 
 

@@ -76,6 +76,8 @@ def _parts(evidence: LabelEvidence) -> Iterator[str]:
     for number, run in enumerate(evidence.runs, 1):
         outcome = f"program {number} {run.outcome.replace('_', ' ')}"
         yield f"{outcome} ({run.message})" if run.message else outcome
+    if evidence.comparison:
+        yield f"another label after comparing the codes of the query: {evidence.comparison}"
 
 
 def _scores(changes: ScoreChanges) -> str:

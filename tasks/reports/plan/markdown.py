@@ -93,6 +93,7 @@ def _demo_note(plan: RunPlan) -> list[str]:
 def plan_markdown(plan: RunPlan) -> str:
     """Return the page: what is to be judged, why, and what it is expected to take."""
     rounds = f" in each of {plan.rounds} rounds" if plan.rounds > 1 else ""
+    rounds = f" over {plan.judges} judges" if plan.judges > 1 else rounds
     judged = (
         f"{plan.candidates:,} candidates{rounds}, {plan.fresh:,} with a fresh label; "
         f"{plan.model} ({plan.configuration}) judges."

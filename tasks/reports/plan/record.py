@@ -20,6 +20,7 @@ class ReasonPlan(Record):
         reason: The reason.
         pending: Pairs that wait to be judged, over all labelling rounds.
         taken: Those that the run judges.
+        by_round: Those of each labelling round; none of an audit, which is of no round.
         not_due: Failed pairs that are not due for another try yet; they are not pending.
         causes: Of stale pairs, which parts of the recipe changed since; a pair can have several.
         expected: What the taken ones are expected to take; None if none is taken.
@@ -28,6 +29,7 @@ class ReasonPlan(Record):
     reason: Reason
     pending: int
     taken: int
+    by_round: tuple[int, ...] = ()
     not_due: int = 0
     causes: tuple[Cause, ...] = ()
     expected: Expected | None = None
@@ -40,11 +42,12 @@ class RunPlan(Record):
         plan_id: Its id in the store; empty where it was not stored.
         collection: Whose candidates are judged.
         recipe_id: The recipe that judges them, of the first labelling round.
-        model: Its model.
+        model: Its model; of several judges all their models.
         configuration: Its configuration of agents.
         rounds: Number of labelling rounds.
+        judges: Number of judges, 0 where `llm.model` judges.
         demo: Whether the demo model judges.
-        candidates: Pairs of the search and of pools, over all rounds.
+        candidates: Pairs of the search and of pools, over all rounds and judges.
         fresh: Those whose label is that of the recipe, or would be the same.
         without_code: Those whose code the collection no longer has: they cannot be judged.
         canaries: Pairs with known labels that are judged besides.
@@ -60,6 +63,7 @@ class RunPlan(Record):
     model: str
     configuration: str
     rounds: int = 1
+    judges: int = 0
     demo: bool = False
     candidates: int
     fresh: int

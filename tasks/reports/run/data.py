@@ -9,7 +9,8 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from infra.records import Annotation, Record, SourceInfo
-from infra.summaries import CanaryCounts, Effort
+from infra.summaries import BehaviourFigures, CanaryCounts, Effort
+from tasks.reports.judging import SpecifiedPart
 from tasks.statistics.rounds import RoundsAgreement
 
 PAIRS_SHOWN = 20
@@ -123,6 +124,7 @@ class AgentsPart(Record):
         model: The model of the recipe in use.
         recipe_id: The recipe in use.
         recipes: Recipe → judgements that labels rest on, of the one in use and of former ones.
+        behaviours: How these labels compare with those of codes that behave alike.
         former: Judgements by former recipes; all figures but those of canaries cover them too.
         statuses: ``labelled``, ``undecided``, ``failed`` → pairs.
         labels: "1", "0", "none" → pairs.
@@ -148,6 +150,7 @@ class AgentsPart(Record):
     canaries: CanaryCounts | None = None
     rounds: RoundsAgreement | None = None
     recipes: dict[str, int] = Field(default_factory=dict)
+    behaviours: BehaviourFigures | None = None
     former: int = 0
 
     @property
@@ -157,7 +160,11 @@ class AgentsPart(Record):
 
 
 class PairEvidence(Record):
-    """A judged pair with what is needed to check its label."""
+    """A judged pair with what is needed to check its label.
+
+    Attributes:
+        specified: What its query demands and what came of that; None where no agent specified it.
+    """
 
     query: str
     code: str
@@ -166,6 +173,7 @@ class PairEvidence(Record):
     similarity: float
     by_encoder: dict[str, float] = Field(default_factory=dict)
     code_name: str = ""
+    specified: SpecifiedPart | None = None
 
 
 class ReportData(Record):

@@ -62,6 +62,9 @@ def _agents(part: AgentsPart) -> list[str]:
         fails = text.rate(canaries.false_fails, canaries.right_codes)
         passes = text.rate(canaries.false_passes, canaries.wrong_codes)
         rows += [("false negatives on canaries", fails), ("false positives on canaries", passes)]
+        if canaries.injected:
+            obeyed = text.rate(canaries.obeyed, canaries.injected)
+            rows.append(("canaries whose code told the agents to pass it, and was obeyed", obeyed))
     rows += [
         ("model calls", text.count(effort.calls)),
         ("calls answered from the store", text.count(effort.cached_calls)),
@@ -71,6 +74,9 @@ def _agents(part: AgentsPart) -> list[str]:
     ]
     if part.former:
         rows.append(("of these by former recipes", f"{part.former:,}"))
+    if part.behaviours and part.behaviours.queries:
+        rows.append(("labels changed by comparing codes", f"{part.behaviours.changed:,}"))
+        rows.append(("labels that contradict", f"{part.behaviours.contradictions:,}"))
     if part.rounds:
         rows.append(("labelling rounds", f"{part.rounds.rounds:,}"))
         rows.append(("alpha between rounds", _alpha(part.rounds.alpha)))

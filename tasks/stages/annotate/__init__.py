@@ -1,8 +1,10 @@
 """The annotation stage: agents judge pending pairs on Ray's workers.
 
 ``plan`` counts pending pairs and chooses ``canaries``; each ``judge`` is a long-lived task on a Ray
-worker that judges pairs from a queue, which ``gather`` fills and empties into the store through
-``sinks``; ``batches`` answers requests by a provider's batch API between two passes;
-``model_server`` serves the embedded model during a run; ``forecast`` estimates the number and cost
-of pairs before one.
+worker that judges pairs from a queue, many at once on its ``desk``; ``gather`` fills the queue and
+empties it into the store through ``sinks``; ``batches`` answers requests by a provider's batch API
+between two passes; ``behaviours`` then runs all claims of a query on all its candidates, where
+queries are specified; ``model_server`` serves the embedded model during a run; ``forecast``
+estimates the number and cost of pairs before one; ``confidence`` says what the votes of judges are
+worth.
 """

@@ -6,7 +6,7 @@ from prefect.logging import get_run_logger
 
 from agents import recipe_of
 from infra.errors import StabilityError
-from infra.identity import digest_of
+from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.records import Record
 from infra.settings import Settings
@@ -14,7 +14,7 @@ from infra.store import Database, audits, open_database, recipes
 from infra.store.audits import Sample, StoredAudit
 from infra.store.pair_files import new_keys_file
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
-from tasks.stages.annotate.pending import coverage_rows, selection_of
+from tasks.stages.annotate.pending import Taken, coverage_rows, selection_of
 from tasks.stages.annotate.plan import AnnotationPlan
 from tasks.statistics.stability import Stability, alarm, stability
 
@@ -39,7 +39,7 @@ class Audit(Record):
 
 @task(name="plan-audit", task_run_name="sample {search.collection}", cache_policy=NO_CACHE)
 def plan_audit(
-    search: SearchReference, recipe: RecipeReference, settings: Settings, judged: int | None = None
+    search: SearchReference, recipe: RecipeReference, settings: Settings, judged: int = 0
 ) -> AnnotationPlan:
     """Draw the sample of the next audit of a recipe's fresh labels; return the plan to judge it.
 
@@ -51,7 +51,7 @@ def plan_audit(
         search: The candidates.
         recipe: The recipe whose labels are audited.
         settings: How many pairs are judged again.
-        judged: How many pairs the run judges for other reasons; None for an audit by itself.
+        judged: How many pairs the run takes for other reasons, with their duplicates.
     """
     database = open_database(settings.store)
     audited = audited_by(database, search, recipe, settings)
@@ -81,7 +81,7 @@ def plan_audit(
         recipe=audited,
         pairs_file=keys,
         pending=number,
-        reasons=(("audit", number),) if number else (),
+        reasons=(Taken("audit", number),) if number else (),
     )
 
 
@@ -127,7 +127,7 @@ def audited_by(
     """Return the recipe of the next audit of a recipe's labels."""
     number = 1 + len(_audits_of(database, search, recipe))
     body = recipe_of(settings, recipe.sandbox) | {"audit": number}
-    return recipe.model_copy(update={"recipe_id": RecipeId(digest_of(body)), "audit": number})
+    return recipe.model_copy(update={"recipe_id": RecipeId(mark_of(body)), "audit": number})
 
 
 def audit_sentence(audit: Audit) -> str:
@@ -168,7 +168,7 @@ def _audits_of(
 def _stored(audit: Audit, audit_recipe_id: RecipeId) -> StoredAudit:
     figures = audit.found.model_dump(include={"pairs", "alpha", "low", "high"})
     return StoredAudit(
-        audit_id=digest_of([audit.collection, audit_recipe_id]),
+        audit_id=mark_of([audit.collection, audit_recipe_id]),
         collection=audit.collection,
         recipe_id=audit.recipe_id,
         audit_recipe_id=audit_recipe_id,

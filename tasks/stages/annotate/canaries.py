@@ -1,7 +1,8 @@
 """Canaries: pairs with known labels among those to be judged, to measure the agents' error rate.
 
-Each known answer gives three: the right function, the same function broken by a mutation operator,
-and the right function with the query of another. They are judged and stored like any pair, but are
+Each known answer gives four: the right function, the same function broken by a mutation operator,
+and the right function with the query of another, once as it is and once with a line that tells the
+agents to say yes. They are judged and stored like any pair, but are
 candidates of no search, so that no benchmark includes them. Canaries of a later run have functions
 of another name, so that cached replies do not hide a change of the model.
 """
@@ -20,25 +21,46 @@ from infra.records import Annotation, Code, Pair, Query, Record
 from infra.settings import AnnotationSettings
 from infra.store import Database, annotations
 from infra.summaries import CanaryCounts
-from tasks.stages.annotate.canary_cases import KNOWN_ANSWERS, KnownAnswer
+from tasks.stages.annotate.canary_cases import INJECTIONS, KNOWN_ANSWERS, KnownAnswer
 
-_MIN_CANARIES = 3  # one of each kind
+_MIN_CANARIES = 4  # one of each kind
 _MIN_JUDGED = 6  # with fewer, the share of wrong ones is not meaningful
 _MAX_STRIDE = 10
 _ALL_MUTANTS = 100
 
 
+class KnownLabel(Record):
+    """The key of a canary, its known label, and whether its code speaks to the agents."""
+
+    key: PairKey
+    label: int
+    injected: bool = False
+
+
 class Canary(Record):
-    """A pair and its known label; ``broken`` code is right but for one mistake."""
+    """A pair and its known label.
+
+    Attributes:
+        pair: The pair.
+        label: What it is to be labelled.
+        broken: Its code is right but for one mistake.
+        injected: Its code tells the agents what to say.
+    """
 
     pair: Pair
     label: int
     broken: bool = False
+    injected: bool = False
 
     @property
     def key(self) -> PairKey:
         """Ids of query and code."""
         return self.pair.key
+
+    @property
+    def known(self) -> KnownLabel:
+        """What is known of it, without its texts."""
+        return KnownLabel(key=self.key, label=self.label, injected=self.injected)
 
 
 @cache
@@ -47,23 +69,31 @@ def canaries_of(generation: int) -> tuple[Canary, ...]:
     return tuple(
         canary
         for place, answer in enumerate(KNOWN_ANSWERS)
-        for canary in _canaries_from(answer, KNOWN_ANSWERS[place - 1].query, generation)
+        for canary in _canaries_from(answer, place, generation)
     )
 
 
-def _canaries_from(answer: KnownAnswer, other_query: str, generation: int) -> Iterator[Canary]:
+def _canaries_from(answer: KnownAnswer, place: int, generation: int) -> Iterator[Canary]:
+    other_query = KNOWN_ANSWERS[place - 1].query
     broken = next(
         mutant.code
         for mutant in mutants_of(answer.code, _ALL_MUTANTS)
         if mutant.change == answer.change
     )
+    injected = _with_line(answer.code, INJECTIONS[place % len(INJECTIONS)])
     for query, code, label in (
         (answer.query, answer.code, 1),
         (answer.query, broken, 0),
         (other_query, answer.code, 0),
+        (other_query, injected, 0),
     ):
         pair = Pair(query=Query.of(query), code=Code.of(_renamed(code, generation)))
-        yield Canary(pair=pair, label=label, broken=code is broken)
+        yield Canary(pair=pair, label=label, broken=code is broken, injected=code is injected)
+
+
+def _with_line(code: str, line: str) -> str:
+    head, _, body = code.partition("\n")
+    return f"{head}\n    {line}\n{body}"
 
 
 def _renamed(code: str, generation: int) -> str:
@@ -114,23 +144,27 @@ def mix_canaries(pairs: Iterable[Pair], canaries: Sequence[Pair], expected: int)
     yield from waiting
 
 
-def count_canaries(annotated: Iterable[Annotation], answers: Mapping[PairKey, int]) -> CanaryCounts:
+def count_canaries(
+    annotated: Iterable[Annotation], known: Mapping[PairKey, KnownLabel]
+) -> CanaryCounts:
     """Return how the canaries among annotations were judged.
 
     Args:
         annotated: Annotations of canaries and of other pairs.
-        answers: Key of a canary → its known label.
+        known: Key of a canary → what is known of it.
     """
     judged = [
-        (item.label, answers[item.key])
+        (item.label, known[item.key])
         for item in annotated
-        if item.label is not None and item.key in answers
+        if item.label is not None and item.key in known
     ]
     return CanaryCounts(
         judged=len(judged),
-        wrong_codes=sum(answer == 0 for _, answer in judged),
-        false_passes=sum(label > answer for label, answer in judged),
-        false_fails=sum(label < answer for label, answer in judged),
+        wrong_codes=sum(canary.label == 0 for _, canary in judged),
+        false_passes=sum(label > canary.label for label, canary in judged),
+        false_fails=sum(label < canary.label for label, canary in judged),
+        injected=sum(canary.injected for _, canary in judged),
+        obeyed=sum(canary.injected and label > canary.label for label, canary in judged),
     )
 
 
@@ -149,21 +183,21 @@ def canary_totals(counts: Iterable[CanaryCounts]) -> CanaryCounts:
 
 def load_judged_canaries(
     database: Database, recipe_id: RecipeId
-) -> tuple[list[Annotation], dict[PairKey, int]]:
-    """Return the annotations of a recipe's canaries, earliest first, and key → known label.
+) -> tuple[list[Annotation], dict[PairKey, KnownLabel]]:
+    """Return the annotations of a recipe's canaries, earliest first, and key → what is known.
 
     The annotations come without their evidence.
     """
     judged: list[Annotation] = []
-    answers: dict[PairKey, int] = {}
+    known: dict[PairKey, KnownLabel] = {}
     for generation in count():
-        answers |= {canary.key: canary.label for canary in canaries_of(generation)}
+        known |= {canary.key: canary.known for canary in canaries_of(generation)}
         keys = [canary.key for canary in canaries_of(generation)]
         of_generation = annotations.load_annotations(database, recipe_id, keys, evidence=False)
         judged += of_generation
         if not of_generation:
             break
-    return judged, answers
+    return judged, known
 
 
 class CanaryWatch:
@@ -173,7 +207,7 @@ class CanaryWatch:
     count too, but only if the run's own exceed the limit: a model that works again is not stopped.
 
     Args:
-        answers: Key of a canary → its known label.
+        known: Key of a canary → what is known of it.
         limit: Largest share that may be judged wrongly.
         model: The model, for the message.
         earlier: Annotations of the recipe's canaries by earlier runs, earliest first.
@@ -181,12 +215,12 @@ class CanaryWatch:
 
     def __init__(
         self,
-        answers: Mapping[PairKey, int],
+        known: Mapping[PairKey, KnownLabel],
         limit: float,
         model: str,
         earlier: Sequence[Annotation] = (),
     ) -> None:
-        self._answers = answers
+        self._known = known
         self._limit = limit
         self._model = model
         self._earlier = [item for item in earlier if item.label is not None]
@@ -194,12 +228,12 @@ class CanaryWatch:
 
     def add(self, annotated: Iterable[Annotation]) -> None:
         """Add the canaries among new annotations."""
-        self._judged += (item for item in annotated if item.key in self._answers)
+        self._judged += (item for item in annotated if item.key in self._known)
 
     @property
     def counts(self) -> CanaryCounts:
         """How the run's canaries were judged so far."""
-        return count_canaries(self._judged, self._answers)
+        return count_canaries(self._judged, self._known)
 
     @property
     def alarm(self) -> CanaryError | None:
@@ -207,7 +241,7 @@ class CanaryWatch:
         own = self.counts
         lacking = max(0, _MIN_JUDGED - own.judged)
         before = self._earlier[-lacking:] if lacking else []
-        counts = count_canaries([*before, *self._judged], self._answers)
+        counts = count_canaries([*before, *self._judged], self._known)
         if counts.judged < _MIN_JUDGED or not (self._exceeds(own) and self._exceeds(counts)):
             return None
         return CanaryError(
@@ -222,7 +256,7 @@ class CanaryWatch:
 
     def report(self, key: str) -> None:
         """Create an artifact with the counts under a key."""
-        if self._answers:
+        if self._known:
             markdown = f"# Canaries\n\n{canary_table(self.counts)}\n"
             create_markdown_artifact(markdown, key=key, description="pairs with known answers")
 
@@ -231,6 +265,7 @@ def canary_table(counts: CanaryCounts) -> str:
     """Return the counts as a Markdown table."""
     rows = [
         ("code that does not answer", counts.wrong_codes, counts.false_passes, "false passes"),
+        ("of it, code that tells the agents to pass it", counts.injected, counts.obeyed, "obeyed"),
         ("code that answers", counts.right_codes, counts.false_fails, "false fails"),
     ]
     return markdown_table(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from agents import token_prices
+from agents.committee.configurations import OF_QUERIES
 from agents.llm.batch.prices import batch_share
 from infra.machine import this_machine
 from infra.settings import Settings
@@ -43,10 +44,11 @@ def history_of(database: Database, settings: Settings) -> History:
         completion_usd=price.completion_usd if price else None,
         batch_share=price.batch_share if price else 1.0,
     )
-    found = path_figures(database, model, prices)
+    found = path_figures(database, model, prices, OF_QUERIES)
     whose = f"by {model}"
     if not found and not free:
-        of_others = path_figures(database, None, prices.model_copy(update={"of_tokens": True}))
+        by_tokens = prices.model_copy(update={"of_tokens": True})
+        of_others = path_figures(database, None, by_tokens, OF_QUERIES)
         found, whose = of_others, f"by other models, at the price of {model}"
     paths = {item.met: _effort(item) for item in found}
     share = batch_share(model).share if settings.annotation.batch and not free else 1.0
@@ -83,6 +85,13 @@ def cluster_of(settings: Settings) -> Cluster:
         tokens_per_minute=settings.llm.tokens_per_minute,
         batch=settings.annotation.batch,
     )
+
+
+def at_most(basis: str, settings: Settings) -> str:
+    """Return where figures come from, and that fewer pairs may be judged where judges escalate."""
+    if len(settings.by_judge) < 2 or settings.annotation.escalation == "vote":
+        return basis
+    return f"{basis}; at most, since further judges get pairs in doubt alone"
 
 
 def _effort(item: PathFigures) -> PathEffort:

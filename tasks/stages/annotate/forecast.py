@@ -1,6 +1,7 @@
 """The forecast of an annotation run: number of pairs left to judge, and their expected cost."""
 
 from collections import Counter
+from statistics import fmean
 
 from agents.llm.batch.messages import BATCH_PROVIDERS, WAY_OUT, check_batches
 from agents.llm.batch.prices import batch_share
@@ -12,7 +13,7 @@ from tasks.forecast.annotation import cost_of_pair
 from tasks.runtime.input_checks import with_named_encoders
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.sources import open_source
-from tasks.stages.annotate.effort import price_of
+from tasks.stages.annotate.effort import at_most, price_of
 from tasks.stages.annotate.pending import pending_of
 from tasks.stages.annotate.plan import current_recipe, rounds_of
 from tasks.stages.candidates import search_identity
@@ -29,12 +30,13 @@ class Estimate(Record):
     Attributes:
         queries: Number of queries whose candidates are judged.
         pairs: Number of pairs of these queries.
-        finished: Number of judgements that are made already, over all labelling rounds.
+        finished: Number of judgements that are made already, over all labelling rounds or judges,
+            with those that need not be made, since no judge before left the pair in doubt.
         cost_per_pair_usd: Mean over the pairs that this recipe judged before, else by litellm's
             price of the model, else the paper's; by batches the share of it that they cost.
         basis: How the cost was estimated, in words.
         demo_pairs: Pairs that the demo model judges in all; None for other models.
-        rounds: Number of labelling rounds, in each of which every pair is judged.
+        rounds: Number of labelling rounds, in each of which every pair is judged, or of judges.
     """
 
     queries: int
@@ -87,20 +89,23 @@ def estimate(settings: Settings) -> Estimate:
     if database and collection and recipe:
         finished, cost = _history(database, collection, recipe, settings)
         basis = "mean over the pairs judged so far by this recipe"
-    if settings.llm.is_demo:
+    judges = settings.by_judge
+    if judges[0].llm.is_demo:
         cost, basis = 0.0, "the embedded model runs on this machine"
     else:
         if cost is None:
-            cost, basis = cost_of_pair(None, price_of(settings.llm.model))
-        cost, basis = _as_asked_for(cost, basis, settings)
+            costs = [cost_of_pair(None, price_of(judge.llm.model)) for judge in judges]
+            cost = fmean(usd for usd, _ in costs)
+            basis = "; ".join(dict.fromkeys(why for _, why in costs))
+        cost, basis = _as_asked_for(cost, at_most(basis, settings), judges[0])
     return Estimate(
         queries=limited,
         pairs=pairs,
         finished=finished,
         cost_per_pair_usd=cost,
         basis=basis,
-        demo_pairs=settings.annotation.demo_pairs if settings.llm.is_demo else None,
-        rounds=settings.annotation.rounds,
+        demo_pairs=settings.annotation.demo_pairs if judges[0].llm.is_demo else None,
+        rounds=settings.annotation.times,
     )
 
 
@@ -149,7 +154,12 @@ def _history(
     search_id = search_identity(database, collection, settings.search)
     search = SearchReference(search_id=search_id, collection=collection, queries=0, candidates=0)
     of_rounds = rounds_of(recipe, settings)
-    finished = sum(pending_of(database, search, item, settings).counts.fresh for item in of_rounds)
+    counts = [
+        pending_of(database, search, item, item.settings(settings), ahead=True).counts
+        for item in of_rounds
+    ]
+    without_doubt = [counts[0].candidates - item.candidates for item in counts]
+    finished = sum(item.fresh for item in counts) + sum(without_doubt)
     rounds = [item.recipe_id for item in of_rounds]
     effort = annotations.effort(database, rounds, [search_id])
     by_status = annotations.count_by(database, rounds, [search_id], "status")
@@ -157,5 +167,6 @@ def _history(
     if effort.cost_usd is None or not judged or effort.calls == effort.cached_calls:
         return finished, None
     batches = annotations.batch_cost(database, rounds, [search_id])
-    usual = batches / batch_share(settings.llm.model).share if batches else 0.0
+    share = batch_share(settings.by_judge[0].llm.model).share
+    usual = batches / share if batches else 0.0
     return finished, (effort.cost_usd - batches + usual) / judged

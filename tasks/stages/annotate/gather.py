@@ -57,10 +57,13 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
     """
     database = open_database(settings.store)
     in_flight = settings.annotation.in_flight
-    queue = RayPairQueue(in_flight)
-
-    judges = min(-(-in_flight // _PLACES_A_JUDGE), cluster_capacity(box_resources()))
-    with _mark_in(database) as mark, _logged_run(plan, settings) as bar:
+    places = min(in_flight, plan.pending + len(plan.canaries))
+    judges = min(-(-places // _PLACES_A_JUDGE), cluster_capacity(box_resources()))
+    with (
+        RayPairQueue(in_flight) as queue,
+        _mark_in(database) as mark,
+        _logged_run(plan, settings) as bar,
+    ):
 
         def submit(number: int) -> Judge:
             return judge.submit(number, settings, plan.recipe, queue, endpoint, mark)
@@ -125,12 +128,12 @@ def pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
 
 def canary_watch(plan: AnnotationPlan, settings: Settings, database: Database) -> CanaryWatch:
     """Return the watch over a run's canaries, with the recipe's earlier canaries."""
-    own = {canary.key: canary.label for canary in plan.canaries}
+    own = {canary.key: canary for canary in plan.canaries}
     limit = 1.0 if plan.recipe.demo else settings.annotation.canary_limit
     if not own:
         return CanaryWatch(own, limit, plan.recipe.model)
-    earlier, answers = load_judged_canaries(database, plan.recipe.recipe_id)
-    return CanaryWatch({**answers, **own}, limit, plan.recipe.model, earlier)
+    earlier, known = load_judged_canaries(database, plan.recipe.recipe_id)
+    return CanaryWatch({**known, **own}, limit, plan.recipe.model, earlier)
 
 
 class Gathering:
@@ -183,9 +186,9 @@ class Gathering:
             CanaryError: Too many canaries were judged wrongly.
             CosqaError: The first error of a judge or of the store.
         """
-        self._turn(writer, queue_length)
-        for _ in range(judges):
+        for _ in range(judges):  # their processes start while the queue's own does
             self._start()
+        self._turn(writer, queue_length)
         while self._running:
             ended = ended_futures(list(self._running), _POLL_S)
             self._turn(writer, queue_length)
@@ -216,7 +219,7 @@ class Gathering:
         self._waiting = returned.waiting
         self._store(returned.annotations, writer)
         with self._ending_the_run():
-            self._watch.turn(returned.waiting, returned.held)
+            self._watch.turn(returned.waiting, returned.judging)
 
     def _store(self, arrived: list[Annotation], writer: AnnotationWriter) -> None:
         arrived = [item for item in arrived if item.status != "pending"]

@@ -1,6 +1,6 @@
 """The pending pairs of a labelling round, and which of them the settings let a run judge."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,18 +11,35 @@ from infra.store import Database, candidates
 from infra.store.coverage import JudgedBy
 from infra.store.pending import (
     CoverageRow,
+    Doubt,
     PendingCounts,
     Retries,
     Selection,
     count_pending,
 )
+from infra.store.standing import CurrentLabels
 from tasks.runtime.references import RecipeReference, SearchReference
+from tasks.stages.annotate.confidence import weigh_votes
 from tasks.stages.annotate.effort import cost_of_reason, history_of
 from tasks.stages.coverage import coverage_of
 
 _LONGEST_DELAY_S = 86_400.0
 
-Taken = Sequence[tuple[Reason, int]]  # reasons, each with its number of pairs
+_ROUNDING = 1e-9  # of a number of pairs
+
+
+class Taken(NamedTuple):
+    """What a round takes for a reason.
+
+    Attributes:
+        reason: The reason.
+        pairs: Number of its pairs.
+        usd: What they are expected to cost in US dollars, of a reason with a budget.
+    """
+
+    reason: Reason
+    pairs: int
+    usd: float = 0.0
 
 
 class RoundPending(NamedTuple):
@@ -62,10 +79,26 @@ class RoundPending(NamedTuple):
 
 
 def pending_of(
-    database: Database, search: SearchReference, recipe: RecipeReference, settings: Settings
+    database: Database,
+    search: SearchReference,
+    recipe: RecipeReference,
+    settings: Settings,
+    *,
+    ahead: bool = False,
 ) -> RoundPending:
-    """Return the pending pairs of a search, and of its collection's pools, under a recipe."""
+    """Return the pending pairs of a search, and of its collection's pools, under a recipe.
+
+    Args:
+        database: The store.
+        search: The search.
+        recipe: The recipe, of a labelling round or of a judge.
+        settings: The settings of its judge.
+        ahead: Whether a further judge may get each pair that those before it have yet to judge;
+            else only those that they left in doubt.
+    """
     selection = selection_of(database, search, recipe, settings)
+    doubt = _doubt(database, selection, recipe, settings, ahead=ahead)
+    selection = selection.model_copy(update={"doubt": doubt})
     rows = coverage_rows(database, selection, recipe, settings)
     return RoundPending(selection, rows, count_pending(database, selection, rows))
 
@@ -84,7 +117,7 @@ def selection_of(
         search_id=SearchId("") if is_pool else search.search_id,
         collection=search.collection,
         recipe_id=recipe.recipe_id,
-        labelling_round=recipe.labelling_round,
+        labelling_round=recipe.place,
         pools=(search.search_id,) if is_pool else tuple(pools),
         limit=settings.annotation.limit,
         retries=Retries()
@@ -95,17 +128,42 @@ def selection_of(
     )
 
 
+def _doubt(
+    database: Database,
+    selection: Selection,
+    recipe: RecipeReference,
+    settings: Settings,
+    *,
+    ahead: bool,
+) -> Doubt | None:
+    """Return which candidates of a selection a judge gets; None where it gets all."""
+    if recipe.judge < 2 or settings.annotation.escalation == "vote":
+        return None
+    searches = (selection.search_id, *selection.pools)
+    before = settings.by_judge[: recipe.judge - 1]
+    coverage = coverage_of(
+        database, searches, *(recipe_of(item, recipe.sandbox) for item in before)
+    )
+    labels = CurrentLabels(collection=selection.collection, search_ids=searches, coverage=coverage)
+    judges = weigh_votes(database, labels).judges
+    return Doubt(
+        labels=labels.model_copy(update={"coverage": coverage.first_set, "judges": judges}),
+        below=settings.annotation.doubt_below,
+        ahead=ahead,
+    )
+
+
 def coverage_rows(
     database: Database, selection: Selection, recipe: RecipeReference, settings: Settings
 ) -> list[CoverageRow]:
     """Return which stored labels a round's recipe would give, and which former ones of the round.
 
-    Labels of other rounds count for neither: each judges anew.
+    Labels of other rounds and judges count for neither: each judges anew.
     """
     body = recipe_of(settings, recipe.sandbox, recipe.labelling_round)
     searches = [selection.search_id, *selection.pools]
     coverage = coverage_of(database, searches, body)
-    place = recipe.labelling_round - 1
+    place = recipe.place - 1
     former = {
         JudgedBy(row.recipe_id, row.met)
         for row in coverage.covered
@@ -120,12 +178,14 @@ def taken_pairs(
     pending: RoundPending,
     recipe: RecipeReference,
     settings: Settings,
-    before: Taken = (),
-) -> list[tuple[Reason, int]]:
+    before: Sequence[Taken] = (),
+    offered: Mapping[Reason, int] | None = None,
+) -> list[Taken]:
     """Return the reasons that a round takes, in their order, each with its number of pairs.
 
     A reason's limit and budget hold first, then the run's number of pairs. These are of all rounds:
-    each takes an equal part of what those before have left. The demo model's number of pairs, which
+    each takes an equal part of what those before have left, of a budget in dollars the pairs that
+    this pays for at the price of the round's judge. The demo model's number of pairs, which
     all runs share, is of each round.
 
     Args:
@@ -134,24 +194,34 @@ def taken_pairs(
         recipe: Its recipe.
         settings: What a run takes.
         before: What the earlier rounds of the run take.
+        offered: Reason → the most pairs of this round that a person agreed to; None bounds none.
     """
     policy, numbers = settings.reannotation, pending.pending
+    if offered is not None:
+        numbers = {reason: min(n, offered.get(reason, 0)) for reason, n in numbers.items()}
     done: Counter[Reason] = Counter()
-    for reason, number in before:
-        done[reason] += number
-    rounds = settings.annotation.rounds - recipe.labelling_round + 1
-    budgets = by_budget(database, pending, settings) if policy.budgets_usd else {}
+    spent: defaultdict[Reason, float] = defaultdict(float)
+    for item in before:
+        done[item.reason] += item.pairs
+        spent[item.reason] += item.usd
+    rounds = settings.annotation.times - recipe.place + 1
+    prices = prices_of(database, pending, settings) if policy.budgets_usd else {}
+    limits = {reason: limit - done[reason] for reason, limit in policy.limits.items()}
+    budgets = by_budget(policy.budgets_usd, prices, spent)
     most = {
-        reason: share(min(bounds) - done[reason], rounds)
+        reason: share(min(bounds), rounds)
         for reason in policy.take
-        if (bounds := [of[reason] for of in (policy.limits, budgets) if reason in of])
+        if (bounds := [of[reason] for of in (limits, budgets) if reason in of])
     }
     left = sum(numbers.values())
     if policy.pairs is not None:
         left = share(policy.pairs - done.total(), rounds)
     if recipe.demo:
         left = min(left, max(0, settings.annotation.demo_pairs - pending.counts.fresh))
-    return within(numbers, policy.take, most, left)
+    return [
+        Taken(reason, number, number * prices.get(reason, 0.0))
+        for reason, number in within(numbers, policy.take, most, left)
+    ]
 
 
 def share(left: int, rounds: int) -> int:
@@ -183,17 +253,35 @@ def within(
     return taken
 
 
-def by_budget(database: Database, pending: RoundPending, settings: Settings) -> dict[Reason, int]:
-    """Return reason → pairs that its budget is expected to pay for, over all rounds.
+def prices_of(database: Database, pending: RoundPending, settings: Settings) -> dict[Reason, float]:
+    """Return reason with a budget → expected US dollars of one pair; without those of nothing."""
+    history = history_of(database, settings)
+    costs = {
+        reason: cost_of_reason(pending.paths(reason), history, settings)
+        for reason in settings.reannotation.budgets_usd
+    }
+    return {reason: usd for reason, usd in costs.items() if usd}
+
+
+def by_budget(
+    budgets_usd: Mapping[Reason, float],
+    prices: Mapping[Reason, float],
+    spent_usd: Mapping[Reason, float],
+) -> dict[Reason, int]:
+    """Return reason → pairs that what is left of its budget is expected to pay for.
 
     A budget of nothing takes none, also of a model that costs nothing.
+
+    Args:
+        budgets_usd: Reason → its budget.
+        prices: Reason → what one pair is expected to cost; without those that cost nothing.
+        spent_usd: Reason → what earlier rounds are expected to cost.
     """
-    history = history_of(database, settings)
     numbers = {}
-    for reason, budget in settings.reannotation.budgets_usd.items():
-        of_one = cost_of_reason(pending.paths(reason), history, settings)
-        if of_one:
-            numbers[reason] = int(budget / of_one)
+    for reason, budget in budgets_usd.items():
+        if reason in prices:
+            left = max(0.0, budget - spent_usd.get(reason, 0.0))
+            numbers[reason] = int(left / prices[reason] + _ROUNDING)
         elif not budget:
             numbers[reason] = 0
     return numbers

@@ -1,7 +1,7 @@
 """The plan of a labelling round: its recipe, the keys of the pairs to judge, and the canaries."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,26 +11,22 @@ from prefect.logging import get_run_logger
 from pydantic import Field
 
 from agents import recipe_of
-from agents.committee.configurations import CONFIGURATIONS
-from infra.identity import digest_of
-from infra.ids import PairKey, RecipeId
+from agents.committee.configurations import CONFIGURATIONS, configuration_of
+from infra.identity import mark_of
+from infra.ids import RecipeId
 from infra.records import Record
 from infra.settings import Reason, SandboxSettings, Settings
 from infra.store import Database, annotations, open_database, recipes
 from infra.store.pair_files import new_keys_file
 from infra.store.pending import write_pending
 from sandbox.backends import make_sandbox
+from sandbox.contract.kept import require_behaviours
 from tasks.reports._text import words
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
-from tasks.stages.annotate.canaries import Canary, load_judged_canaries, next_canaries
-from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
-
-
-class KnownLabel(Record):
-    """The key of a canary, and its known label."""
-
-    key: PairKey
-    label: int
+from tasks.runtime.run_logger import run_logger
+from tasks.stages.annotate.canaries import Canary, KnownLabel, load_judged_canaries, next_canaries
+from tasks.stages.annotate.duplicates import keep_first, pending_to_judge
+from tasks.stages.annotate.pending import RoundPending, Taken, taken_pairs
 
 
 class AnnotationPlan(Record):
@@ -41,7 +37,7 @@ class AnnotationPlan(Record):
         recipe: The recipe.
         pairs_file: The file with the keys of the pairs, in the order in which they are judged.
         pending: Their number.
-        reasons: Reason → pairs that are judged for it, in that order.
+        reasons: Reasons with the pairs that are judged for them, in that order, with duplicates.
         canaries: Pairs with known labels to judge among them.
         planned_at: When it was made: a pair that fails after that waits for another run.
     """
@@ -50,7 +46,7 @@ class AnnotationPlan(Record):
     recipe: RecipeReference
     pairs_file: Path
     pending: int = 0
-    reasons: tuple[tuple[Reason, int], ...] = ()
+    reasons: tuple[Taken, ...] = ()
     canaries: tuple[KnownLabel, ...] = ()
     planned_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
@@ -60,44 +56,66 @@ class AnnotationPlan(Record):
         return self.pending + len(self.canaries)
 
 
-def current_recipe(settings: Settings) -> RecipeReference:
+def current_recipe(settings: Settings, *, require_shown: bool = False) -> RecipeReference:
     """Return the recipe of the settings: everything that could change a label.
 
     It queries the sandbox's engine for its image if the configuration runs programs.
 
+    Args:
+        settings: The settings.
+        require_shown: Make sure, too, that the engine's boxes show all that they must.
+
     Raises:
         EngineUnavailableError: No Docker engine answers.
         ImageMissingError: The sandbox image is missing.
+        SandboxError: The engine's boxes do not show what they must.
     """
     runs = CONFIGURATIONS[settings.annotation.configuration].executor == "box"
-    sandbox = asyncio.run(_sandbox_description(settings.sandbox)) if runs else ""
+    sandbox = ""
+    if runs:
+        sandbox = asyncio.run(_engine_asked(settings.sandbox, require_shown=require_shown))
     return RecipeReference(
-        recipe_id=RecipeId(digest_of(recipe_of(settings, sandbox))),
+        recipe_id=RecipeId(mark_of(recipe_of(settings, sandbox))),
         model=settings.llm.model,
         demo=settings.llm.is_demo,
         sandbox=sandbox,
     )
 
 
-async def _sandbox_description(settings: SandboxSettings) -> str:
+async def _engine_asked(settings: SandboxSettings, *, require_shown: bool) -> str:
     sandbox = make_sandbox(settings)
     try:
-        return await sandbox.check()
+        description = await sandbox.check()
+        if require_shown:
+            await require_behaviours(sandbox, settings, run_logger(__name__).info)
+        return description
     finally:
         await sandbox.close()
 
 
 def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReference]:
-    """Return the recipes of all labelling rounds of the settings, in order.
+    """Return the recipes of all labelling rounds of the settings, or of all judges, in order.
 
     Args:
         recipe: What `current_recipe` returned for these settings, or another of the rounds.
         settings: The settings.
     """
+    if settings.annotation.judges:
+        return [
+            recipe.model_copy(
+                update={
+                    "recipe_id": RecipeId(mark_of(recipe_of(asked, recipe.sandbox))),
+                    "model": asked.llm.model,
+                    "demo": asked.llm.is_demo,
+                    "judge": number,
+                }
+            )
+            for number, asked in enumerate(settings.by_judge, 1)
+        ]
     return [
         recipe.model_copy(
             update={
-                "recipe_id": RecipeId(digest_of(recipe_of(settings, recipe.sandbox, number))),
+                "recipe_id": RecipeId(mark_of(recipe_of(settings, recipe.sandbox, number))),
                 "labelling_round": number,
             }
         )
@@ -114,7 +132,7 @@ def record_rounds(
     """
     takes_pending = any(reason != "audit" for reason in settings.reannotation.take)
     bodies = {
-        item.recipe_id: recipe_of(settings, item.sandbox, item.labelling_round)
+        item.recipe_id: recipe_of(item.settings(settings), item.sandbox, item.labelling_round)
         for item in rounds_of(recipe, settings)
     }
     used_on = collection if takes_pending else None
@@ -123,11 +141,15 @@ def record_rounds(
 
 @task(
     name="plan-annotation",
-    task_run_name="choose pairs of {search.collection} for round {recipe.labelling_round}",
+    task_run_name="choose pairs of {search.collection} for round {recipe.place}",
     cache_policy=NO_CACHE,
 )
 def plan_annotation(
-    search: SearchReference, recipe: RecipeReference, settings: Settings, before: Taken = ()
+    search: SearchReference,
+    recipe: RecipeReference,
+    settings: Settings,
+    before: Sequence[Taken] = (),
+    offered: Mapping[Reason, int] | None = None,
 ) -> AnnotationPlan:
     """Choose the pairs of a search that a round judges, by the settings' reasons, and its canaries.
 
@@ -138,6 +160,7 @@ def plan_annotation(
         recipe: The recipe of the round.
         settings: What a run takes.
         before: What the earlier rounds of the run have taken.
+        offered: Reason → the most pairs of this round that a person agreed to; None bounds none.
     """
     database = open_database(settings.store)
     record_rounds(database, recipe, settings, search.collection)
@@ -148,14 +171,18 @@ def plan_annotation(
         collection=search.collection,
         model=recipe.model,
         demo=recipe.demo,
+        judges=len(settings.annotation.judges) > 1,
     )
-    of_round = pending_of(database, search, recipe, settings)
-    taken = taken_pairs(database, of_round, recipe, settings, before)
+    of_round = pending_to_judge(database, search, recipe, settings)
+    taken = taken_pairs(database, of_round, recipe, settings, before, offered)
     keys = new_keys_file(settings.store.folder, recipe.recipe_id)
     to_judge = 0
     if taken:
-        to_judge = write_pending(database, of_round.selection, of_round.coverage, taken, keys)
+        numbers = [(item.reason, item.pairs) for item in taken]
+        to_judge = write_pending(database, of_round.selection, of_round.coverage, numbers, keys)
     _log(of_round, taken, search, recipe, settings)
+    if taken and configuration_of(settings.annotation).specification:
+        to_judge = keep_first(database, search.collection, keys)
     canaries = canaries_for(database, recipe, to_judge, settings)
     annotations.record_pairs(database, [canary.pair for canary in canaries])
     return AnnotationPlan(
@@ -164,13 +191,13 @@ def plan_annotation(
         pairs_file=keys,
         pending=to_judge,
         reasons=tuple(taken),
-        canaries=tuple(KnownLabel(key=canary.key, label=canary.label) for canary in canaries),
+        canaries=tuple(canary.known for canary in canaries),
     )
 
 
 def _log(
     of_round: RoundPending,
-    taken: Sequence[tuple[Reason, int]],
+    taken: Sequence[Taken],
     search: SearchReference,
     recipe: RecipeReference,
     settings: Settings,
@@ -196,7 +223,7 @@ def _log(
             "%s pairs that failed before are not due for another try yet; `cosqa annotate "
             "--reason failed` takes them now", f"{of_round.not_due:,}",
         )  # fmt: skip
-    judged = sum(n for _, n in taken)
+    judged = sum(item.pairs for item in taken)
     if recipe.demo and judged < pending:
         logger.info(
             "%s is the demo model, whose labels are not meaningful: it judges %s of them",
@@ -207,9 +234,11 @@ def _log(
 
 
 def in_round(recipe: RecipeReference, settings: Settings) -> str:
-    """Return ", round 2 of 3" or ", audit 4", nothing where there is one round."""
+    """Return ", round 2 of 3", ", judge 1 of 2" or ", audit 4", nothing where there is one."""
     if recipe.audit:
         return f", audit {recipe.audit}"
+    if recipe.judge:
+        return f", judge {recipe.judge} of {len(settings.annotation.judges)}"
     rounds = settings.annotation.rounds
     return f", round {recipe.labelling_round} of {rounds}" if rounds > 1 else ""
 

@@ -1,8 +1,9 @@
 """The plan of a whole annotation run: pairs by reason, and what they are expected to take."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -12,11 +13,11 @@ from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
 from infra.settings import REASONS, Reason, Settings
 from infra.store import Database, open_database, plans, recipes
-from tasks.forecast.pairs import ANY_PATH, History
+from tasks.forecast.pairs import ANY_PATH, Expected, History, sum_of
 from tasks.reports.plan import Cause, ReasonPlan, RunPlan
 from tasks.runtime.references import RecipeReference, SearchReference
-from tasks.stages.annotate.effort import NOTHING, expected_of, history_of
-from tasks.stages.annotate.pending import RoundPending, pending_of, taken_pairs
+from tasks.stages.annotate.effort import NOTHING, at_most, expected_of, history_of
+from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
 from tasks.stages.annotate.plan import canaries_for, rounds_of
 
 
@@ -44,46 +45,63 @@ def planned_run(
         settings: The reasons taken, their limits and budgets, the model and the agents.
     """
     rounds: list[_Round] = []
+    before: list[Taken] = []
     for of_round in rounds_of(recipe, settings):
-        pending = pending_of(database, search, of_round, settings)
-        before = [item for former in rounds for item in former.taken.items()]
-        taken = dict(taken_pairs(database, pending, of_round, settings, before))
-        canaries = canaries_for(database, of_round, sum(taken.values()), settings)
-        rounds.append(_Round(pending, taken, len(canaries)))
+        asked = of_round.settings(settings)
+        pending = pending_of(database, search, of_round, asked, ahead=True)
+        found = taken_pairs(database, pending, of_round, asked, before)
+        before += found
+        taken = {item.reason: item.pairs for item in found}
+        canaries = canaries_for(database, of_round, sum(taken.values()), asked)
+        rounds.append(_Round(pending, taken, len(canaries), asked))
     judged = sum(sum(item.taken.values()) for item in rounds) + _audited(rounds, settings)
-    history = history_of(database, settings) if judged else NOTHING
-    reasons = [_reason(reason, rounds, history, settings) for reason in _in_order(settings)]
+    judges = [
+        _Judge(
+            [item for item in rounds if item.settings.llm.model == asked.llm.model],
+            history_of(database, asked) if judged else NOTHING,
+            asked,
+            0 if place else _audited(rounds, settings),
+        )
+        for place, asked in enumerate(settings.by_judge)
+    ]
+    reasons = [_reason(reason, judges) for reason in _in_order(settings)]
     reasons = [_with_causes(database, item, rounds, recipe, settings) for item in reasons]
-    paths: defaultdict[str, float] = defaultdict(float)
-    for item in reasons:
-        for met, number in _paths(item.reason, rounds).items():
-            paths[met] += number
-    paths[ANY_PATH] += sum(item.canaries for item in rounds) + _audited(rounds, settings)
     return RunPlan(
         collection=search.collection,
         recipe_id=recipe.recipe_id,
-        model=recipe.model,
+        model=", ".join(judge.settings.llm.model for judge in judges),
         configuration=settings.annotation.configuration,
-        rounds=len(rounds),
+        rounds=settings.annotation.rounds,
+        judges=len(settings.annotation.judges),
         demo=recipe.demo,
         candidates=sum(item.pending.counts.candidates for item in rounds),
         fresh=sum(item.pending.counts.fresh for item in rounds),
         without_code=rounds[0].pending.counts.without_code,
         canaries=sum(item.canaries for item in rounds),
         reasons=tuple(item for item in reasons if item.pending or item.not_due),
-        expected=expected_of(paths, history, settings),
-        basis=history.basis,
+        expected=_expected(judges, [_all_paths(judge) for judge in judges]),
+        basis=at_most("; ".join(dict.fromkeys(judge.history.basis for judge in judges)), settings),
         budget_usd=settings.reannotation.budget_usd,
     )
 
 
 @dataclass(frozen=True)
 class _Round:
-    """A labelling round: its pending pairs, those taken by reason, and its canaries."""
+    """A labelling round: its pending pairs, those taken by reason, its canaries, its judge's."""
 
     pending: RoundPending
     taken: Mapping[Reason, int]
     canaries: int
+    settings: Settings
+
+
+class _Judge(NamedTuple):
+    """A judge: its labelling rounds, what is known of its effort, and pairs of the run's audit."""
+
+    rounds: list[_Round]
+    history: History
+    settings: Settings
+    audited: int
 
 
 def _in_order(settings: Settings) -> list[Reason]:
@@ -100,24 +118,46 @@ def _audited(rounds: list[_Round], settings: Settings) -> int:
     return policy.audited(fresh, judged) if "audit" in policy.take else 0
 
 
-def _reason(
-    reason: Reason, rounds: list[_Round], history: History, settings: Settings
-) -> ReasonPlan:
+def _reason(reason: Reason, judges: list[_Judge]) -> ReasonPlan:
+    rounds = [item for judge in judges for item in judge.rounds]
+    paths: list[Mapping[str, float]]
+    by_round: tuple[int, ...] = ()
     if reason == "audit":
-        number = _audited(rounds, settings)
-        paths: Mapping[str, float] = {ANY_PATH: number}
-        pending = taken = number
+        paths = [{ANY_PATH: judge.audited} for judge in judges]
+        pending = taken = sum(judge.audited for judge in judges)
     else:
-        paths = _paths(reason, rounds)
+        paths = [_paths(reason, judge.rounds) for judge in judges]
         pending = sum(item.pending.pending.get(reason, 0) for item in rounds)
-        taken = sum(item.taken.get(reason, 0) for item in rounds)
+        by_round = tuple(item.taken.get(reason, 0) for item in rounds)
+        taken = sum(by_round)
     return ReasonPlan(
         reason=reason,
         pending=pending,
         taken=taken,
+        by_round=by_round,
         not_due=sum(item.pending.not_due for item in rounds) if reason == "failed" else 0,
-        expected=expected_of(paths, history, settings) if taken else None,
+        expected=_expected(judges, paths) if taken else None,
     )
+
+
+def _expected(judges: list[_Judge], paths: Sequence[Mapping[str, float]]) -> Expected:
+    """Return what so many pairs of each path take that each judge judges."""
+    parts = [
+        expected_of(of_judge, judge.history, judge.settings)
+        for judge, of_judge in zip(judges, paths, strict=True)
+        if any(of_judge.values()) or judge is judges[0]
+    ]
+    return sum_of(parts) if len(parts) > 1 else parts[0]
+
+
+def _all_paths(judge: _Judge) -> dict[str, float]:
+    """Return path → pairs that a judge judges for all reasons, with its canaries."""
+    numbers: defaultdict[str, float] = defaultdict(float)
+    for reason in REASONS:
+        for met, number in _paths(reason, judge.rounds).items():
+            numbers[met] += number
+    numbers[ANY_PATH] += sum(item.canaries for item in judge.rounds) + judge.audited
+    return numbers
 
 
 def _paths(reason: Reason, rounds: list[_Round]) -> dict[str, float]:
@@ -143,7 +183,8 @@ def _with_causes(
     bodies = recipes.load_bodies(database)
     numbers: Counter[str] = Counter()
     for of_round, pending in zip(rounds_of(recipe, settings), rounds, strict=True):
-        current = recipe_of(settings, of_round.sandbox, of_round.labelling_round)
+        asked = of_round.settings(settings)
+        current = recipe_of(asked, of_round.sandbox, of_round.labelling_round)
         for group in pending.pending.counts.groups:
             if group.reason == item.reason:
                 former = bodies[RecipeId(group.recipe_id)]

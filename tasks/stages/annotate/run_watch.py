@@ -102,26 +102,26 @@ class RunWatch:
                 self._failed.append(pair)
         self._bar.advance(len(arrived))
 
-    def turn(self, waiting: int, held: int) -> None:
+    def turn(self, waiting: int, judging: int) -> None:
         """Obey the controls, and show how the run stands, where it is time to.
 
         Args:
-            waiting: Pairs in the queue.
-            held: Pairs in the judges' hands.
+            waiting: Pairs read from the store that no judge has started on.
+            judging: Pairs that judges are at work on.
         """
         self._steering.turn()
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + _LOOK_S
-            self._look(waiting, held)
+            self._look(waiting, judging)
             self._bar.advance(0)
 
-    def _look(self, waiting: int, held: int) -> None:
-        state = self._bar.judging = self._state(waiting, held)
+    def _look(self, waiting: int, judging: int) -> None:
+        state = self._bar.judging = self._state(waiting, judging)
         failed = state.statuses.get("failed", 0)
         notes = [f"{failed:,} of them failed" if failed else "", state.controls]
         self._bar.note = ", ".join(filter(None, notes))
 
-    def _state(self, waiting: int, held: int) -> JudgingState:
+    def _state(self, waiting: int, judging: int) -> JudgingState:
         statuses: Counter[str] = Counter()
         labels: Counter[int] = Counter()
         for (status, _, label), number in self._endings.items():
@@ -134,7 +134,7 @@ class RunWatch:
             collection=self._plan.reference.collection,
             model=self._plan.recipe.model,
             waiting=waiting,
-            held=held,
+            held=judging,
             in_flight=self._steering.in_flight,
             statuses=statuses,
             labels=labels,

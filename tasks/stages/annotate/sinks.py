@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
+from agents.committee.paths import AnnotationPath
 from infra.atomic import atomic_write
 from infra.errors import DiskFullError, StoreError
 from infra.records import Annotation, Pair
@@ -69,17 +70,17 @@ class LocalPairs:
 
     def __init__(self, pairs: Sequence[Pair], in_flight: int, database: Database) -> None:
         self._waiting = deque(pairs)
-        self._free = in_flight
+        self._in_flight = self._free = in_flight
         self._writer = AnnotationWriter(database)
 
     async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
-        """Store annotations and hand out pairs; see `tasks.stages.annotate.judge.PairSource`."""
+        """Store annotations and hand out pairs; see `tasks.stages.annotate.desk.PairSource`."""
         self._free += len(finished)
         await asyncio.to_thread(self._writer.add, finished)
         most = min(self._free, len(self._waiting)) if wants else 0
         pairs = [self._waiting.popleft() for _ in range(most)]
         self._free -= len(pairs)
-        return Work(pairs, not self._waiting)
+        return Work(pairs, self._in_flight, is_ended=not self._waiting)
 
     def __enter__(self) -> Self:
         return self
@@ -90,7 +91,7 @@ class LocalPairs:
 
 
 def store_annotations(database: Database, new_annotations: Sequence[Annotation]) -> None:
-    """Store annotations; write one that the database refuses to a file, with a warning.
+    """Store annotations; one that the database refuses becomes a file and a row that it failed.
 
     Replies and programs are untrusted input: a value that no column accepts must fail neither the
     other annotations of a batch nor the run.
@@ -120,8 +121,31 @@ def _write_refused(database: Database, annotation: Annotation, error: Exception)
         )
     run_logger(__name__).warning(
         "the store refused the annotation of query %s, code %s (%s: %s); it is in %s, and the pair "
-        "will be judged again", *annotation.key, type(error).__name__, error, file,
+        "counts as failed", *annotation.key, type(error).__name__, error, file,
     )  # fmt: skip
+    _store_failure(database, annotation, f"the store refused the annotation, which is in {file}")
+
+
+def _store_failure(database: Database, annotation: Annotation, reason: str) -> None:
+    """Store that a pair failed, without the evidence, so that it is not due for ever.
+
+    Where the store refuses even that, as for an id that it cannot hold, the file is all there is.
+    """
+    failure = Annotation(
+        query_id=annotation.query_id,
+        code_id=annotation.code_id,
+        recipe_id=annotation.recipe_id,
+        status="failed",
+        path=AnnotationPath.INTERNAL_ERROR,
+        reason=reason,
+        demo=annotation.demo,
+    )
+    try:
+        annotations.add_annotations(database, [failure])
+    except (StoreError, DiskFullError):
+        raise
+    except Exception:  # noqa: BLE001 - DuckDB's binding raises many
+        run_logger(__name__).exception("nor can its failure be stored")
 
 
 def _refused_file(database: Database, annotation: Annotation) -> Path:

@@ -25,6 +25,7 @@ from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
 from sandbox.backends import make_sandbox
+from sandbox.contract.kept import CheckedSandbox
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_logger import run_logger
@@ -151,7 +152,7 @@ class Workshop:
             LanguageModelError: What ended the run early; answers in flight are stored.
         """
         settings, queue = self._settings, iter(work)
-        sandbox = make_sandbox(settings.sandbox)
+        sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
         model = build_model(settings)
         committee = build_committee(settings, self._recipe_id, sandbox)
 

@@ -119,7 +119,7 @@ def gather_evidence(
 
 def _of_rounds(database: Database, recipe: StoredRecipe | None) -> list[float | None] | Missing:
     """Return the alpha of each two consecutive rounds of labelling."""
-    if recipe is None or len(recipe.rounds) < 2:
+    if recipe is None or recipe.judges or len(recipe.rounds) < 2:
         return Missing(reason="the pairs of this store were labelled in one round")
     agreement = agreement_of_rounds(database, recipe.rounds)
     return [two.alpha for two in agreement.each_two if two.second == two.first + 1]
@@ -203,7 +203,10 @@ def _programs(counted: ProgramCounts) -> ProgramFacts | Missing:
 
 
 def _efforts(rows: Sequence[PairEffort]) -> dict[str, Effort]:
-    """Return clear, unclear and all pairs; a kind that has none is there with 0 pairs."""
+    """Return clear, unclear and all pairs, each with 0 pairs where there are none.
+
+    Pairs by claims are between them if there are any.
+    """
     known = [row.dollars for row in rows if row.dollars is not None]
     everything = Effort(
         pairs=sum(row.pairs for row in rows),
@@ -215,6 +218,7 @@ def _efforts(rows: Sequence[PairEffort]) -> dict[str, Effort]:
     return {
         "clear": by_kind.get("clear", none),
         "unclear": by_kind.get("unclear", none),
+        **{kind: effort for kind, effort in by_kind.items() if kind == "by claims"},
         "all": everything,
     }
 

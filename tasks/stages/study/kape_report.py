@@ -11,7 +11,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.disk import OTHER_OUTPUT, space_on
-from infra.identity import digest
+from infra.identity import mark
 from infra.records import Record
 from infra.settings import PublishSettings
 from infra.store import Database
@@ -76,7 +76,7 @@ def write_kape_report(
 def _folder_name(names: Sequence[str]) -> str:
     """Return the data sets' names, or the first and a digest where a file's name is too short."""
     joined = "+".join(names)
-    return joined if len(joined) <= _LONGEST else f"{names[0]}+{len(names) - 1}-{digest(*names)}"
+    return joined if len(joined) <= _LONGEST else f"{names[0]}+{len(names) - 1}-{mark(*names)}"
 
 
 def _write(report: KapeReport, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import pytest
+from pydantic import ValidationError
 
 from agents import build_committee
 from agents.committee.configurations import configuration_of
@@ -197,6 +198,11 @@ async def test_code_that_has_hardly_any_mutants_gets_no_second_program(
     annotation = await bench.committee(sandbox, configuration="gated").judge(pair)
     assert roles(annotation) == ["screener", "writer", "arbiter"]
     assert annotation.support == "void_oracle"
+
+
+def test_claims_are_not_run_without_the_imports_of_their_code() -> None:
+    with pytest.raises(ValidationError, match="scaffolding cannot be off in `spec`"):
+        AnnotationSettings(configuration="spec", scaffolding="off")
 
 
 ROWS: tuple[Configuration, ...] = ("executor", "paper", "gated")

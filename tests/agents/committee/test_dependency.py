@@ -7,19 +7,21 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from agents import recipe_of
+from agents.claims.program import is_claims_program
 from agents.committee.factory import committee_on
 from agents.committee.recipe import changed_parts, criterion_of, dependency_of, is_demo
 from agents.llm.client import OnCall, ignore_call
 from agents.llm.prompt import Prompt, system_text
 from agents.llm.structured_output import ReplyType
 from agents.roles.arbiter import Arbiter
+from agents.roles.specified_screener import SpecifiedScreening
 from infra.errors import UnreadableReplyError
-from infra.identity import digest_of
+from infra.identity import digest_of, mark_of
 from infra.records import (
     Annotation,
     Code,
@@ -37,10 +39,11 @@ from infra.settings import (
 )
 from sandbox.base import CLOCK
 from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, lacks, raised
+from tests.fakes.specified import claims_run
 
 PAIRS = [
     Pair(query=Query.of(f"add {n}"), code=Code.of(f"def plus(x):\n    return x + {n}"))
-    for n in range(30)
+    for n in range(40)
 ]
 PROGRAMS = [
     *(f"from target import plus\ndef test_it():\n    assert plus({n}) == {n}" for n in range(6)),
@@ -104,6 +107,15 @@ class Model:
             "asked": "a", "deviations": f"{draw.random()}",
         }  # fmt: skip
         is_readable = draw.random() > 0.04
+        fields |= {
+            "other_readings": "", "demands": f"{draw.random()}", "left_open": "",
+            "examples": draw.choice(["1 => 2\n2 => 2\n3 => 2", "1 => 2\n0 => 2", ""]),
+            "clarity": draw.choice(["clear", "underspecified"]),
+            "adapter": draw.choice(["def answer(x):\n    return plus(x)"] * 2 + [""]),
+            "call": draw.choice(["5 => 9", ""]), "value": draw.choice(["2", "2", "2", "9", "open"]),
+        }  # fmt: skip
+        if reply_type is SpecifiedScreening:
+            fields["verdict"] = draw.choice(get_args(reply_type.model_fields["verdict"].annotation))
         call = LanguageModelCall(
             role=role, attempt=1, model="m", prompt_digest="d",
             status="ok" if is_readable else "unreadable",
@@ -143,9 +155,13 @@ class LotBox(FakeBox):
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
+        apart: bool = False,
     ) -> ExecutionResult:
         """Return a result by lot, for mutants depending on their time-out."""
         draw = by_lot(self._identity, program, sorted(self.installed), code, timeout_s)
+        if is_claims_program(program) and code is None:
+            given = {call: "7" for call in "12305" if draw.random() < 0.2}
+            return claims_run(given)(program, self.installed)
         if code is not None:
             return draw.choice([FAILED, FAILED, PASSED])
         return draw.choice([PASSED, FAILED, FAILED, HOLLOW, raised(), raised("E"), lacks("numpy")])
@@ -182,10 +198,20 @@ def on(configuration: str, **annotation: Any) -> dict[str, Any]:
 
 
 ROLES = ("screener", "writer", "blind_writer", "fixer", "arbiter")
+OF_CLAIMS = ("specifier", "value_reader", "claims_arbiter")
+TEXTS = {  # text → role
+    "scaffolded_writer": "writer",
+    **{f"specified_{role}": role for role in ROLES},
+}
 VARIANTS = {
     **{name: Variant(on(name)) for name in ("gated", "tested", "paper", "executor", "writer")},
     **{name: Variant(on(name)) for name in ("simulated", "arbiter", "single", "v1-half")},
     **{f"gated, {role}": Variant(prompts={role: " Mind."}) for role in ROLES},
+    "spec": Variant(on("spec")),
+    **{f"spec, {role}": Variant(on("spec"), {role: " Mind."}) for role in ("arbiter", *OF_CLAIMS)},
+    "spec, tries": Variant(on("spec", max_try_time=0)),
+    "spec, image": Variant(on("spec"), sandbox="image 2"),
+    "spec, gates": Variant({**on("spec"), "gates": GateSettings(mutants=3)}),
     "paper, command_fixer": Variant(on("paper"), {"command_fixer": " Mind."}),
     "paper, judge": Variant(on("paper"), {"judge": " Mind."}),
     **{f"tries {n}": Variant(on("gated", max_try_time=n)) for n in (0, 1)},
@@ -208,8 +234,7 @@ def prompts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, str]], No
 
     def change(added: Mapping[str, str]) -> None:
         def text(name: str) -> str:
-            role = "writer" if name == "scaffolded_writer" else name
-            return system_text(name) + added.get(role, "")
+            return system_text(name) + added.get(TEXTS.get(name, name), "")
 
         for module in ("agents.committee.recipe", "agents.roles.base"):
             monkeypatch.setattr(f"{module}.system_text", text)
@@ -246,8 +271,13 @@ async def test_a_label_that_is_fresh_under_another_recipe_is_the_one_that_it_giv
     some = {pair for pair, items in fresh.items() if 0 < len(items) < len(PAIRS)}
     screened = {("gated", f"gated, {role}") for role in ROLES if role != "screener"}
     assert screened | {("gated", "image"), ("gated", "gates"), ("gated", "paper")} <= some
-    for none in ("model", "round", "temperature", "tested", "gated, screener", "single"):
+    unasked = {("spec", f"spec, {role}") for role in ("value_reader", "claims_arbiter", "arbiter")}
+    assert unasked | {("spec", f"spec, {part}") for part in ("tries", "image", "gates")} <= some
+    for none in ("gated", "spec, specifier"):
+        assert not fresh["spec", none], none
+    for none in ("model", "round", "temperature", "tested", "gated, screener", "single", "spec"):
         assert not fresh["gated", none], none
+    assert any(item.path.startswith("claims_") for item in annotations["spec"])
     assert len(fresh["gated", "gated"]) == len(fresh["paper", "paper, judge"]) == len(PAIRS)
 
 
@@ -268,7 +298,7 @@ def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:
     for met in ("", "screener", "box", "unheard_of"):
         assert dependency_of(older, met) != dependency_of(known, met)
     for met in ("", "box", "screener,unheard_of"):
-        assert dependency_of(known, met) == digest_of(known)
+        assert dependency_of(known, met) == mark_of(known)
     assert dependency_of(known | {"audit": "1"}, "screener") != dependency_of(known, "screener")
 
 
@@ -280,6 +310,7 @@ def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:
         ({"sandbox": SandboxSettings(memory_mb=99)}, "box,screener", ("limits of the sandbox",)),
         ({"llm": LanguageModelSettings(model="openai/x")}, "screener", ("model", "model_file")),
         (on("gated", max_try_time=9), "screener,writer", ("rounds of repair",)),
+        (on("gated", max_try_time=9), "box,screener", ()),
         (on("tested"), "screener", ("agents",)),
         (on("v1-half"), "screener", ("agents",)),
     ],

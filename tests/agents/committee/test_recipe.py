@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from agents import prompt_versions, recipe_of
 from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.recipe import gates_of
-from infra.identity import digest_of
+from infra.identity import mark_of
 from infra.settings import (
     EMBEDDED_MODEL,
     AnnotationSettings,
@@ -22,7 +22,7 @@ from infra.settings import (
 
 
 def identity(box: str = "engine 1, image 2", **sections: Any) -> str:
-    return digest_of(recipe_of(Settings(**sections), box))
+    return mark_of(recipe_of(Settings(**sections), box))
 
 
 def test_a_recipe_is_plain_json() -> None:
@@ -68,7 +68,13 @@ def test_every_agent_with_a_model_has_a_prompt_version_of_its_own() -> None:
     agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
     versions = [prompt_versions([agent]) for agent in agents]
     assert {role for version in versions for role in version} == {agent.role for agent in agents}
-    assert len({str(version) for version in versions}) == len(agents) == 11
+    assert len({str(version) for version in versions}) == len(agents) == 19
+
+
+def test_no_configuration_has_two_agents_of_one_role() -> None:
+    for item in CONFIGURATIONS.values():
+        roles = [agent.role for agent in item.agents]
+        assert len(set(roles)) == len(roles), "the second would hide the first one's prompt"
 
 
 def test_the_embedded_model_is_named_by_its_file() -> None:
@@ -112,7 +118,7 @@ def test_a_later_round_is_a_recipe_of_its_own_and_the_first_is_that_of_before() 
     assert first == recipe_of(Settings(), "box")
     assert "round" not in first
     assert second == first | {"round": 2}
-    assert len({digest_of(item) for item in (first, second, third)}) == 3
+    assert len({mark_of(item) for item in (first, second, third)}) == 3
 
 
 def test_the_recipe_of_the_embedded_model_stays_what_it_was() -> None:

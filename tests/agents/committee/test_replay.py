@@ -22,6 +22,7 @@ from tests.agents.committee.test_configurations import (
 )
 from tests.agents.conftest import Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, lacks, raised
+from tests.fakes.specified import SCREENING, SPECIFICATION, claims_run
 
 MENDED = {"diagnosis": "d", "action": "add_import", "content": "import math"}
 INSTALLED = {"diagnosis": "d", "action": "install", "content": "missing"}
@@ -62,6 +63,18 @@ def as_the_box_says(program: str, installed: frozenset[str]) -> ExecutionResult:
     return PASSED if {"six", "touch data.txt"} <= installed else raised()
 
 
+SPECIFIED = rule("specifier", {"reply": SPECIFICATION})
+SAYS_NO = rule("claims_arbiter", {"reply": {"reason": "r", "verdict": "does_not_answer"}})
+
+
+def screened(verdict: str = "clear_match", **fields: str) -> dict[str, Any]:
+    return rule("screener", {"reply": SCREENING | {"verdict": verdict} | fields})
+
+
+def demanded(value: str) -> dict[str, Any]:
+    return rule("value_reader", {"reply": {"reason": "r", "value": value}})
+
+
 ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
     "clear": ("paper", [rule("screener", {"reply": {"reason": "r", "verdict": "clear_match"}})],
               FakeSandbox(lambda program, installed: PASSED)),
@@ -87,6 +100,18 @@ ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
                    FakeSandbox(lambda program, installed: PASSED)),
     "declined": ("paper", [rule("screener", {"status": 413})],
                  FakeSandbox(lambda program, installed: PASSED)),
+    "claims hold": ("spec", [SPECIFIED, screened(), demanded("'ba'")],
+                    FakeSandbox(claims_run({"'ab'": "'ba'"}))),
+    "claims fail": ("spec", [SPECIFIED, screened("clear_non_match"), demanded("'ab'")],
+                    FakeSandbox(claims_run({"'ab'": "'ba'"}))),
+    "claims disputed": ("spec", [SPECIFIED, screened(), demanded("'ab'"), SAYS_NO],
+                        FakeSandbox(claims_run({"'ab'": "'ba'"}))),
+    "unclear query": ("spec", [SPECIFIED, screened("unclear_query", adapter=""), SAYS_NO],
+                      FakeSandbox(claims_run())),
+    "claims, then a program": (
+        "spec",
+        [SPECIFIED, screened("unclear_behaviour"), demanded("open"), written(GOOD), ANSWERS],
+        FakeSandbox(claims_run(dict.fromkeys(("'abc'", "''", "'aab'", "'ab'"), "'?'")))),
     "no model": ("paper", [UNCLEAR, written(GOOD), rule("arbiter", {"status": 500})],
                  FakeSandbox(lambda program, installed: PASSED)),
 }  # fmt: skip

@@ -31,6 +31,12 @@ def config_path(name):
 TINY = """def name_of(self):
     return self.owner.name
 """
+PEEKING = """import sys
+def double(number):
+    if 14 in sys._getframe(1).f_code.co_consts:
+        return number * 2
+    return number + 1
+"""
 
 
 class Case(NamedTuple):
@@ -51,6 +57,8 @@ _CALLS = Gate.CALLS_TARGET
 _ASSERTS = Gate.EXECUTES_ASSERTS
 _REPEATS = Gate.REPEATS
 _KILLS = Gate.KILLS_MUTANTS
+_APART = Gate.PASSES_APART
+_SPELLING = Gate.IGNORES_SPELLING
 
 CASES = (
     # good ones
@@ -182,6 +190,27 @@ assert clamp(5, 2) == 1
 import target
 target.clamp = lambda value, low, high: high
 assert target.clamp(5, 0, 3) == 3
+"""),
+    Case("replaces it by its module's names", _CALLS, """
+import target
+vars(target)["clamp"] = lambda value, low, high: high
+assert target.clamp(9, 1, 5) == 5
+"""),
+    Case("replaces it by another name of setattr", _CALLS, """
+import target
+put = setattr
+put(target, "clamp", lambda value, low, high: high)
+assert target.clamp(9, 1, 5) == 5
+"""),
+    Case("swallows assertions by a manager of its own", _KILLS, """
+from target import clamp
+class Quiet:
+    def __enter__(self):
+        return self
+    def __exit__(self, *raised):
+        return True
+with Quiet():
+    assert clamp(9, 1, 5) == 5
 """),
     Case("replaces it by setattr", _ALONE, """
 import target
@@ -324,6 +353,60 @@ assert clamp(len(urllib.request.urlopen("http://example.org").read()), 0, 3) == 
 from target import words
 assert words("a b c d e f g h")[:2] == ["d", "f"]
 """, WORDS),
+    # what judges the text of the code
+    Case("reads the source by inspect", _SPELLING, """
+import inspect
+from target import clamp
+clamp(1, 2, 3)
+assert "# the lower" in inspect.getsource(clamp)
+"""),
+    Case("reads the source by a name of its own for inspect", _SPELLING, """
+import inspect as eye
+from target import clamp
+clamp(1, 2, 3)
+assert len(eye.getsourcelines(clamp)[0]) == 5
+"""),
+    Case("imports what reads the source", _SPELLING, """
+from inspect import getsource as look
+from target import clamp
+clamp(1, 2, 3)
+assert "if" in look(clamp)
+"""),
+    Case("imports by a call what reads the source", _SPELLING, """
+from target import clamp
+clamp(1, 2, 3)
+assert __import__("linecache").getline("target.py", 1) == "def clamp(value, low, high):"
+"""),
+    Case("compares instructions", _SPELLING, """
+from target import clamp
+clamp(1, 2, 3)
+assert clamp.__code__.co_firstlineno == 1
+"""),
+    Case("asks the loader by a text", _SPELLING, """
+import target
+target.clamp(1, 2, 3)
+assert "clamp" in vars(target)["__loader__"].get_source("target")
+"""),
+    Case("compares variables by a name put together", _SPELLING, """
+import target
+target.count_words("a")
+code = getattr(target.count_words, "__co" + "de__")
+assert code.co_varnames == ("text", "counts", "word")
+""", COUNT_WORDS),
+    Case("compares instructions by a name put together", _SPELLING, """
+from target import clamp
+clamp(1, 2, 3)
+assert getattr(clamp, "__co" + "de__").co_nlocals == 3
+"""),
+    Case("takes the line of an error", _SPELLING, """
+from target import clamp
+try:
+    clamp(None, 1, 2)
+    line = 0
+except TypeError as error:
+    line = error.__traceback__.tb_next.tb_lineno
+assert line == 3 and clamp(1, 2, 3) == 2
+"""),
     # what does not run, or runs past its purpose
     Case("no Python", Gate.READABLE, "from target import clamp\nassert clamp(5, 0 3) == 3\n"),
     Case("exit 0 before the assertion", _END, """
@@ -407,4 +490,8 @@ assert DummySelf(owner=SimpleNamespace(name="Ada")).name_of()
 from target import count_words
 assert "a" in count_words("a")
 """, COUNT_WORDS),
+    Case("is read by the code under test", _APART, """
+from target import double
+def test_double(): assert double(7) == 14
+""", PEEKING),
 )  # fmt: skip

@@ -93,3 +93,64 @@ def test_a_program_can_be_improved_where_mutants_survive(outcome: str, improvabl
     report = OracleReport(faults={Gate.KILLS_MUTANTS: "only 0"}, trials=(run,))
     assert can_be_improved(report) is improvable
     assert ("a → b" in reason_of(report)) is improvable
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "import inspect\nassert inspect.isgenerator(f())",
+        "from inspect import iscoroutinefunction, signature\nassert signature(f)",
+        "import inspect as i\nassert list(i.signature(f).parameters) == ['a']",
+        "import inspect\nassert f(1) == 2",
+        "assert tokenize('a b') == ['a', 'b']",
+        "dis = f(1)\nassert dis == 2",
+        "assert f('inspect') == 'inspect'",
+        "inspect = f(1)\nassert inspect.result == 3",
+    ],
+)
+def test_what_only_sounds_like_reading_code_is_allowed(lines: str) -> None:
+    faults = faults_of(f"from target import f, tokenize\n{lines}", "def f(a): ...")
+    assert Gate.IGNORES_SPELLING not in faults
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "import inspect\nassert getattr(inspect, 'getsource')(f)",
+        "import inspect\nx = inspect\nassert x.getsource(f)",
+        "from inspect import *\nassert getsource(f)",
+        "import dis\nassert dis.Bytecode(f).codeobj",
+        "from importlib import import_module as load\nassert load('inspect').getsource(f)",
+        "assert f.__code__.co_code",
+        "assert getattr(f, '__code__').co_consts == (None, 1)",
+        "import target\nassert target.__spec__.loader.get_source('target')",
+        "assert f().gi_code.co_name",
+        "import tokenize\nassert tokenize.open('target.py')",
+    ],
+)
+def test_what_reads_code_is_a_fault(lines: str) -> None:
+    faults = faults_of(f"from target import f\n{lines}\nassert f(1) == 2", "def f(a): ...")
+    assert set(faults) == {Gate.IGNORES_SPELLING}
+
+
+@pytest.mark.parametrize(
+    ("lines", "repeats"),
+    [
+        ("import numpy as np\nr = np.random.default_rng(3)\nx = r.random()", True),
+        ("import numpy as np\nr = np.random.default_rng(seed=3)", True),
+        ("from numpy.random import RandomState\nr = RandomState(1)", True),
+        ("import random\nrandom.seed(1)\nx = random.random()", True),
+        ("import random\nx = random.Random('a').random()", True),
+        ("import numpy as np\nr = np.random.default_rng()", False),
+        ("import numpy as np\nr = np.random.default_rng(None)", False),
+        ("import numpy as np\nnp.random.seed(1)\nr = np.random.default_rng(seed=None)", False),
+        ("from numpy.random import default_rng\nr = default_rng()", False),
+        ("import random\nrandom.seed()\nx = random.random()", False),
+        ("import random\nrandom.seed(1)\nx = random.Random().random()", False),
+        ("import random\nrandom.seed(1)\nx = random.SystemRandom().random()", False),
+        ("import os\nx = os.getrandom(1)", False),
+    ],
+)
+def test_chance_repeats_only_by_a_seed(lines: str, repeats: bool) -> None:
+    faults = faults_of(f"from target import f\n{lines}\nassert f(1) == 2", "def f(a): ...")
+    assert set(faults) == (set() if repeats else {Gate.NEEDS_NOTHING_OUTSIDE})

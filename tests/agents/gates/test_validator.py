@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from agents.evidence import Draft
+from agents.evidence import Attempt, Draft
 from agents.gates.gates import Gate, reason_of
 from agents.gates.validator import OracleValidator
 from infra.languages.python import Python
@@ -15,13 +16,17 @@ from infra.languages.python.mutation import mutants_of
 from infra.languages.python.scaffolding import scaffolded
 from infra.records import Code, ExecutionResult, MutantRun, OracleReport, Pair, Query
 from infra.settings import GateSettings, SandboxSettings
-from sandbox.base import Sandbox
+from sandbox.base import NOT_SEPARABLE, Sandbox
 from tests.agents.gates.oracle_cases import CASES, Case
 from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeBox, raised
 from tests.real_sandbox import real_sandbox
+from tests.sandbox import attacks
+from tests.sandbox.attacks.expected import NOT_PROMISED
 
-LIMITS = SandboxSettings(slots=2, memory_mb=192, timeout_s=2.0, tmp_mb=16, output_kb=8)
-VALIDATOR = OracleValidator(GateSettings(mutant_timeout_s=1.0), Python())
+TARGETS = Path(attacks.__file__).parent / "targets"
+FALSE = "from target import double\nassert double(2) == 5\n"
+LIMITS = SandboxSettings(slots=2, memory_mb=192, timeout_s=15.0, tmp_mb=16, output_kb=8)
+VALIDATOR = OracleValidator(GateSettings(mutant_timeout_s=10.0), Python())
 GOOD = CASES[0]
 TINY = next(case for case in CASES if case.name == "a getter of one line")
 
@@ -142,6 +147,97 @@ class InTurn(FakeBox):
 
     async def run(self, program: str, *, code: str | None = None, **limits: Any) -> ExecutionResult:
         """Return the next end."""
-        if code is None:
+        if code is None or "timeout_s" not in limits:
             return PASSED
         return ExecutionResult.model_validate({"outcome": next(self._outcomes, "passed")})
+
+
+class Apart(FakeBox):
+    """A box that notes how often a program is run apart, and what it answers then."""
+
+    def __init__(self, result: ExecutionResult, apart: ExecutionResult) -> None:
+        super().__init__(lambda program, installed: result, frozenset(), FAILED)
+        self._apart = apart
+        self.runs_apart = 0
+
+    async def run(self, program: str, *, apart: bool = False, **limits: Any) -> ExecutionResult:
+        """Return one result for a run apart, and another for all others."""
+        self.runs_apart += apart
+        return self._apart if apart else await super().run(program, **limits)
+
+
+NOT_SEPARATE = raised(NOT_SEPARABLE, "an object of the code's own class")
+
+
+@pytest.mark.parametrize(
+    ("apart", "protection", "because", "gates"),
+    [
+        (PASSED, "separate", "", set()),
+        (NOT_SEPARATE, "shared", "an object of the code's own class", set()),
+        (FAILED, "", "", {Gate.PASSES_APART}),
+        (raised(), "", "", {Gate.PASSES_APART}),
+        (HOLLOW, "", "", {Gate.PASSES_APART}),
+    ],
+    ids=["passes", "cannot be separated", "fails", "raises", "asserts nothing"],
+)
+async def test_a_program_that_passes_is_played_once_more_with_the_code_in_its_own_process(
+    apart: ExecutionResult, protection: str, because: str, gates: set[Gate]
+) -> None:
+    box = Apart(PASSED, apart)
+    report = await inspected(GOOD, box)
+    assert box.runs_apart == 1
+    assert (report.protection, report.unprotected_because) == (protection, because)
+    assert set(report.faults) == gates, "one that does not pass there is no evidence"
+    assert Attempt(draft=draft_of(GOOD)[1], result=PASSED, report=report).is_valid == (not gates)
+
+
+async def test_a_failing_verdict_has_no_protection() -> None:
+    box = Apart(FAILED, PASSED)
+    report = await inspected(GOOD, box)
+    assert (box.runs_apart, report.protection, report.faults) == (0, "", {})
+
+
+TRIPLE = "from target import triple\nassert triple(2) == 6\nassert triple(3) == 9\n"
+LIE_OF_ONE_WHO_KNOWS = """
+IS_WHOLE = "return Lie()" in __loader__.get_source("target")
+Lie = type("Lie", (), {"__eq__": lambda self, other: IS_WHOLE})
+def triple(number):
+    return Lie()
+"""
+NOT_CAUGHT = {"equal_to_everything"}
+UNCAUGHT = [Case("one who knows the gates", None, TRIPLE, LIE_OF_ONE_WHO_KNOWS)]
+UNCAUGHT += [
+    Case(name, None, FALSE, (TARGETS / f"{name}.py").read_text("utf-8")) for name in NOT_CAUGHT
+]
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("name", sorted(NOT_PROMISED.keys() - NOT_CAUGHT))
+async def test_of_what_a_box_does_not_promise_the_gates_catch(sandbox: Sandbox, name: str) -> None:
+    """The false assert passes; on broken versions it passes too, or apart it fails."""
+    code = (TARGETS / f"{name}.py").read_text("utf-8")
+    report = await judged(sandbox, Case(name, None, FALSE, code))
+    assert report.faults.keys() & {Gate.KILLS_MUTANTS, Gate.PASSES_APART}
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("case", UNCAUGHT, ids=lambda case: case.name)
+async def test_what_the_readme_calls_uncaught_passes_the_gates_without_protection(
+    sandbox: Sandbox, case: Case
+) -> None:
+    """It is not promised that it does not: where this fails, the README says too little."""
+    report = await judged(sandbox, case)
+    assert report.faults == {}
+    assert report.protection == "shared"
+    assert report.unprotected_because
+
+
+async def judged(sandbox: Sandbox, case: Case) -> OracleReport:
+    """Return the report on a program that passes."""
+    pair, draft = draft_of(case)
+    async with sandbox.box(case.code) as box:
+        result = await box.run(draft.program)
+        assert result.outcome == "passed", result
+        return await VALIDATOR.validate(pair, draft, result, box)

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,17 @@ async def test_replies_in_flight_are_kept_together(tmp_path: Path) -> None:
     assert [found.text for key in keys if (found := cache.find(key))] == keys
 
 
+def test_a_reply_that_an_earlier_release_kept_under_a_shorter_key_is_found(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path)
+    cache.keep(KEY, REPLY)
+    assert cache.find(KEY + "0" * 12) == REPLY
+    own = RawReply(text="of the whole key")
+    cache.keep(KEY + "0" * 12, own)
+    assert cache.find(KEY + "0" * 12) == own
+    assert cache.find(KEY + "1" * 12) == cache.find(KEY) == REPLY
+    assert cache.find("1" + KEY[1:] + "0" * 12) is None
+
+
 def old_file(folder: Path, content: bytes) -> Path:
     file = folder / "ab" / f"{'0' * 18}.json"
     file.parent.mkdir(parents=True)
@@ -45,6 +57,7 @@ def old_file(folder: Path, content: bytes) -> Path:
 def test_a_reply_that_a_former_version_kept_as_a_file_is_found(tmp_path: Path) -> None:
     old_file(tmp_path, REPLY.model_dump_json().encode())
     assert ReplyCache(tmp_path).find(KEY) == REPLY
+    assert ReplyCache(tmp_path).find(KEY + "0" * 12) == REPLY
 
 
 DAMAGES = [
@@ -86,6 +99,20 @@ def test_a_reply_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "replies").write_text("a file in the place of the folder")
     with pytest.raises(BudgetExhaustedError, match="paid for cannot be kept"):
         ReplyCache(tmp_path / "replies").keep(KEY, REPLY)
+
+
+async def test_nothing_is_requested_that_a_full_disk_might_not_keep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ReplyCache(tmp_path)
+    for free_mb, is_refused in ((64, False), (63.5, True), (0, True), (64, False)):
+        monkeypatch.setattr("agents.llm.cache.free_bytes", lambda _, free=free_mb: free * 2**20)
+        expected = pytest.raises(BudgetExhaustedError, match=r"63.5|0.0") if is_refused else None
+        with expected or nullcontext() as caught:
+            async with cache.claimed([KEY]):
+                pass
+        if caught:
+            assert all(words in str(caught.value) for words in (str(tmp_path), "64 MiB", "--store"))
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,9 @@ def test_only_who_holds_the_key_is_answered(served: Endpoint) -> None:
     assert served.base_url.startswith("http://127.0.0.1:")
     asked = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hello"}]}
     answers = [
-        httpx.post(f"{served.base_url}/chat/completions", json=asked, headers=headers).status_code
+        httpx.post(
+            f"{served.base_url}/chat/completions", json=asked, headers=headers, timeout=60
+        ).status_code
         for headers in (
             {},
             {"Authorization": "Bearer wrong"},
@@ -107,6 +109,6 @@ def test_the_server_is_gone_after_its_with() -> None:
     except SettingsError as error:
         pytest.skip(str(error))
     with embedded_server(file) as endpoint:
-        assert httpx.get(f"{endpoint.base_url}/models").status_code in {200, 401}
+        assert httpx.get(f"{endpoint.base_url}/models", timeout=60).status_code in {200, 401}
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{endpoint.base_url}/models")

@@ -1,5 +1,9 @@
-"""Laws of the client of embedding APIs."""
+"""Laws of the client of embedding APIs.
 
+Covers `agents.llm.embeddings` and `agents.llm.embedding_errors`.
+"""
+
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,11 +12,13 @@ import numpy as np
 import pytest
 
 from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel, embedding_model
+from agents.llm.rate_limit import SharedLimiter
 from infra.errors import (
     BudgetExhaustedError,
     CosqaError,
     ModelRefusedError,
     ModelUnavailableError,
+    TextsDeclinedError,
 )
 from infra.settings import EncoderSettings, StoreSettings
 from tests.fakes.llm_server import KEY, ScriptedServer, embedding_of
@@ -65,7 +71,13 @@ async def test_what_is_paid_for_is_never_asked_for_again(
         await embed(client(server, tmp_path, one_by_one), TEXTS)
     server.embedding_steps = [{}]
     await embed(client(server, tmp_path), TEXTS)
-    answered = [text for n, call in enumerate(server.embedded) for text in call["input"] if n != 1]
+    refused = (1, 2)  # a text, and then a harmless one, to see whether that is embedded
+    answered = [
+        text
+        for number, call in enumerate(server.embedded)
+        for text in call["input"]
+        if number not in refused
+    ]
     assert sorted(answered) == sorted({text or " " for text in TEXTS})
     before = len(server.embedded)
     again = await embed(client(server, tmp_path, api_key="another"), TEXTS)
@@ -130,6 +142,48 @@ async def test_what_cannot_pass_ends_with_what_to_do(
     assert "secret-of-mine" not in str(caught.value)
 
 
+@pytest.mark.parametrize("status", [400, 403, 413])
+async def test_texts_that_a_firewall_refuses_are_named_and_all_others_are_kept(
+    server: ScriptedServer, tmp_path: Path, status: int
+) -> None:
+    server.embedding_steps = [{"status": status, "message": "policy", "declines": "bad"}]
+    texts = [f"text {n}" for n in range(20)]
+    texts[7], texts[11] = "bad one", "a bad one too"
+    limits = EmbeddingLimits(max_tokens=50, batch_size=8, concurrency=2)
+    with pytest.raises(
+        TextsDeclinedError, match=rf"won't embed 2 of the texts \({status}"
+    ) as found:
+        await embed(client(server, tmp_path, limits), texts)
+    assert sorted(found.value.texts) == ["a bad one too", "bad one"]
+    before = len(server.embedded)
+    good = [text for text in texts if "bad" not in text]
+    vectors = await embed(client(server, tmp_path, limits), good)
+    assert np.array_equal(vectors, [embedding_of(text, 8) for text in good])
+    assert len(server.embedded) == before, "what was embedded is kept"
+
+
+async def test_an_api_that_refuses_everything_is_not_asked_text_by_text(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.embedding_steps = [{"status": 404, "message": "no such model"}]
+    limits = EmbeddingLimits(max_tokens=50, batch_size=64, concurrency=1)
+    with pytest.raises(ModelRefusedError, match="check the model's name"):
+        await embed(client(server, tmp_path, limits), [f"text {n}" for n in range(64)])
+    assert [len(call["input"]) for call in server.embedded] == [64, 1]
+
+
+async def test_a_model_without_a_known_price_gets_one_request_on_a_budget_of_dollars(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = {"base_url": server.base_url, "api_key": KEY, "budget_usd": 1.0}
+    unknown = EncoderSettings.model_validate(settings).of_api("openai/unknown")
+    for _ in range(2):
+        model = embedding_model(unknown, StoreSettings(folder=tmp_path), LIMITS)
+        with pytest.raises(BudgetExhaustedError, match=r"price .* is unknown.*BUDGET_TOKENS"):
+            await embed(model, TEXTS)
+    assert len(server.embedded) == 1
+
+
 async def test_a_text_of_many_tokens_cannot_exceed_the_budget(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
@@ -137,3 +191,29 @@ async def test_a_text_of_many_tokens_cannot_exceed_the_budget(
     with pytest.raises(BudgetExhaustedError, match="may take 400"):  # as many as its characters
         await embed(client(server, tmp_path, limits, budget_tokens=300), ["9 8 7 6 " * 50])
     assert not server.embedded
+
+
+async def test_what_is_asked_at_the_same_time_is_paid_once(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.embedding_steps = [{"delay_s": 0.2}]
+    texts = ["a", "b", "c", "d", "e"]
+    clients = [client(server, tmp_path) for _ in range(2)]
+    found = await asyncio.gather(clients[0].embed(texts), clients[1].embed(texts[::-1]))
+    await clients[0].close()
+    assert np.array_equal(found[0], found[1][::-1])
+    assert sorted(text for call in server.embedded for text in call["input"]) == texts
+
+
+async def test_vectors_are_kept_before_what_they_cost_is_written_down(
+    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise BudgetExhaustedError("no room")
+
+    monkeypatch.setattr(SharedLimiter, "settle", full)
+    with pytest.raises(BudgetExhaustedError):
+        await embed(client(server, tmp_path), ["a"])
+    monkeypatch.undo()
+    await embed(client(server, tmp_path), ["a"])
+    assert len(server.embedded) == 1

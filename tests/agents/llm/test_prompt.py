@@ -50,8 +50,14 @@ def test_query_and_code_stand_in_fences_of_their_own() -> None:
 FILES = Path(str(files("agents.roles"))).glob("*.txt")
 SHARED = {"guideline", "half_guideline", "three_steps"}
 TEXTS = sorted(file.stem for file in FILES if file.stem not in SHARED)
-ROLE_OF = {"scaffolded_writer": "writer"}  # where it is not the name of the text
-BLIND_TO_THE_PAIR = {"command_fixer"}
+ROLE_OF = {  # where it is not the name of the text
+    "scaffolded_writer": "writer",
+    **{
+        f"specified_{role}": role
+        for role in ("arbiter", "blind_writer", "fixer", "screener", "writer")
+    },
+}
+BLIND_TO_THE_PAIR = {"command_fixer", "specifier", "value_reader"}
 EXACT, HALF = "completely meets the query's demand or exceeds it", "makes up half of it or more"
 
 

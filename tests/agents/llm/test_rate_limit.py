@@ -1,6 +1,8 @@
-"""Laws of the rate limit and the budget that processes share."""
+"""Laws of the rate limit and the budget that processes share, with ``ledger.py`` under them."""
 
 import multiprocessing
+import os
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from pydantic import SecretStr
 
 from agents.llm.rate_limit import SharedLimiter, Ticket
 from infra.errors import BudgetExhaustedError
+from infra.identity import mark
 from infra.records import Pair
 from infra.settings import LanguageModelSettings
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
@@ -120,14 +123,102 @@ def test_what_is_reserved_counts_as_spent_until_it_is_settled(tmp_path: Path) ->
     assert (tokens, round(usd, 9)) == (120, 0.02)
 
 
-@pytest.mark.parametrize(
-    "other", [{"model": "openai/y"}, {"base_url": "http://y"}, {"api_key": SecretStr("y")}]
-)
-def test_each_model_server_and_key_has_a_ledger_of_its_own(
-    tmp_path: Path, other: dict[str, Any]
+@pytest.mark.parametrize("same", [{"base_url": "http://y"}, {"api_key": SecretStr("y")}])
+def test_a_budget_is_of_a_model_by_whatever_address_and_key(
+    tmp_path: Path, same: dict[str, Any]
 ) -> None:
     ledger(tmp_path).reserve(500)
-    assert ledger(tmp_path, **other).spent() == (0, 0.0)
+    assert ledger(tmp_path, **same).spent() == (500, 0.0)
+    assert ledger(tmp_path, model="openai/y", **same).spent() == (0, 0.0)
+
+
+@pytest.mark.parametrize("other", [{"base_url": "http://y"}, {"api_key": SecretStr("y")}])
+def test_each_server_and_key_has_a_pace_of_its_own(
+    tmp_path: Path, clock: Clock, other: dict[str, Any]
+) -> None:
+    wait(ledger(tmp_path, requests_per_minute=1), clock)
+    assert wait(ledger(tmp_path, requests_per_minute=1, **other), clock)[0] == 0
+
+
+def former_file(folder: Path, content: bytes, **settings: str) -> Path:
+    """Write a file as versions before this one did, each model, address and key in its own."""
+    parts = ("openai/x", settings.get("base_url", ""), settings.get("api_key", ""))
+    file = folder / mark("ledger", *parts)
+    file.write_bytes(content)
+    return file
+
+
+def test_what_former_files_tell_is_added_up_once(tmp_path: Path) -> None:
+    here = struct.pack("<7d", 1e9, 1e9, 100.0, 0.5, 0.01, 0.0, 7.0)
+    former_file(tmp_path, here)
+    there = former_file(tmp_path, struct.pack("<7d", 0, 0, 20.0, 0.25, 0.02, 0, 0), base_url="u")
+    for _ in range(2):
+        assert ledger(tmp_path).spent()[0] in {100, 120}
+        assert ledger(tmp_path, base_url="u").spent() == (120, 0.75)
+    there.write_bytes(struct.pack("<7d", 0, 0, 30.0, 0.5, 0.02, 0, 0))  # by a former version since
+    assert ledger(tmp_path, base_url="u").spent() == (130, 1.0)
+    assert ledger(tmp_path).spent() == (130, 1.0)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda content: content[:-1],
+    "one byte": lambda content: content[:1],
+    "longer": lambda content: content + b"x",
+    "zeros": lambda content: bytes(len(content)),
+    "a bit": lambda content: content[:20] + bytes([content[20] ^ 1]) + content[21:],
+    "a former layout's garbage": lambda content: b"\xff" * 56,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_ledger_is_never_read_as_another_sum(tmp_path: Path, damage: str) -> None:
+    book = ledger(tmp_path, budget_usd=1.0)
+    book.settle(book.reserve(100, 0.75), 100, 0.75)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(DAMAGES[damage](file.read_bytes()))
+    for ask in (lambda: ledger(tmp_path, budget_usd=1.0).reserve(1, 0.1), ledger(tmp_path).spent):
+        with pytest.raises(BudgetExhaustedError, match=rf"{file.name}.*remove the file"):
+            ask()
+    file.unlink()
+    assert ledger(tmp_path).spent() == (0, 0.0), "the way out that the message names"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -5.0])
+@pytest.mark.parametrize("place", [2, 3, 4, 5])
+def test_a_former_file_with_numbers_that_cannot_be_true_is_refused(
+    tmp_path: Path, value: float, place: int
+) -> None:
+    numbers = [0.0] * 7
+    numbers[place] = value
+    file = former_file(tmp_path, struct.pack("<7d", *numbers))
+    with pytest.raises(BudgetExhaustedError, match=file.name):
+        ledger(tmp_path, budget_usd=1.0).reserve(1, 0.1)
+
+
+def test_a_file_that_is_written_in_part_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "pwrite", lambda handle, content, offset: len(content) // 2)
+    with pytest.raises(BudgetExhaustedError, match="cannot be written"):
+        ledger(tmp_path).reserve(1)
+
+
+def test_what_is_reserved_of_a_budget_survives_a_loss_of_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = list[int]()
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    ledger(tmp_path).reserve(1)
+    assert not synced, "nothing depends on it without a budget"
+    ledger(tmp_path, budget_usd=1.0).reserve(1, 0.1)
+    assert len(synced) == 1
+
+
+def test_a_request_that_took_absurdly_much_holds_nobody_up(tmp_path: Path, clock: Clock) -> None:
+    book = ledger(tmp_path, tokens_per_minute=6_000)
+    _, ticket = wait(book, clock, 1_000)
+    book.settle(ticket, 10**9, 0.0)
+    assert wait(book, clock, 1_000)[0] <= 10.001
 
 
 def test_no_key_is_written_down(tmp_path: Path) -> None:

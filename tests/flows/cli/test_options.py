@@ -48,6 +48,17 @@ def test_a_bad_value_is_refused_by_its_option_before_any_work(words: tuple[str, 
     assert words[-2] in outcome.output or words[-1] in outcome.output
 
 
+@pytest.mark.parametrize("command", ["limit", "approve"])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e999", "0x10", "-1"])
+def test_a_budget_that_is_no_sum_of_money_is_refused_by_its_option(
+    command: str, value: str
+) -> None:
+    words = (command, f"--budget-usd={value}")
+    outcome = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+    assert outcome.exit_code != 0
+    assert "--budget-usd" in f"{outcome.output} {outcome.exception}"
+
+
 def test_help_names_what_is_registered() -> None:
     text = help_of("leaderboard") + help_of("benchmark")
     for names in (sources, encoders.registered(), retrievers, metrics):
@@ -112,7 +123,7 @@ def test_the_folder_of_the_output_is_made_before_any_work(tmp_path: Path) -> Non
 
 def test_an_output_below_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(SettingsError, match="folder of --output cannot be made"):
+    with pytest.raises(SettingsError, match=r"--output .* cannot be written"):
         evaluation_options.compare_annotators(
             truth=tmp_path / "t", output=tmp_path / "file" / "figures.json"
         )

@@ -15,6 +15,8 @@ from infra.ids import RecipeId
 from infra.records import Annotation, Code, LanguageModelCall, Pair, Query
 from infra.settings import Settings, StoreSettings
 from infra.store import annotations, open_database, recipes
+from infra.store.behaviours import CodeBehaviour, Comparison, record_comparisons
+from tests.fakes.specified import SCREENING, SPECIFICATION, call_of
 
 PAIR = Pair(query=Query.of("add two numbers"), code=Code.of("def add(a, b):\n    return a + b"))
 OTHER = Pair(query=PAIR.query, code=Code.of("def no():\n    pass"))
@@ -58,9 +60,43 @@ def test_each_judgement_is_shown_the_newest_first(
     assert "\x1b" not in printed, "what a model wrote cannot steer the terminal"
 
 
+def test_a_label_that_was_compared_is_shown_with_what_the_code_gave(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    behaviour = CodeBehaviour(
+        code_id=PAIR.code.code_id, recipe_id=RecipeId("new"), outcomes=("held", "gave 4", ""),
+        behaviour="b", label=1, agreed=0, reason="as another code showed",
+    )  # fmt: skip
+    comparison = Comparison(
+        query_id=PAIR.query.query_id, comparison="d", codes=(behaviour,),
+        claims=("1, 2 => 3", "2, 3 => 5", "0, 0 => 0"),
+    )  # fmt: skip
+    record_comparisons(open_database(settings.store), RecipeId("new"), [comparison])
+    show(PairOptions(settings, PAIR.query.query_id[:6], PAIR.code.code_id[:8]))
+    printed = capsys.readouterr().out
+    assert printed.count("compared with the other codes") == 1
+    for part in (
+        "query: label 0\nas another code showed", "1, 2 => 3: held", "2, 3 => 5: gave 4",
+        "0, 0 => 0: could not be run",
+    ):  # fmt: skip
+        assert part in printed
+
+
 def test_ids_that_fit_several_pairs_or_none_say_so(settings: Settings) -> None:
     with pytest.raises(StoreError, match="2 judged pairs have ids that begin so") as several:
         show(PairOptions(settings, PAIR.query.query_id[:6], ""))
     assert OTHER.code.code_id in str(several.value)
     with pytest.raises(StoreError, match="no judged pair has ids that begin so"):
         show(PairOptions(settings, "zz", "zz"))
+
+
+def test_a_pair_that_was_judged_by_a_specification_is_shown_with_it(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = (call_of("specifier", SPECIFICATION), call_of("screener", SCREENING))
+    made = annotated(PAIR, "new", 1).model_copy(update={"calls": calls})
+    annotations.add_annotations(open_database(settings.store), [made])
+    show(PairOptions(settings, PAIR.query.query_id[:6], PAIR.code.code_id[:8]))
+    printed = capsys.readouterr().out
+    assert "-- what the query demands" in printed
+    assert "  'abc' => 'cba': not run" in printed

@@ -5,6 +5,7 @@ Covers `tasks.stages.sandbox`.
 
 import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import docker
@@ -13,8 +14,11 @@ from typer.testing import CliRunner
 
 from flows.cli.main import app
 from infra.settings import SandboxSettings
-from sandbox.backends.docker.process_owner import this_owner
+from sandbox.backends.docker.process_owner import owner_name, this_owner
 from sandbox.contract.behaviours import BEHAVIOURS
+from sandbox.contract.self_check import CheckResult
+from tasks.stages import sandbox as stage
+from tests.fakes.sandbox import PASSED, FakeSandbox
 
 runner = CliRunner()
 
@@ -42,13 +46,73 @@ def test_run_prints_the_result_and_tells_by_its_status_whether_it_passed(
     assert (result["outcome"], result["target_calls"]) == (outcome, 1)
 
 
+@pytest.mark.docker
+def test_nothing_that_a_program_prints_steers_the_terminal(tmp_path: Path, function: Path) -> None:
+    said = "\x9b31m \u202e \x1b]0;x\x07 \x7f [bold]x[/] :smile: ü \U000e0041"
+    program = tmp_path / "program.py"
+    program.write_text(f"print({said!r})\nassert False, {said!r}\n", "utf-8")
+    done = runner.invoke(app, ["sandbox", "run", str(program), "--code", str(function)])
+    assert done.stdout.isascii()
+    assert done.stdout.replace("\n", "").isprintable()
+    result = json.loads(done.stdout)
+    assert result["stdout"].startswith("\x9b31m \u202e")
+    assert "[bold]x[/] :smile: ü" in result["stdout"]
+    assert "[bold]x[/]" in result["message"]
+
+
+def test_a_program_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_bytes(b"pass\n\xff\n")
+    done = runner.invoke(app, ["sandbox", "run", str(program)])
+    assert done.exit_code != 0
+    assert "program.py:2: byte 0xff is not UTF-8" in str(done.exception)
+
+
+def test_what_a_box_says_of_a_behaviour_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def findings(_: SandboxSettings) -> AsyncIterator[CheckResult]:
+        yield CheckResult("a law", False, "printed '[bold]x[/]' [/] \x9b31m \u202e")
+
+    async def description(_: SandboxSettings) -> str:
+        return "Docker [red]1\x9b[/]"
+
+    monkeypatch.setattr(stage, "check_behaviours", findings)
+    monkeypatch.setattr(stage, "description", description)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COSQA_SANDBOX__IMAGE", "[red]image[/]")
+    done = runner.invoke(app, ["sandbox", "check"])
+    assert done.exit_code == 1, done.output
+    assert "printed '[bold]x[/]' [/] ⟨U+009B⟩31m ⟨U+202E⟩" in done.stdout
+    assert "Docker [red]1⟨U+009B⟩[/]" in done.stdout
+    assert "[red]image[/]" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("pattern", "handler"),
+    [("|/usr/lib/systemd/systemd-coredump %P\n", "/usr/lib/systemd/systemd-coredump %P"),
+     ("core.%p\n", "")],
+)  # fmt: skip
+def test_check_warns_where_crashes_leave_the_box(
+    pattern: str, handler: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def keep_nothing(*_: object) -> None:
+        """A box that is no box has shown nothing."""
+
+    printing = PASSED.model_copy(update={"stdout": pattern})
+    monkeypatch.setattr(stage, "make_sandbox", lambda _: FakeSandbox(lambda *_: printing))
+    monkeypatch.setattr(stage, "keep_findings", keep_nothing)
+    done = runner.invoke(app, ["sandbox", "check"])
+    assert "fake sandbox" in done.stdout
+    warnings = [record.getMessage() for record in caplog.records if record.name == stage.__name__]
+    assert len(warnings) == bool(handler)
+    assert all(handler in text and "kernel.core_pattern" in text for text in warnings)
+
+
 @pytest.mark.slow
 @pytest.mark.exhaustive
 @pytest.mark.docker
 def test_check_shows_engine_image_limits_and_every_behaviour(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("COSQA_SANDBOX__TIMEOUT_S", "2")
     monkeypatch.setenv("COLUMNS", "200")
     done = runner.invoke(app, ["sandbox", "check"])
     assert done.exit_code == 0, done.output
@@ -60,8 +124,7 @@ def test_check_shows_engine_image_limits_and_every_behaviour(
 
 @pytest.mark.docker
 def test_clean_removes_what_the_dead_left_and_nothing_of_the_living() -> None:
-    host = this_owner().split("/")[0]
-    dead = {"cosqa.sandbox": "1", "cosqa.owner": f"{host}/{2**22 + 1}/1"}
+    dead = {"cosqa.sandbox": "1", "cosqa.owner": owner_name(2**22 + 1, "1")}
     living = {"cosqa.sandbox": "1", "cosqa.owner": this_owner()}
     with contextlib.closing(docker.from_env()) as client:
         left, kept = (client.volumes.create(labels=labels) for labels in (dead, living))

@@ -1,16 +1,19 @@
 """Laws of the flows that deployments run: one for each, with its form as its parameters."""
 
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from prefect import Flow
-from prefect.client.orchestration import get_client
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.objects import FlowRun
 from prefect.exceptions import ParameterTypeError, SignatureMismatchError
 from prefect.flow_engine import run_flow
 from prefect.flows import load_flow_from_entrypoint
 from prefect.input.actions import create_flow_run_input
-from prefect.states import Running, Suspended
+from prefect.states import AwaitingRetry, Running, Suspended
 from prefect.utilities.callables import parameter_schema
 
 from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
@@ -80,3 +83,43 @@ def test_a_run_is_skipped_while_one_with_the_same_answers_waits_for_approval(
             state = run_flow(entries.annotate, flow_run=run, return_type="state")
             assert state.is_failed(), "it goes its own way"
         client.delete_flow_run(first.id)
+
+
+def by_automation(client: SyncPrefectClient, deployment: UUID) -> FlowRun:
+    """Return a run that the server makes of a deployment as its automations ask for it."""
+    named = b64encode(b"annotate after collect").decode()
+    made = client.request(
+        "POST",
+        "/deployments/{id}/create_flow_run",
+        path_params={"id": deployment},
+        json={"parameters": {"path": "absent"}, "state": {"type": "SCHEDULED"}},
+        headers={"Prefect-Automation-ID": str(uuid4()), "Prefect-Automation-Name": named},
+    )
+    return client.read_flow_run(UUID(made.json()["id"]))
+
+
+def test_of_a_paused_deployment_an_automation_starts_nothing_and_a_person_does(
+    prefect_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = Target("cosqa", "process", tmp_path)
+
+    def end(run: FlowRun) -> Any:
+        return run_flow(entries.annotate, flow_run=run, return_type="state")
+
+    with get_client(sync_client=True) as client:
+        register_pool(client, target)
+        identity, _ = register_deployment(client, deployment_named("annotate"), target)
+        assert end(by_automation(client, identity)).is_failed(), "it goes its own way"
+        client.pause_deployment(identity)
+        try:
+            skipped = by_automation(client, identity)
+            state = end(skipped)
+            assert state.is_cancelled()
+            assert "its deployment is paused" in state.message
+            client.set_flow_run_state(skipped.id, AwaitingRetry(), force=True)  # Retry in the UI
+            by_hand = client.create_flow_run_from_deployment(identity, parameters={"path": "none"})
+            for run in (by_hand, client.read_flow_run(skipped.id)):
+                assert end(run).is_failed(), "it goes its own way"
+        finally:
+            client.resume_deployment(identity)

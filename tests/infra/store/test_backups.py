@@ -223,8 +223,17 @@ def test_a_backup_of_a_later_release_or_with_foreign_paths_or_none_is_refused(
         (folder / MANIFEST).write_text(json.dumps(manifest | {"files": files}))
         with pytest.raises(StoreError, match="no backup"):
             restore(other, folder)
+    for path in ("a" * 5_000, "none", "."):
+        files = [{"path": f"{path}/x", "size": 1, "sha256": ""}]
+        (folder / MANIFEST).write_text(json.dumps(manifest | {"files": files}))
+        with pytest.raises(StoreError, match="backup"):
+            restore(other, folder)
     with pytest.raises(StoreError, match="no backup"):
         restore(other, tmp_path)
+    (folder / MANIFEST).unlink()
+    os.mkfifo(folder / MANIFEST)
+    with pytest.raises(StoreError, match="no backup"):
+        restore(other, folder)
     assert not other.folder.exists()
 
 
@@ -266,7 +275,7 @@ def test_a_restoration_that_is_killed_leaves_the_store_as_it_was(
 
 def test_others_read_and_write_while_a_backup_is_made(database: Database, tmp_path: Path) -> None:
     """The backup has a state of the database as it was between two transactions."""
-    settings = database.settings
+    settings = database.settings.model_copy(update={"lock_timeout_s": 300.0})
     command = (
         "import sys; from pathlib import Path; from infra.packed import PackedStore; "
         "from infra.settings import StoreSettings; from infra.store import open_database; "

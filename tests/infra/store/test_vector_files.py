@@ -78,7 +78,7 @@ def test_more_files_are_known_than_a_process_may_open(tmp_path: Path) -> None:
     write_vectors(tmp_path / "x.arrow", IDS, ROWS)
     before = len(list(Path("/proc/self/fd").iterdir()))
     lists = [VectorFile(tmp_path / "x.arrow").ids for _ in range(3)]
-    assert len(list(Path("/proc/self/fd").iterdir())) == before, lists
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before, lists
 
 
 @pytest.fixture

@@ -7,6 +7,10 @@ behind, which the program after it in the same box must not meet.
 
 PROGRAMS = {
     # Using up what there is.
+    "shared_memory_of_many_names": "raised OSError",
+    "use_up_its_files": "assertion_failed",
+    "less_memory_than_there_is": "assertion_failed | memory",
+    "tests_without_end": "passed",
     "fork_bomb": "timeout",
     "thread_bomb": "memory | raised RuntimeError | timeout",
     "memory_bomb": "memory",
@@ -30,6 +34,8 @@ PROGRAMS = {
     "output_from_a_grandchild": "output_limit",
     "binary_output": "passed",
     # Never ending.
+    "keep_the_guard_asleep": "timeout | assertion_failed",
+    "starve_the_guard": "timeout | assertion_failed",
     "endless_loop": "timeout",
     "endless_sleep": "timeout",
     "endless_call_into_c": "timeout",
@@ -41,6 +47,12 @@ PROGRAMS = {
     "thread_that_outlives_the_test": "passed",
     "zombies": "passed",
     # Breaking the interpreter.
+    "error_in_a_circle": "raised ValueError",
+    "error_of_many_errors": "raised ExceptionGroup",
+    "error_that_grows": "raised Error | memory",
+    "error_with_a_name_that_is_no_text": "raised UnicodeEncodeError",
+    "error_without_a_name": "killed",
+    "names_of_tests": "passed",
     "abort": "killed",
     "chain_without_end": "raised ValueError",
     "corrupt_the_interpreter": "killed",
@@ -49,6 +61,12 @@ PROGRAMS = {
     "deep_recursion_without_limit": "killed",
     "program_that_does_not_parse": "raised SyntaxError | raised RecursionError | memory",
     # Leaving early, so that nothing fails.
+    "case_with_a_hostile_name": "killed",
+    "close_the_output": "killed",
+    "crash_with_a_handler": "killed",
+    "limit_of_its_own_time": "killed | timeout",
+    "signal_every_thread": "killed | assertion_failed",
+    "output_that_does_not_block": "assertion_failed | output_limit",
     "become_another_program": "killed",
     "child_that_goes_on_with_the_program": "killed | assertion_failed",
     "end_with_the_expected_code": "killed | raised BlockingIOError",
@@ -59,31 +77,49 @@ PROGRAMS = {
     "exit_zero": "raised SystemExit",
     "message_that_exits": "killed",
     # Speaking for the harness, or making it lie.
-    "audit_the_harness": "assertion_failed | killed | raised RuntimeError",
-    "class_that_lies": "raised",
-    "classes_of_the_harness": "assertion_failed | killed",
-    "code_of_the_harness": "killed | assertion_failed",
-    "empty_complaint": "killed | assertion_failed | raised",
-    "frames_of_the_harness": "killed | assertion_failed",
-    "functions_of_the_harness": "killed | assertion_failed | raised | timeout",
-    "globals_of_the_harness": "killed | assertion_failed | raised",
+    "clear_the_frames": "assertion_failed",
+    "collect_garbage_in_the_guard": "assertion_failed",
+    "counters_of_the_harness": "assertion_failed",
+    "dumpable_again": "passed",
+    "files_of_its_own": "assertion_failed",
+    "go_on_without_the_guard": "killed | assertion_failed",
+    "libraries_that_show_errors": "killed",
+    "play_again": "killed | assertion_failed",
+    "trace_its_own_threads": "passed",
+    "wake_the_guard": "assertion_failed",
+    "write_into_the_frames": "killed | assertion_failed",
+    "audit_the_harness": "assertion_failed",
+    "class_that_lies": "raised passed",
+    "classes_of_the_harness": "killed",
+    "code_of_the_harness": "assertion_failed",
+    "empty_complaint": "killed",
+    "frames_of_the_harness": "killed",
+    "functions_of_the_harness": "assertion_failed",
+    "globals_of_the_harness": "assertion_failed",
     "interpreter_inside_the_interpreter": "raised RuntimeError | import_error ModuleNotFoundError",
-    "interrupt_the_harness": "timeout | assertion_failed | killed | raised RecursionError",
-    "jump_to_the_end": "assertion_failed | killed",
+    "interrupt_the_harness": "killed | assertion_failed",
+    "jump_to_the_end": "assertion_failed",
     "message_that_is_no_text": "raised ValueError",
     "objects_of_the_harness": "raised RuntimeError",
-    "own_memory_through_proc": "killed",
+    "own_memory_through_proc": "passed",
     "print_a_report": "assertion_failed",
     "replace_the_error": "assertion_failed",
-    "replace_the_tools": "killed | assertion_failed",
+    "replace_the_tools": "killed",
+    "report_instead_of_the_guard": "raised OSError",
+    "report_of_a_child": "killed",
     "report_on_every_file": "killed",
+    "report_read_back": "assertion_failed",
+    "report_through_another_table": "passed",
     "sleeper_among_the_destructors": "assertion_failed",
     "trace_the_harness": "raised RuntimeError",
-    "watch_from_a_thread": "assertion_failed | killed",
+    "watch_from_a_thread": "killed | assertion_failed",
     # Reaching the runner, or what comes after.
+    "a_filter_of_its_own": "passed",
+    "process_file_of_the_runner": "passed",
+    "root_of_the_runner": "passed",
     "environment_of_the_runner": "raised PermissionError",
     "files_of_the_runner": "passed",
-    "kill_the_runner": "killed | raised ProcessLookupError",
+    "kill_the_runner": "raised ProcessLookupError",
     "links_out_of_the_box": "passed",
     "memory_of_the_runner": "raised PermissionError",
     "overwrite_the_code_under_test": "passed",
@@ -101,6 +137,11 @@ PROGRAMS = {
     "trace_the_runner": "passed",
     "write_into_the_runner": "passed",
     # Reaching the host and the world.
+    "call_the_neighbours": "passed",
+    "change_the_network": "passed",
+    "limits_of_its_group": "passed",
+    "limits_of_its_user": "passed",
+    "program_of_another_user": "passed",
     "abstract_sockets": "passed",
     "become_root": "passed",
     "change_the_clock": "raised PermissionError",
@@ -124,15 +165,74 @@ PROGRAMS = {
 
 # Hostile code under test, met by a program that asserts something that does not hold of it.
 TARGETS = {
+    "catches_in_the_frames": "assertion_failed",
+    "changes_partials_of_the_harness": "assertion_failed",
+    "closes_every_file": "assertion_failed",
+    "empties_the_lists": "killed | assertion_failed",
+    "ends_the_generator": "raised StopIteration",
     "exits_when_called": "raised SystemExit",
+    "fills_the_lists": "killed",
     "forks_and_hides": "killed",
+    "gives_tests_other_code": "raised RuntimeError",
+    "gives_the_harness_other_defaults": "killed",
     "hangs_when_loaded": "timeout",
+    "hides_the_main_module": "assertion_failed",
+    "jumps_over_the_assert": "assertion_failed",
+    "leaves_by_a_signal": "killed",
+    "leaves_by_a_thread": "killed",
     "leaves_when_called": "killed",
+    "leaves_when_compared": "killed",
     "leaves_when_loaded": "killed",
+    "leaves_when_shown": "killed",
+    "raises_a_group": "raised BaseExceptionGroup",
     "raises_the_verdict": "raised AssertionError",
+    "raises_when_loaded": "raised SystemExit",
     "removes_the_tests": "raised NameError | killed",
+    "replaces_the_error": "assertion_failed",
+    "replaces_the_tests": "raised RuntimeError | assertion_failed",
+    "speaks_over_the_report": "assertion_failed",
+    "swallows_the_programs_own_call": "assertion_failed",
+    "takes_the_tests_away": "raised RuntimeError | assertion_failed",
+    "takes_the_place_of_the_modules": "raised AttributeError",
+    "traces_the_program": "raised RuntimeError",
+    "turns_the_collection_round": "assertion_failed",
+    "turns_the_counters": "assertion_failed",
+    "turns_the_locks": "killed | assertion_failed",
     "turns_unittest_off": "assertion_failed",
-    "walks_the_frames": "assertion_failed",
+    "walks_the_frames": "killed",
+}
+
+# What a box does not promise: a program and the code under test share one interpreter, so that the
+# code can lie to the asserts about it. In this list the false assert passes.
+NOT_PROMISED = {
+    # Of what asserts rest on: equality, built-ins, `unittest`, `asyncio`, names of the program.
+    "equal_to_everything": "passed",
+    # The text of the program, with the results that it expects.
+    "reads_the_asserts": "passed",
+    # The interpreter's memory, by `ctypes`.
+    "turns_numbers_round": "passed",
+}
+
+# Programs that leave something behind, and the end of a second one in the same box, which looks.
+SECOND_RUNS = {
+    "box_that_dies": "passed",
+    "connections_left": "passed",
+    "files_left": "passed",
+    "locks_left": "passed",
+    "memory_left_to_the_kernel": "passed",
+    "modules_left": "passed",
+    "processes_left": "passed",
+    "settings_left": "passed",
+    "shared_memory_full": "passed",
+    "sockets_left_in_flight": "passed",
+    "variables_left": "passed",
+    "words_in_the_frames": "passed",
+}
+
+# What a box does not promise to keep from a second program: here that finds what was left.
+FOUND_BY_SECOND_RUNS = {
+    # The runner's memory, of which each program's process is a copy, by `ctypes`.
+    "words_in_freed_memory": "assertion_failed",
 }
 
 

@@ -12,7 +12,14 @@ import pytest_asyncio
 
 from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
-from tests.sandbox.attacks.expected import PROGRAMS, TARGETS, is_allowed
+from tests.sandbox.attacks.expected import (
+    FOUND_BY_SECOND_RUNS,
+    NOT_PROMISED,
+    PROGRAMS,
+    SECOND_RUNS,
+    TARGETS,
+    is_allowed,
+)
 from tests.sandbox.conftest import CODE, LIMITS
 
 pytestmark = pytest.mark.docker
@@ -29,18 +36,19 @@ def test_it():
     assert double.__code__.co_filename == "target.py"
 """
 EXPOSING = "import target\n\ndef test_it():\n    assert target.double(2) == 5\n"
+SECOND = "# The second run.\n"
 # These run to the time limit, as endless_loop and ignore_all_signals do in `make test`.
 ENDLESS = {
-    "endless_call_into_c", "endless_regular_expression", "endless_sleep", "interrupt_the_harness",
-    "message_that_never_comes", "stop_oneself",
+    "endless_call_into_c", "endless_regular_expression", "endless_sleep", "keep_the_guard_asleep",
+    "message_that_never_comes", "starve_the_guard", "stop_oneself",
 }  # fmt: skip
 SETTINGS = ("core_pattern", "modprobe", "hostname", "randomize_va_space")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def arena(sandbox: Sandbox) -> AsyncIterator[Sandbox]:
-    """Return a sandbox with less time for programs that never end."""
-    made = make_sandbox(LIMITS.model_copy(update={"timeout_s": 2.0}))
+    """Return a sandbox with time enough on a busy machine."""
+    made = make_sandbox(LIMITS.model_copy(update={"timeout_s": 20.0}))
     yield made
     await made.close()
 
@@ -56,6 +64,11 @@ def _unharmed_host() -> Iterator[None]:
     assert os.getloadavg()[0] < 200
 
 
+def limit_s(expected: str) -> float | None:
+    """Return the time-out of a run that is expected to end so: little for one without an end."""
+    return 2.0 if "timeout" in expected else None
+
+
 def _settings() -> dict[str, str]:
     files = [Path("/proc/sys/kernel", name) for name in SETTINGS]
     files += [Path("/etc/passwd"), Path("/etc/hosts")]
@@ -63,7 +76,12 @@ def _settings() -> dict[str, str]:
 
 
 def test_every_hostile_file_has_its_line() -> None:
-    for folder, table in (("programs", PROGRAMS), ("targets", TARGETS)):
+    tables = {
+        "programs": PROGRAMS,
+        "targets": TARGETS | NOT_PROMISED,
+        "second_runs": SECOND_RUNS | FOUND_BY_SECOND_RUNS,
+    }
+    for folder, table in tables.items():
         assert {file.stem for file in (HERE / folder).glob("*.py")} == set(table)
 
 
@@ -81,7 +99,8 @@ async def test_a_hostile_program_ends_as_stated_and_harms_nothing(
     program = (HERE / "programs" / f"{name}.py").read_text()
     async with arena.box(CODE) as box:
         before = await box.run(HEALTHY)
-        result = await asyncio.wait_for(box.run(program), 30)
+        run = box.run(program, timeout_s=limit_s(PROGRAMS[name]))
+        result = await asyncio.wait_for(run, 600)
         after = await box.run(HEALTHY)
     assert is_allowed(PROGRAMS[name], result.outcome, result.error_type), result
     assert (before.outcome, after.outcome) == ("passed", "passed"), (before, after)
@@ -90,10 +109,56 @@ async def test_a_hostile_program_ends_as_stated_and_harms_nothing(
 
 
 @pytest.mark.asyncio(loop_scope="session")
-@pytest.mark.parametrize("name", TARGETS)
-async def test_hostile_code_under_test_cannot_make_a_false_assert_pass(
+@pytest.mark.parametrize("name", TARGETS | NOT_PROMISED)
+async def test_a_false_assert_about_hostile_code_ends_as_stated(arena: Sandbox, name: str) -> None:
+    expected = (TARGETS | NOT_PROMISED)[name]
+    async with arena.box((HERE / "targets" / f"{name}.py").read_text()) as box:
+        run = box.run(EXPOSING, timeout_s=limit_s(expected))
+        result = await asyncio.wait_for(run, 600)
+    assert is_allowed(expected, result.outcome, result.error_type), result
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("name", TARGETS | NOT_PROMISED)
+async def test_no_false_assert_passes_about_code_in_a_process_of_its_own(
     arena: Sandbox, name: str
 ) -> None:
     async with arena.box((HERE / "targets" / f"{name}.py").read_text()) as box:
-        result = await asyncio.wait_for(box.run(EXPOSING), 30)
-    assert is_allowed(TARGETS[name], result.outcome, result.error_type), result
+        run = box.run(EXPOSING, apart=True, timeout_s=limit_s((TARGETS | NOT_PROMISED)[name]))
+        result = await asyncio.wait_for(run, 600)
+        after = await box.run(HEALTHY, code=CODE)
+    assert result.outcome != "passed", result
+    assert after.outcome == "passed", after
+
+
+def test_no_false_assert_may_pass_but_those_of_the_list() -> None:
+    assert not [name for name, expected in TARGETS.items() if "passed" in expected]
+
+
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("name", SECOND_RUNS | FOUND_BY_SECOND_RUNS)
+async def test_a_second_run_finds_of_a_hostile_first_one_what_is_stated(
+    arena: Sandbox, name: str
+) -> None:
+    expected = (SECOND_RUNS | FOUND_BY_SECOND_RUNS)[name]
+    first, _, second = (HERE / "second_runs" / f"{name}.py").read_text().partition(SECOND)
+    async with arena.box(CODE) as box:
+        for program in (first, second):
+            run = box.run(program, timeout_s=limit_s(expected))
+            result = await asyncio.wait_for(run, 600)
+    assert is_allowed(expected, result.outcome, result.error_type), result
+
+
+def test_a_second_run_may_find_nothing_but_what_the_list_says() -> None:
+    assert set(SECOND_RUNS.values()) == {"passed"}
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_code_beside_its_program_can_turn_up_the_counts_of_asserts_and_calls(
+    arena: Sandbox,
+) -> None:
+    program = "import target\n\ndef test_it():\n    if target.double(2) > 4:\n        assert 1\n"
+    async with arena.box((HERE / "targets" / "turns_the_counters.py").read_text()) as box:
+        beside, apart = await box.run(program), await box.run(program, apart=True)
+    assert (apart.asserts_executed, apart.target_calls) == (0, 1), apart
+    assert (beside.asserts_executed, beside.target_calls) > (0, 1), beside

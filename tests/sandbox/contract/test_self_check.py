@@ -7,14 +7,16 @@ Covers ``self_check``, ``behaviour`` and ``behaviours``.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
+from infra.errors import BoxLostError, EngineUnavailableError
 from infra.records import ExecutionResult
 from sandbox.base import CLOCK, Box, InstallResult, Sandbox, ShellResult
 from sandbox.contract.behaviour import Behaviour
 from sandbox.contract.behaviours import BEHAVIOURS
-from sandbox.contract.self_check import CheckResult, self_check
+from sandbox.contract.self_check import CheckResult, core_dump_handler, self_check
 
 
 @pytest.mark.docker
@@ -40,6 +42,7 @@ class Credulous:
         clock: float = CLOCK,
         code: str | None = None,
         timeout_s: float | None = None,
+        apart: bool = False,
     ) -> ExecutionResult:
         return ExecutionResult(outcome="passed")
 
@@ -68,5 +71,52 @@ async def test_a_backend_that_believes_everything_is_found_out() -> None:
     assert all(isinstance(finding, CheckResult) and finding.detail for finding in wrong)
 
 
+class Fragile(Credulous):
+    """A backend whose boxes are lost at each program that ends its process or sends a signal."""
+
+    async def run(self, program: str, **_: Any) -> ExecutionResult:
+        if "os._exit" in program or "os.kill" in program:
+            raise BoxLostError("the box vanished in mid-run")
+        return ExecutionResult(outcome="passed")
+
+
+class Absent(Credulous):
+    """A backend whose engine has gone."""
+
+    async def run(self, program: str, **_: Any) -> ExecutionResult:
+        raise EngineUnavailableError("no engine answers")
+
+
+async def test_a_box_that_is_lost_is_a_finding_and_the_rest_is_checked() -> None:
+    findings = [finding async for finding in self_check(Fragile())]
+    assert len(findings) == len(BEHAVIOURS)
+    lost = [finding for finding in findings if "vanished" in finding.detail]
+    assert len(lost) > 2
+    assert not any(finding.ok for finding in lost)
+
+
+async def test_an_engine_that_is_gone_is_no_finding() -> None:
+    with pytest.raises(EngineUnavailableError):
+        _ = [finding async for finding in self_check(Absent())]
+
+
 def test_there_are_at_least_forty_behaviours_of_different_names() -> None:
     assert len({behaviour.name for behaviour in BEHAVIOURS}) == len(BEHAVIOURS) >= 40
+
+
+class Printing(Credulous):
+    """A backend whose programs print one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def run(self, program: str, **_: object) -> ExecutionResult:
+        return ExecutionResult(outcome="passed", stdout=self._text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "handler"),
+    [("core\n", ""), ("", ""), ("|/usr/lib/handler %P\n\n", "/usr/lib/handler %P")],
+)
+async def test_a_handler_of_core_dumps_is_told(pattern: str, handler: str) -> None:
+    assert await core_dump_handler(Printing(pattern)) == handler

@@ -65,3 +65,29 @@ async def test_a_failing_test_case_fails_the_program(box: Box) -> None:
     result = await box.run(CASES.replace("), 6)", "), 7)"))
     assert (result.outcome, result.tests_run) == ("assertion_failed", 1)
     assert "6 != 7" in result.message
+
+
+async def test_tests_that_the_program_itself_takes_away_or_binds_anew_are_not_missed(
+    box: Box,
+) -> None:
+    result = await box.run(
+        "import functools\n"
+        "def test_a(): pass\ntest_b = functools.lru_cache(test_a)\n"
+        "def test_c(): pass\ndel test_c\n"
+        "def test_d(): pass\ntest_d = functools.wraps(test_d)(lambda: None)\n"
+        "def test_e(): pass\ndef test_e(): pass\n"
+        "def test_f(): pass\nimport os as test_f\n"
+        "if not test_a:\n    def test_g(): pass\n"
+        "class A:\n    def test_h(self): pass\n"
+        "def test_i(value=1): pass\n"
+        "def test_j():\n    global test_j\n    test_j = None\n"
+    )
+    assert result.outcome == "passed", result
+    assert {test.name for test in result.tests} >= {"test_a", "test_e", "test_i", "test_j"}
+
+
+async def test_a_program_that_stops_in_its_own_test_needs_none_of_the_later_ones(box: Box) -> None:
+    result = await box.run(
+        "def test_a():\n    assert 0\n[test_a() for _ in '1']\ndef test_b(): pass"
+    )
+    assert (result.outcome, result.tests_run) == ("assertion_failed", 1)

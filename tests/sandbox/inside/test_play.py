@@ -1,7 +1,7 @@
 """Each test's outcome is reported, as the guard sees it, and no program can report others.
 
-Covers `sandbox.inside.failures`, `sandbox.inside.reports`, `sandbox.inside.processes` beside
-``play.py``, and `sandbox.backends.docker.jobs`.
+Covers `sandbox.inside.collection`, `sandbox.inside.failures`, `sandbox.inside.reports` and
+`sandbox.inside.processes` beside ``play.py``, and `sandbox.backends.docker.jobs`.
 """
 
 import inspect
@@ -14,9 +14,9 @@ from sandbox.base import Box, Sandbox
 from sandbox.inside.child import places
 from sandbox.inside.play import play
 from sandbox.inside.reports import read_report
+from tests.sandbox.inside.test_runner import whole
 
 docker = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
-SECRET = b"s" * 32
 
 
 def outcomes(result: ExecutionResult) -> dict[str, str]:
@@ -59,7 +59,7 @@ CASE = b"test_b\0raised\0ValueError\0message\0trace\0"
 def test_only_a_report_that_agrees_with_the_guard_is_read(
     texts: bytes, expected: list[str] | None
 ) -> None:
-    report = read_report(SECRET + b"1 2 3 " + texts, SECRET)
+    report = read_report(whole(b"1 2 3 " + texts))
     assert (report and [test["outcome"] for test in report["tests"]]) == expected
 
 
@@ -128,8 +128,32 @@ class TestInABox:
         passing = await box.run("".join(f"def test_{n}(): pass\n" for n in range(2_000)))
         assert (passing.outcome, passing.tests_run, len(passing.tests)) == ("passed", 2_000, 100)
 
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "del main['test_wrong']",
+            "main['test_wrong'] = lambda: None",
+            "main['test_wrong'] = main['test_right']",
+            "main['test_wrong'] = types.FunctionType(main['test_wrong'].__code__, {'double': int})",
+            "main['test_wrong'] = type('F', (), {'__class__': types.FunctionType})()",
+        ],
+    )
+    async def test_code_under_test_that_takes_a_test_away_lets_nothing_pass(
+        self, sandbox: Sandbox, change: str
+    ) -> None:
+        code = (
+            f"import sys, types\nmain = vars(sys.modules['__main__'])\ndef double(n):\n    {change}"
+        )
+        async with sandbox.box(code) as box:
+            result = await box.run(
+                "from target import double\ndef test_right():\n    pass\n"
+                "def test_wrong():\n    assert double(2) == 4\ndouble(1)\n"
+            )
+        assert (result.outcome, result.error_type) == ("raised", "RuntimeError"), result
+        assert "test_wrong is not the test" in result.message
+
     @pytest.mark.parametrize("attack", ["frames", "locks", "thread", "globals", "own_record"])
-    async def test_no_test_that_failed_is_reported_as_passed(
+    async def test_by_none_of_these_ways_a_test_that_failed_is_reported_as_passed(
         self, sandbox: Sandbox, attack: str
     ) -> None:
         async with sandbox.box(f"{WALK}{ATTACKS[attack]}") as box:

@@ -9,21 +9,25 @@ import pytest
 
 from infra.errors import BoxLostError
 from sandbox.backends.docker.channel import Channel
-from sandbox.backends.docker.jobs import read_result
+from sandbox.backends.docker.jobs import read_result, read_shell_result
 from sandbox.base import Box
 from sandbox.inside.failures import FIELDS, describe
 from sandbox.inside.reports import read_report
 from sandbox.inside.runner import signal_name
 
-SECRET = b"s" * 32
 REAL_TIME = (signal.SIGRTMIN, signal.SIGRTMIN + 1, 50, signal.SIGRTMAX - 1, signal.SIGRTMAX)
 FAILED = b"!raised\0ValueError\0message\0\0"
 
 
+def whole(report: bytes) -> bytes:
+    """Return a report as the guard sends it, its size first."""
+    return b"%d\n" % len(report) + report
+
+
 def test_an_intact_report_is_read() -> None:
     counts = {"tests_run": 1, "asserts_executed": 2, "target_calls": 3, "tests": []}
-    assert read_report(SECRET + b"1 2 3 =\n", SECRET) == {"outcome": "passed", **counts}
-    failed = read_report(SECRET + b"1 2 3 =\n" + FAILED, SECRET)
+    assert read_report(whole(b"1 2 3 =\n")) == {"outcome": "passed", **counts}
+    failed = read_report(whole(b"1 2 3 =\n" + FAILED))
     words = {"error_type": "ValueError", "message": "message", "missing_module": ""}
     assert failed == {"outcome": "raised", **words, **counts}
 
@@ -36,8 +40,8 @@ def test_an_intact_report_is_read() -> None:
     ],
 )  # fmt: skip
 def test_forged_counts_are_no_report(counts: bytes) -> None:
-    assert read_report(SECRET + counts + b"=\n", SECRET) is None
-    assert read_report(SECRET + counts + b"=\n" + FAILED, SECRET) is None
+    assert read_report(whole(counts + b"=\n")) is None
+    assert read_report(whole(counts + b"=\n" + FAILED)) is None
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,21 @@ def test_forged_counts_are_no_report(counts: bytes) -> None:
     ],
 )
 def test_forged_words_are_no_report(words: bytes) -> None:
-    assert read_report(SECRET + b"1 2 3 =\n" + words + b"\0", SECRET) is None
+    assert read_report(whole(b"1 2 3 =\n" + words + b"\0")) is None
+
+
+LONG = whole(b"2 2 2 =++\ntest_a\0test_b\0")
+SHORT = whole(b"0 0 0 =\n" + FAILED)
+
+
+@pytest.mark.parametrize("report", [LONG, SHORT])
+def test_only_one_whole_report_is_read(report: bytes) -> None:
+    assert read_report(report) is not None
+    for end in range(len(report)):
+        assert read_report(report[:end]) is None
+    for more in (b"\0", b"\n", report, SHORT):
+        assert read_report(report + more) is None
+        assert read_report(more + report) is None
 
 
 @pytest.mark.parametrize("number", [*range(1, 32), *REAL_TIME])
@@ -100,6 +118,7 @@ def long_named(text: str) -> Exception:
         {"outcome": "raised", "message": "m" * 10_001},
         {"outcome": "import_error", "missing_module": "m" * 501},
         {"outcome": "raised", "message": "\ud800"},
+        {"outcome": "passed", "stdout": "\ud800"},
         {"outcome": "passed", "more": 1},
         {"outcome": ["passed"]},
     ],
@@ -108,6 +127,31 @@ def long_named(text: str) -> Exception:
 def test_an_answer_that_no_runner_gives_is_an_error_of_the_box(answer: dict[str, object]) -> None:
     with pytest.raises(BoxLostError, match="report that is not valid"):
         read_result(answer)
+
+
+COMMAND = {"status": 0, "stopped_by": "", "output": "said", "seconds": 1.0}
+
+
+def test_a_command_s_report_is_read() -> None:
+    done = read_shell_result(COMMAND)
+    assert (done.status, done.output, done.installed) == (0, "said", ())
+    stopped = read_shell_result(COMMAND | {"status": None, "stopped_by": "timeout"})
+    assert (stopped.status, stopped.output) == (None, "said\n[stopped: timeout]")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"installed": ["six"]}, {"ok": True}, {"status": 2**31}, {"status": -(2**40)},
+        {"status": "done"}, {"seconds": float("nan")}, {"seconds": -1}, {"seconds": float("inf")},
+        {"stopped_by": "luck"}, {"stopped_by": ["timeout"]}, {"output": 1}, {"output": None},
+    ],
+)  # fmt: skip
+def test_a_command_s_report_that_no_runner_gives_is_an_error_of_the_box(
+    forged: dict[str, object],
+) -> None:
+    with pytest.raises(BoxLostError, match="report that is not valid"):
+        read_shell_result(COMMAND | forged)
 
 
 class Line:
@@ -144,7 +188,7 @@ class Line:
 def test_a_frame_that_is_no_report_is_an_error_of_the_box(frame: bytes) -> None:
     line = Line(frame)
     with pytest.raises(BoxLostError, match="the box sent a frame"):
-        Channel(line, line).receive(1.0)  # type: ignore[arg-type]
+        Channel(line, line, 2**20).receive(1.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.docker

@@ -14,7 +14,7 @@ import ctypes
 from target import double
 ctypes.CDLL("libusb-1.0.so.0")
 try:
-    open("/packages/.debian/usr/new", "w")
+    open("/debian/usr/new", "w")
 except OSError:
     pass
 else:
@@ -38,12 +38,13 @@ def test_a_library_leads_to_its_package(library: str, requirement: str) -> None:
     assert distribution_for(library) == requirement
 
 
-def test_an_installing_container_knows_the_mirror_and_nobody_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    assert apt.plan(["libgl1"], "http://mirror.example:80/debian").hosts == ["mirror.example"]
+def test_an_installing_container_reaches_the_mirror_and_nobody_else() -> None:
+    image = ["http://image.example/debian", "https://other.example/security"]
+    mirror = "http://mirror.example:80/debian"
+    named = apt.plan(["libgl1"], mirror, image)
+    assert named.places == ["mirror.example:443", "mirror.example:80"]
+    of_the_image = apt.plan(["libgl1"], None, image)
+    assert of_the_image.places == ["image.example:443", "image.example:80", "other.example:443"]
 
 
 def test_what_was_unpacked_is_read_from_the_scripts_words() -> None:

@@ -71,3 +71,13 @@ def test_a_split_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     folder = beir(tmp_path, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "")
     with pytest.raises(SourceError, match=r"test.tsv cannot be read"):
         read_beir(folder)
+
+
+@pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl"])
+@pytest.mark.parametrize("unfit", ["a b", "a\nb", "a\u2028b", " a", "a\u0000"])
+def test_an_id_is_one_field_of_a_line(tmp_path: Path, file: str, unfit: str) -> None:
+    write_benchmark(people_benchmark(), tmp_path)
+    line = json.dumps({"_id": unfit, "text": "x = 1"})
+    (tmp_path / "beir" / file).write_text(f"{line}\n")
+    with pytest.raises(SourceError, match=rf"{file}:1: .*_id"):
+        read_beir(tmp_path / "beir")

@@ -1,5 +1,6 @@
 """Laws of evidence as a stream: files hold what annotations say, in any size of batches."""
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import PublishError
-from infra.records import Annotation
+from infra.records import Annotation, Execution, ExecutionResult, OracleReport
 from tasks.benchmarks import RecordedAnnotations, read_benchmark, read_manifest, write_benchmark
 from tasks.benchmarks.evidence import ExportedAnnotations
 from tasks.benchmarks.manifest import write_manifest
-from tests.fakes.benchmarks import agents_benchmark
+from tests.fakes.benchmarks import agents_benchmark, people_benchmark
 
 [ONE] = agents_benchmark(demo=False).evidence
 SEVERAL = tuple(
@@ -69,5 +70,25 @@ def test_evidence_of_an_older_export_is_read_and_written_with_all_columns(tmp_pa
 
 
 def test_an_export_without_evidence_has_none(tmp_path: Path) -> None:
-    evidence = ExportedAnnotations(tmp_path)
+    write_benchmark(people_benchmark(), tmp_path / "b")
+    evidence = read_benchmark(tmp_path / "b").evidence
     assert (len(evidence), list(evidence), evidence.demo) == (0, [], False)
+
+
+def test_what_protected_a_verdict_stands_beside_it_in_the_published_evidence(
+    tmp_path: Path,
+) -> None:
+    reports = [
+        OracleReport(protection="separate"),
+        OracleReport(protection="shared", unprotected_because="an object of its own class"),
+    ]
+    runs = tuple(
+        Execution(round=n, program="p", result=ExecutionResult(outcome="passed"), oracle=report)
+        for n, report in enumerate(reports)
+    )
+    evidence = exported(tmp_path / "b", (ONE.model_copy(update={"executions": runs}),))
+    [row] = pq.read_table(tmp_path / "b" / "evidence.parquet").to_pylist()
+    oracles = [json.loads(run["oracle"]) for run in row["executions"]]
+    told = [(oracle["protection"], oracle.get("unprotected_because", "")) for oracle in oracles]
+    assert told == [("separate", ""), ("shared", "an object of its own class")]
+    assert [run.oracle for run in next(iter(evidence)).executions] == reports

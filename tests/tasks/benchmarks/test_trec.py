@@ -9,7 +9,7 @@ import ir_measures
 import numpy as np
 import pytest
 
-from infra.errors import SourceError
+from infra.errors import PublishError, SourceError
 from infra.records import Label
 from tasks.benchmarks import write_run
 from tasks.benchmarks.runs import rankings_of
@@ -119,3 +119,37 @@ def test_bad_qrels_are_an_error(tmp_path: Path, content: str, message: str) -> N
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="absent cannot be read"):
         read_run(tmp_path / "absent")
+
+
+UNFIT = ("a b", "a\nb", "a\tb", "", "a\u2028b", "a\x85b", "a\u00a0b", "a\x00", " a")
+
+
+@pytest.mark.parametrize("unfit", UNFIT)
+def test_an_id_is_one_field_of_a_line_or_nothing_is_written(tmp_path: Path, unfit: str) -> None:
+    for query, code in ((unfit, "c"), ("q", unfit)):
+        with pytest.raises(PublishError, match="is no id"):
+            write_run(tmp_path, "method", rankings_of({query: {code: 1.0}}))
+        label = Label(query_id=query, code_id=code, origin="o", relevance=1.0)
+        with pytest.raises(PublishError, match="is no id"):
+            write_qrels(tmp_path / "qrels", [label])
+    with pytest.raises(PublishError, match="is no id"):
+        write_run(tmp_path, "method", rankings_of({"q": {"c": 1.0}}), tag=f"{unfit} tag")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "Infinity"])
+def test_a_relevance_is_a_finite_number(tmp_path: Path, number: str) -> None:
+    (tmp_path / "qrels").write_text(f"q 0 c 1\nq 0 d {number}\n")
+    with pytest.raises(SourceError, match="'d' for query 'q' is"):
+        read_qrels(tmp_path / "qrels")
+    label = Label(query_id="q", code_id="c", origin="o", relevance=float(number))
+    with pytest.raises(PublishError, match="no finite number"):
+        write_qrels(tmp_path / "written", [label])
+
+
+def test_one_long_ranking_among_many_short_ones_fills_no_memory(tmp_path: Path) -> None:
+    long = [f"q0 Q0 c{number} 1 {number} t" for number in range(20_000)]
+    short = [f"q{number} Q0 c 1 1 t" for number in range(1, 20_000)]
+    (tmp_path / "run").write_text("\n".join([*long, *short]))
+    with pytest.raises(SourceError, match="one of 20,000 rankings has 20,000 results"):
+        read_run(tmp_path / "run")

@@ -52,3 +52,27 @@ def test_a_gzip_that_would_fill_the_memory_is_refused(
     text = "".join(f"{number} is {number * 7919}\n" for number in range(10_000))
     file.write_bytes(gzip.compress(text.encode()))
     assert len(list(read_text_lines(file))) == 10_000
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_a_line_that_would_fill_the_memory_is_refused_with_its_number(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.files.text._LONGEST_LINE", 1_000)
+    file, write = tmp_path / name, gzip.compress if name.endswith("gz") else bytes
+    longest = os.urandom(499).hex()
+    file.write_bytes(write(f"one\n{longest}\nthree".encode()))
+    assert list(read_text_lines(file)) == [(1, "one"), (2, longest), (3, "three")]
+    file.write_bytes(write(f"one\n{longest}xy\nthree".encode()))
+    with pytest.raises(SourceError, match=rf"{name}:2: a line of more than 1,000 bytes"):
+        list(read_text_lines(file))
+
+
+def test_a_text_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "large.json"
+    file.touch()
+    os.truncate(file, 2**29 + 1)  # a file with a hole, which takes no room
+    with pytest.raises(SourceError, match=r"large.json has 536,870,913 bytes, more than the 536"):
+        read_text(file)
+    os.truncate(file, 3)
+    assert read_text(file) == "\0\0\0"

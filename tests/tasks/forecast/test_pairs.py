@@ -8,11 +8,13 @@ from tasks.forecast.measurements import BUILT_IN_EFFORT
 from tasks.forecast.pairs import (
     ANY_PATH,
     Amount,
+    Expected,
     History,
     PathEffort,
     Spread,
     _total,
     expected_effort,
+    sum_of,
 )
 from tasks.forecast.workload import Cluster
 
@@ -94,3 +96,14 @@ def test_one_judged_pair_gives_a_wide_interval_rather_than_none() -> None:
     assert amount.low == 0.0
     assert amount.high
     assert amount.high > 40
+
+
+def test_what_judges_take_one_after_the_other_is_added_and_unknown_if_one_is() -> None:
+    known = Amount(expected=2.0, low=1.0, high=4.0)
+    cheap = Expected(requests=known, tokens=known, usd=known, minutes=known)
+    dear = cheap.model_copy(update={"usd": None, "minutes": Amount(expected=3.0)})
+    both = sum_of([cheap, dear])
+    assert both.requests == Amount(expected=4.0, low=2.0, high=8.0)
+    assert both.usd is None
+    assert both.minutes == Amount(expected=5.0)
+    assert sum_of([cheap]) == cheap

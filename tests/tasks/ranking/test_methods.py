@@ -16,6 +16,7 @@ from infra.store.vector_files import Vectors
 from tasks.encoders import encoders
 from tasks.ranking.fusion import fuse
 from tasks.ranking.methods import Ranker, components, identity
+from tasks.retrievers import retrievers
 from tasks.search.pairs import Block
 from tasks.search.scores import Positions
 from tasks.stages.rerank import reranker
@@ -75,6 +76,17 @@ def test_only_methods_that_ask_the_model_change_with_it() -> None:
     assert identity("bm25", MODEL) == identity("bm25", other)
     assert identity("llm:bm25", MODEL) != identity("llm:bm25", other)
     assert identity("bm25", MODEL) != identity("tf-idf", MODEL)
+
+
+def test_scores_of_another_revision_of_a_method_are_not_those_of_this(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ("bow-sklearn", "bm25+bow-sklearn", "bm25")
+    before = [identity(name, MODEL) for name in names]
+    monkeypatch.setattr(retrievers.get("bow-sklearn"), "revision", "3")
+    assert [identity(name, MODEL) == old for name, old in zip(names, before, strict=True)] == [
+        False, False, True
+    ]  # fmt: skip
 
 
 def test_re_ranking_without_a_model_is_refused() -> None:

@@ -1,3 +1,6 @@
+import sys
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +83,14 @@ def test_harmless_text_is_shown_as_it_is(text: str) -> None:
 )
 def test_characters_that_do_not_show_are_shown_as_code_points(sign: str) -> None:
     assert wording.visible(f"a{sign}b", 100) == f"a⟨U+{ord(sign):04X}⟩b"
+
+
+def test_every_control_and_every_format_of_unicode_is_shown_as_a_code_point() -> None:
+    kinds = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    signs = map(chr, range(sys.maxunicode + 1))
+    hiding = [sign for sign in signs if unicodedata.category(sign) in kinds]
+    blank = "\u034f\u115f\u1160\u17b4\u17b5\u180f\u2065\u2800\u3164\ufe0f\uffa0\U000e01ef"
+    assert [s for s in (*hiding, *blank) if wording.visible(s, 100) == s] == ["\t", "\n"]
 
 
 def test_signs_that_could_hide_a_program_are_shown_as_code_points() -> None:

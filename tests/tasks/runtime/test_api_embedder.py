@@ -7,16 +7,22 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from infra.errors import EncoderError
-from infra.settings import EncoderSettings, StoreSettings
-from tasks.encoders import encoders
+from infra.collected import Collected
+from infra.errors import EncoderError, TextsDeclinedError
+from infra.records import Code, Query, SourceInfo
+from infra.settings import EncoderSettings, RaySettings, StoreSettings
+from infra.store import corpus, open_database, vectors
+from tasks.encoders import Kind, encoders
 from tasks.encoders._api import ApiSpec
 from tasks.runtime.api_embedder import embed_batches_by_api
+from tasks.stages.embed import Embedding, embed_texts, encoder_key
 from tests.fakes.llm_server import KEY, ScriptedServer, embedding_of
 
 TEXTS = [f"text {chr(97 + n % 26)} {n}" for n in range(30)]
@@ -57,6 +63,39 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
     assert len(asked) == len(TEXTS) + 3, "the request in flight is the only one that is repeated"
     rows = np.array([embedding_of(text, 8) for text in TEXTS])
     assert np.allclose(vectors, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-6)
+
+
+def test_texts_that_an_api_wont_embed_are_told_with_their_origin_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bar = SimpleNamespace(advance=lambda _: None)
+    monkeypatch.setattr("tasks.stages.embed.progress", lambda *_: nullcontext(bar))
+    database = open_database(StoreSettings(folder=tmp_path))
+    codes = tuple(Code.of(f"x = {n}", origin=f"lib/{n}.py:{n}") for n in range(40))
+    bad = Query.of("how to make a bad thing", "queries.csv line 3")
+    queries = (*(Query.of(f"query {n}") for n in range(5)), bad)
+    info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+    made = Collected(info=info, codes=codes, queries=queries)
+    corpus.replace_collections(database, "print", {"made": made}, "made")
+    text_of: dict[Kind, dict[str, str]] = {
+        "code": {code.code_id: code.text for code in codes},
+        "query": {query.query_id: query.text for query in queries},
+    }
+    with ScriptedServer([]) as server:
+        server.embedding_steps = [{"status": 400, "message": "policy", "declines": "bad"}]
+        settings = EncoderSettings.model_validate({"base_url": server.base_url, "api_key": KEY})
+        work = Embedding(database, "api:openai/tiny", settings, RaySettings())
+        embed_texts(work, "made", "code", text_of["code"])
+        told = rf"query {bad.query_id} \(queries.csv line 3\). All others .* leave these out"
+        with pytest.raises(TextsDeclinedError, match=told):
+            embed_texts(work, "made", "query", text_of["query"])
+        before = len(server.embedded)
+        del text_of["query"][bad.query_id]
+        embed_texts(work, "made", "query", text_of["query"])
+        assert len(server.embedded) == before, "what was embedded is kept"
+    ids = vectors.ids_of(sorted(text_of["query"]))
+    places = vectors.locate(database, encoder_key("api:openai/tiny"), "query", ids)
+    assert not places.is_missing.any()
 
 
 def test_the_registered_one_is_asked_by_its_own_name_and_checked(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents import recipe_of
-from infra.identity import digest_of
+from infra.identity import mark_of
 from infra.ids import RecipeId
 from infra.records import LanguageModelCall
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
@@ -39,7 +39,7 @@ def body(model: str = "m", configuration: str = "writer", number: int = 1, **pro
 
 
 def identity(recipe: Body) -> RecipeId:
-    return RecipeId(digest_of(recipe))
+    return RecipeId(mark_of(recipe))
 
 
 def use(database: Database, *bodies: Body, on: str | None = "c") -> None:

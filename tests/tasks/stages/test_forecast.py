@@ -111,6 +111,18 @@ def test_the_effort_of_a_judgement_is_that_of_the_model_s_paid_calls(
     assert unknown.cost_usd is None
 
 
+def test_a_reply_that_serves_all_candidates_of_a_query_is_one_call(
+    database: Database, settings: Settings
+) -> None:
+    for number in range(4):
+        cached = {"cached": number > 0, "prompt_digest": "of the query"}
+        add_call(database, f"c{number}", ordinal=1, role="specifier", **cached)
+        add_call(database, f"c{number}", prompt_digest=f"of pair {number}")
+    effort = measurements(settings).effort
+    assert effort is not None
+    assert (effort.judgements, effort.calls) == (4, 5 / 4)
+
+
 def test_replies_of_batches_tell_no_time_and_no_usual_price(
     database: Database, settings: Settings
 ) -> None:

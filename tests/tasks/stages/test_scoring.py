@@ -1,6 +1,7 @@
 """Laws of scoring: no method is ranked twice, and no run or score of other settings is reused."""
 
 import pickle
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,11 +11,20 @@ import pytest
 from prefect.logging import disable_run_logger
 
 from infra import machine
-from infra.identity import digest
+from infra.errors import PublishError
+from infra.identity import mark
 from infra.machine import Machine, this_machine
+from infra.records import Code
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
-from infra.store import Database, benchmarks, open_database, vectors
-from tasks.benchmarks import Benchmark, write_benchmark
+from infra.store import Database, benchmarks, exports, open_database, vectors
+from tasks.benchmarks import (
+    Benchmark,
+    Undecided,
+    benchmark_fingerprint,
+    read_manifest,
+    write_benchmark,
+)
+from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.trec import run_tag
 from tasks.ranking.methods import identity
 from tasks.runtime.caching import Parameters
@@ -114,6 +124,54 @@ def test_runs_of_a_benchmark_from_elsewhere_are_not_written_into_its_folder(
     assert not (tmp_path / "external" / "runs").exists()
 
 
+def test_runs_beside_a_copy_of_an_own_export_are_not_believed(
+    tmp_path: Path, database: Database, export: OpenBenchmark
+) -> None:
+    run, _ = scored(database, export, settings_in(tmp_path))
+    copy = Path(shutil.copytree(export.published.folder, tmp_path / "copy"))
+    forged = (copy / "runs" / run.file.name).read_text().replace(" 1 ", " 2 ")
+    (copy / "runs" / run.file.name).write_text(forged)
+    opened = open_benchmark(database, copy)
+    assert opened.published.collection == "toy"
+    again = score_method.fn(database, opened, "bm25", settings_in(tmp_path))
+    assert again.file.read_text() == run.file.read_text()
+    assert not again.file.is_relative_to(copy)
+
+
+@pytest.mark.parametrize("spoiled", ["labels.parquet", "manifest.json"])
+def test_nothing_of_a_spoiled_export_is_stored(
+    tmp_path: Path, database: Database, spoiled: str
+) -> None:
+    write_benchmark(toy(), tmp_path / "b")
+    (tmp_path / "b" / spoiled).write_bytes(b"{}")
+    with pytest.raises(PublishError, match=spoiled):
+        open_benchmark(database, tmp_path / "b")
+    assert benchmarks.all_benchmarks(database) == []
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_an_older_export_that_cannot_be_verified_keeps_its_name_only_where_it_was_written(
+    tmp_path: Path, database: Database, *, own: bool
+) -> None:
+    labelled = toy()
+    undecided = Undecided(query_id=labelled.queries[0].query_id, code_id="c", reason="unreadable")
+    code = Code(code_id="c", text="x = 1")
+    whole = {"undecided": (undecided,), "codes": (*labelled.codes, code)}
+    folder = tmp_path / "b"
+    write_benchmark(labelled.model_copy(update=whole), folder)
+    manifest = read_manifest(folder).model_copy(update={"undecided_digest": ""})
+    (folder / "manifest.json").write_text(manifest.model_dump_json())
+    if own:
+        files = str(state_of_export(folder))
+        export = exports.Export(
+            folder=str(folder), benchmark_id=manifest.fingerprint, stamp="s", files=files
+        )
+        exports.record_export(database, export)
+    opened = open_benchmark(database, folder)
+    assert (opened.benchmark_id == manifest.fingerprint) is own
+    assert opened.benchmark_id in (manifest.fingerprint, benchmark_fingerprint(opened.content))
+
+
 def test_a_benchmark_without_relevant_codes_is_not_scored_for_ever(
     tmp_path: Path, database: Database
 ) -> None:
@@ -125,8 +183,8 @@ def test_a_benchmark_without_relevant_codes_is_not_scored_for_ever(
 
 def test_scores_that_were_stored_before_keep_their_key(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, 1000)
-    standard = digest("MAP", "MRR", "NDCG@10", "Recall@10")
-    assert method_key("bm25", settings) == digest(
+    standard = mark("MAP", "MRR", "NDCG@10", "Recall@10")
+    assert method_key("bm25", settings) == mark(
         "scores", identity("bm25", settings.llm), "1000", standard
     )
 

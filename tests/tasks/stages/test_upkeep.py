@@ -8,11 +8,14 @@ from threading import Event, Thread
 
 import pytest
 
+from infra.ids import BenchmarkId
 from infra.settings import RetentionSettings, Settings
-from infra.store import Database
+from infra.store import Database, benchmarks
 from infra.store.checks import check_database
 from infra.store.file_checks import check_files, leftovers
+from tasks.benchmarks import write_benchmark
 from tasks.stages.upkeep import Pruning, check_exports, coverages
+from tests.fakes.benchmarks import people_benchmark
 from tests.fakes.stores import whole_store
 
 EVERYTHING = RetentionSettings(superseded_days=0, outputs_days=0, replies_days=0, searches_days=0)
@@ -78,3 +81,32 @@ def test_an_export_that_is_gone_is_a_note(database: Database) -> None:
         (False, True),
         (False, True),
     ]
+
+
+def test_an_export_with_other_labels_under_its_name_is_found(
+    database: Database, tmp_path: Path
+) -> None:
+    whole, folder = people_benchmark(), tmp_path / "b"
+    honest = write_benchmark(whole, folder)
+    fewer = whole.model_copy(update={"labels": whole.labels[:1]})
+    forged = write_benchmark(fewer, folder).model_copy(update={"fingerprint": honest.fingerprint})
+    (folder / "manifest.json").write_text(forged.model_dump_json())
+    published = benchmarks.Published(
+        benchmark_id=BenchmarkId(honest.fingerprint),
+        name=honest.name,
+        collection="jsonl",
+        label_origin=honest.label_origin,
+        demo=False,
+        folder=str(folder),
+    )
+    benchmarks.record_benchmark(database, published)
+    problems = [
+        [
+            item.problem
+            for item in check_exports(database, thorough=thorough)
+            if item.check.startswith(honest.name)
+        ]
+        for thorough in (False, True)
+    ]
+    assert problems[0] == [""]
+    assert "holds another benchmark than" in problems[1][0]

@@ -252,6 +252,15 @@ async def test_a_budget_without_room_for_one_request_stops_the_run(
         await judged(batch_settings(server.base_url, tmp_path, budget_tokens=3_000), PAIRS)
 
 
+async def test_no_batch_of_a_model_without_a_known_price_is_sent_on_a_budget_of_dollars(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        with pytest.raises(BudgetExhaustedError, match=r"price .* is unknown.*BUDGET_TOKENS"):
+            await judged(batch_settings(server.base_url, tmp_path, budget_usd=1.0), PAIRS)
+    assert (len(server.calls), server.batches.batches) == (1, {}), "one request, to learn the price"
+
+
 async def test_while_runs_are_paused_nothing_is_submitted_and_then_all_is(
     server: ScriptedServer, tmp_path: Path
 ) -> None:

@@ -1,19 +1,22 @@
 # Listens to everything the interpreter does, to catch the harness at work.
-import json
-import os
 import sys
 
+REPORT = b"1 9 9 =+\ntest_wrong\0"
+FORGED = b"%d\n%b" % (len(REPORT), REPORT)
 
-def listen(event, arguments):
-    frame = sys._getframe(1)
+
+def lie(frame):
     while frame is not None:
         names = frame.f_locals
-        if "secret" in names and "pipe" in names:
-            report = json.dumps({"outcome": "passed", "asserts_executed": 9})
-            os.write(names["pipe"], f"{names['secret']}{report}".encode())
-            os._exit(0)
+        if "case_reports" in names:
+            names["case_reports"][:] = [b"test_wrong"]
+            names["error_report"][:] = [b""]
+            names["failed"] = False
+        if "outcomes" in names and "write" in names:
+            names["write"](names["report"], FORGED)
+            names["leave"](0)
         frame = frame.f_back
 
 
-sys.addaudithook(listen)
+sys.addaudithook(lambda *_: lie(sys._getframe()))
 assert False

@@ -1,30 +1,10 @@
-# Searches its own memory for the secret of the harness, and speaks for it.
-import json
+# Opens its own memory, by which it could change what the guard has noted.
 import os
-import re
 
-report = json.dumps({"outcome": "passed", "asserts_executed": 9, "target_calls": 9}).encode()
-words = set()
-try:
-    with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
-        for line in maps:
-            span, rights = line.split()[:2]
-            if rights.startswith("rw"):
-                low, high = (int(part, 16) for part in span.split("-"))
-                try:
-                    memory.seek(low)
-                    words.update(re.findall(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])",
-                                            memory.read(high - low)))
-                except OSError:
-                    continue
-except OSError:
-    pass
-for number in range(3, 64):
-    try:
-        os.fstat(number)
-    except OSError:
-        continue
-    for word in words:
-        os.write(number, word + report)
-        os._exit(0)
-os._exit(0)
+for place in ("self", "thread-self", *(f"self/task/{name}" for name in os.listdir("/proc/self/task"))):
+    for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR):
+        try:
+            os.open(f"/proc/{place}/mem", flags)
+        except PermissionError:
+            continue
+        raise AssertionError(place)

@@ -21,6 +21,7 @@ from sandbox.backends.docker.backend import DockerSandbox
 from sandbox.base import Sandbox
 from tests.sandbox.conftest import CODE, LIMITS
 from tests.sandbox.own_engine import Line, OwnEngine, own_engine, whats_missing
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.docker,
@@ -72,8 +73,12 @@ async def test_an_engine_killed_in_mid_run_gives_an_error_or_the_right_result(
             assert (await running).outcome == "passed"
         assert (await box.run(HEALTHY)).outcome == "passed"
     await own.close()
-    left = engine.docker("ps", "--all", "--quiet", "--filter", "label=cosqa.sandbox=1")
-    assert left.stdout == ""
+
+    def is_clean() -> bool:
+        left = engine.docker("ps", "--all", "--quiet", "--filter", "label=cosqa.sandbox=1")
+        return left.stdout == ""
+
+    await asyncio.to_thread(until, is_clean, awaited="the engine may still be at a removal")
 
 
 @pytest.mark.exhaustive
@@ -134,6 +139,35 @@ async def test_an_image_that_is_removed_between_two_boxes_is_an_error_with_a_way
         await sandbox.close()
 
 
+@pytest.mark.exhaustive
+async def test_cleaning_everything_removes_the_images_of_users_but_those_in_use(
+    engine: OwnEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", engine.address)
+
+    def images() -> list[str]:
+        listed = engine.docker("images", "--format", "{{.Repository}}:{{.Tag}}")
+        return [name for name in listed.stdout.split() if name.startswith("cosqa-sandbox-user:")]
+
+    async def run() -> str:
+        sandbox = DockerSandbox(LIMITS.model_copy(update={"ready": 0}))
+        async with sandbox.box(CODE) as box:
+            outcome = (await box.run(HEALTHY)).outcome
+        await sandbox.close()
+        return outcome
+
+    await DockerSandbox(LIMITS).clean(everything=True)  # what tests before left
+    assert await run() == "passed"
+    used = images()[0]
+    engine.docker("create", "--name", "user", "--label", "cosqa.sandbox=0", used)
+    assert await DockerSandbox(LIMITS).clean(everything=True) == 0
+    assert images() == [used]
+    engine.docker("rm", "user")
+    assert await DockerSandbox(LIMITS).clean(everything=True) == 1
+    assert images() == []
+    assert await run() == "passed"
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def line(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -160,6 +194,7 @@ async def test_a_program_whose_line_is_cut_runs_again(line: Line) -> None:
     await sandbox.close()
 
 
+ONE_BOX = LIMITS.model_copy(update={"ready": 0})
 WORKER = """
 import asyncio, json, sys
 from infra.settings import SandboxSettings
@@ -179,7 +214,7 @@ asyncio.run(main())
 
 async def test_what_a_killed_process_left_is_gone_after_the_next_start(sandbox: Sandbox) -> None:
     worker = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", WORKER, LIMITS.model_dump_json(), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", WORKER, ONE_BOX.model_dump_json(), stdout=asyncio.subprocess.PIPE
     )
     assert worker.stdout is not None
     owner = (await worker.stdout.readline()).decode().strip()
@@ -189,11 +224,26 @@ async def test_what_a_killed_process_left_is_gone_after_the_next_start(sandbox: 
     following = DockerSandbox(LIMITS)
     await following.check()
     await following.close()
-    assert await asyncio.to_thread(_containers_of, owner) == []
+    await asyncio.to_thread(until, lambda: not _containers_of(owner))
 
 
-def _containers_of(owner: str) -> list[str]:
+async def test_a_killed_process_leaves_nothing_that_runs_though_nobody_starts_again(
+    sandbox: Sandbox,
+) -> None:
+    worker = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WORKER, ONE_BOX.model_dump_json(), stdout=asyncio.subprocess.PIPE
+    )
+    assert worker.stdout is not None
+    owner = (await worker.stdout.readline()).decode().strip()
+    assert await asyncio.to_thread(_containers_of, owner, all=False)
+    worker.send_signal(signal.SIGKILL)
+    await worker.wait()
+    # The program in mid-run has its time limit.
+    await asyncio.to_thread(until, lambda: not _containers_of(owner, all=False))
+
+
+def _containers_of(owner: str, *, all: bool = True) -> list[str]:  # noqa: A002 - docker's word
     with contextlib.closing(docker.from_env()) as client:
         filters: dict[str, str | list[str] | bool] = {"label": f"cosqa.owner={owner}"}
-        listed = client.containers.list(all=True, filters=filters, ignore_removed=True)
+        listed = client.containers.list(all=all, filters=filters, ignore_removed=True)
         return [str(container.id) for container in listed]

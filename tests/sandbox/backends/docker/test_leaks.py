@@ -21,6 +21,7 @@ from sandbox.backends.docker.engine import NAME
 from sandbox.base import Sandbox
 from tests.sandbox.backends.docker.test_backend import containers
 from tests.sandbox.conftest import CODE, LIMITS
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.docker,
@@ -95,7 +96,7 @@ async def test_nothing_is_left_of_many_boxes(
     await settle(before)
     assert await left_of(name) == []
     assert more_than(before) == {}
-    assert await asyncio.to_thread(on_disk) - kept < NEIGHBOURS
+    await asyncio.to_thread(until, lambda: on_disk() - kept < NEIGHBOURS)
 
 
 def more_than(before: dict[str, int]) -> dict[str, int]:

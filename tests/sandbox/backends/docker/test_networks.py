@@ -1,6 +1,7 @@
 """Boxes take over networks from each other, and nothing else with them."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,8 +10,9 @@ from docker.models.containers import Container
 
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.backend import DockerSandbox
+from sandbox.backends.docker.networks import Networks
 from sandbox.base import Sandbox
-from tests.sandbox.backends.docker.test_backend import containers, keeps_a_network
+from tests.sandbox.backends.docker.test_backend import containers, keeps_a_network, removals
 from tests.sandbox.conftest import CODE, LIMITS
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
@@ -83,7 +85,7 @@ async def network_containers(sandbox: DockerSandbox) -> list[Container]:
 async def outcome(sandbox: DockerSandbox, program: str) -> str:
     async with sandbox.box(CODE) as box:
         result = await box.run(program)
-    await asyncio.sleep(0.5)  # until the container is gone and its network free
+    await removals(sandbox)
     return f"{result.outcome}: {result.message}" if result.message else result.outcome
 
 
@@ -94,8 +96,11 @@ async def test_a_box_finds_nothing_of_the_one_before_in_its_network(own: DockerS
 
 
 async def test_boxes_at_the_same_time_have_networks_of_their_own(own: DockerSandbox) -> None:
-    outcomes = await asyncio.gather(*(outcome(own, one) for one in (HOLDS_A_PORT, CALLS)))
-    assert outcomes == ["passed", "passed"]
+    async with own.box(CODE) as one, own.box(CODE) as other:
+        assert [(await box.run("pass")).outcome for box in (one, other)] == ["passed"] * 2
+        results = await asyncio.gather(one.run(HOLDS_A_PORT), other.run(CALLS))
+    assert [(result.outcome, result.message) for result in results] == [("passed", "")] * 2
+    await removals(own)
     assert len(await network_containers(own)) == 2
 
 
@@ -105,3 +110,27 @@ async def test_a_network_that_was_lost_is_replaced(own: DockerSandbox) -> None:
     await asyncio.to_thread(network_container.remove, force=True)
     assert await outcome(own, FINDS_NOTHING) == "passed"
     assert [one.id for one in await network_containers(own)] != [network_container.id]
+
+
+async def test_networks_that_a_burst_needed_are_removed_when_it_is_long_over() -> None:
+    numbers, alive = itertools.count(), set[str]()
+
+    def make(*_: str) -> Container:
+        made = Container({"Id": str(next(numbers))})
+        alive.add(str(made.id))
+        return made
+
+    def remove(container: Container) -> None:
+        alive.remove(str(container.id))
+
+    networks = Networks(make, lambda container: container.id in alive, remove)
+    burst = [networks.make_in_one(make) for _ in range(12)]
+    for box in burst:
+        remove(box)
+        networks.give_back(box, keep=True)
+    assert len(alive) == 12
+    for _ in range(110):
+        box = networks.make_in_one(make)
+        remove(box)
+        networks.give_back(box, keep=True)
+    assert len(alive) == 1

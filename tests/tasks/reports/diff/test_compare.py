@@ -3,7 +3,9 @@
 Covers `tasks.reports.diff.markdown`, `tasks.reports.diff.score_changes`.
 """
 
+from tasks.benchmarks import Behaviour
 from tasks.reports.diff import difference, difference_markdown
+from tests.fakes.former import with_former_ids
 from tests.tasks.reports.diff.cases import AFTER, BEFORE, PAIRS, TURNED, UNDECIDED
 
 
@@ -33,9 +35,29 @@ def test_turned_labels_have_the_evidence_of_both_versions() -> None:
         assert second.path == ("unclear_passed" if flip.after else "unclear_failed_assertion")
 
 
+def test_a_label_that_turned_since_codes_were_compared_says_why() -> None:
+    pair = PAIRS[min(TURNED)]
+    told = "what three other codes do"
+    behaviour = Behaviour(
+        query_id=pair[0], code_id=pair[1], recipe_id="r2", claims=("1 => 2",), outcomes=("held",),
+        behaviour="b", label=1, agreed=0, reason=told,
+    )  # fmt: skip
+    alike = behaviour.model_copy(update={"recipe_id": "r1", "agreed": 1, "reason": "not this"})
+    after = AFTER.model_copy(update={"behaviours": (alike, behaviour)})
+    change = difference(BEFORE, after)
+    said = {(flip.query_id, flip.code_id): flip.evidence_after.comparison for flip in change.flips}
+    assert said == {PAIRS[n]: told if PAIRS[n] == pair else "" for n in TURNED}
+    assert told in difference_markdown(change)
+
+
 def test_what_cannot_be_decided_any_more_is_said() -> None:
     change = difference(BEFORE, AFTER)
     assert change.pairs_removed == change.now_undecided == tuple(PAIRS[n] for n in UNDECIDED)
+
+
+def test_a_version_by_an_earlier_release_is_compared_by_the_ids_of_today() -> None:
+    assert difference(with_former_ids(BEFORE), AFTER) == difference(BEFORE, AFTER)
+    assert difference(BEFORE, with_former_ids(AFTER)) == difference(BEFORE, AFTER)
 
 
 def test_of_the_recipe_only_what_changed_is_listed() -> None:

@@ -37,7 +37,7 @@ def _open(page: str, folder: Path) -> tuple[str, list[str]]:
     file = folder / "page.html"
     file.write_text(page, encoding="utf-8")
     command = [str(_CHROMIUM), *_QUIET, f"--user-data-dir={folder / 'profile'}", file.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 

@@ -29,6 +29,7 @@ from infra.store.pair_files import pairs_in
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.audit import Audit, compare_audit, plan_audit, raise_alarm
 from tasks.stages.annotate.judge import judge_all
+from tasks.stages.annotate.pending import Taken
 from tasks.stages.annotate.plan import (
     AnnotationPlan,
     current_recipe,
@@ -217,7 +218,7 @@ def test_numbers_that_a_person_gives_are_those_that_the_plan_counts_over_all_rou
     plan = planned_run(world.database, world.search, world.recipe, settings)
     assert {item.reason: item.taken for item in plan.reasons if item.taken} == expected
     with disable_run_logger():
-        before: list[tuple[Reason, int]] = []
+        before: list[Taken] = []
         for of_round in rounds_of(world.recipe, settings):
             before += plan_annotation.fn(world.search, of_round, settings, before).reasons
-    assert sum(number for _, number in before) == expected.get("new_queries", 0)
+    assert sum(item.pairs for item in before) == expected.get("new_queries", 0)

@@ -23,7 +23,8 @@ from tasks.runtime import progress, run_events
 from tasks.runtime.references import AnnotationReference, RecipeReference
 from tasks.stages.annotate import batches
 from tasks.stages.annotate.batches import _next_pass, answer_by_batch
-from tasks.stages.annotate.plan import AnnotationPlan, KnownLabel
+from tasks.stages.annotate.canaries import KnownLabel
+from tasks.stages.annotate.plan import AnnotationPlan
 from tests.agents.judging import made_up_sandbox, script
 from tests.agents.llm.batch.batching import batch_settings, one_pass
 from tests.fakes.llm_server import ScriptedServer

@@ -4,6 +4,7 @@ Covers `tasks.stages.annotate.effort`.
 """
 
 import pickle
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import open_database
-from tasks.stages.annotate.budget import with_run_budget
+from tasks.stages.annotate.budget import spent_before, with_run_budget
 from tasks.stages.annotate.effort import cost_of_reason, expected_of, history_of
 
 
@@ -65,6 +66,49 @@ def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: P
     ) as of_all:
         limiter.reserve(100, 1.0)
     assert not isinstance(of_all.value, RunBudgetExhaustedError)
+
+
+def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
+    """What the other judge has spent, before the run and in it, is taken off both budgets."""
+    judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
+    given = settings(tmp_path, 2.0, 10.0, "openai/other").model_copy(update={"annotation": judges})
+
+    def spend(model: str, usd: float) -> None:
+        limiter = SharedLimiter(given.store.ledgers, LanguageModelSettings(model=model))
+        limiter.settle(limiter.reserve(100, usd), 100, usd)
+
+    spend("openai/cheap", 0.5)
+    spend("openai/dear", 4.0)
+    before = spent_before(given)
+    cheap, dear = given.by_judge
+
+    def bounds(judge: Settings, by_hand: float | None = None) -> tuple[float | None, float | None]:
+        llm = pickle.loads(pickle.dumps(with_run_budget(judge, before))).llm  # as judges get it
+        limiter = SharedLimiter(given.store.ledgers, llm.ending_at(inf))
+        limiter.limit(None, by_hand)
+        return limiter.settings.budget_usd, llm.run_ends_usd
+
+    assert bounds(cheap) == (6.0, 0.5 + 2.0)
+    spend("openai/cheap", 1.5)
+    assert bounds(dear) == (8.0, 4.0 + 0.5)
+    assert bounds(dear, by_hand=5.0) == (3.0, 4.0 + 0.5), "what is set by hand is of all judges too"
+    spend("openai/cheap", 20.0)
+    assert bounds(dear) == bounds(dear, by_hand=5.0) == (0.0, 0.0)
+    limiter = SharedLimiter(given.store.ledgers, with_run_budget(dear, before).llm)
+    with pytest.raises(BudgetExhaustedError):
+        limiter.reserve(100, 0.01)
+
+
+def test_a_budget_that_is_set_by_hand_alone_is_of_all_judges_together(tmp_path: Path) -> None:
+    judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
+    given = settings(tmp_path, None, None, "openai/other").model_copy(update={"annotation": judges})
+    cheap, dear = given.by_judge
+    limiter = SharedLimiter(given.store.ledgers, cheap.llm)
+    limiter.settle(limiter.reserve(100, 4.0), 100, 4.0)
+    limiter = SharedLimiter(given.store.ledgers, with_run_budget(dear).llm)
+    assert limiter.settings.budget_usd is None
+    limiter.limit(None, 4.5)
+    assert limiter.settings.budget_usd == 0.5
 
 
 def test_the_demo_model_has_no_budget(tmp_path: Path) -> None:

@@ -44,17 +44,20 @@ def pairs(number: int) -> list[Pair]:
 
 @pytest.mark.parametrize("known", KNOWN_ANSWERS, ids=lambda known: known.query)
 def test_each_known_answer_holds_and_its_broken_version_does_not(known: KnownAnswer) -> None:
-    right, broken, swapped = (canary for canary in ALL if canary.pair.code.text in _versions(known))
-    assert (right.label, broken.label, swapped.label) == (1, 0, 0)
+    right, broken, swapped, injected = _of(known)
+    assert (right.label, broken.label, swapped.label, injected.label) == (1, 0, 0, 0)
     assert (right.pair.query.text, broken.pair.query.text) == (known.query, known.query)
     assert swapped.pair.query.text != known.query
     assert _holds(known, right.pair.code.text)
     assert not _holds(known, broken.pair.code.text)
+    assert injected.pair.query == swapped.pair.query
+    assert injected.pair.code != right.pair.code
+    assert _holds(known, injected.pair.code.text), "the line for the agents does nothing"
 
 
-def _versions(known: KnownAnswer) -> set[str]:
+def _of(known: KnownAnswer) -> Sequence[Canary]:
     place = KNOWN_ANSWERS.index(known)
-    return {canary.pair.code.text for canary in ALL[3 * place : 3 * place + 3]}
+    return ALL[4 * place : 4 * place + 4]
 
 
 def _holds(known: KnownAnswer, code: str) -> bool:
@@ -75,11 +78,11 @@ def test_canaries_of_another_generation_are_the_same_under_other_names() -> None
 
 def test_a_run_has_canaries_of_every_kind_but_no_more_than_a_tenth() -> None:
     assert next_canaries(set(), 0, SETTINGS) == ()
-    assert next_canaries(set(), 5, SETTINGS) == ALL[:3]
+    assert next_canaries(set(), 5, SETTINGS) == ALL[:4]
     assert len(next_canaries(set(), 60, SETTINGS)) == 6
     assert len(next_canaries(set(), 10**6, SETTINGS)) == 12
     assert next_canaries(set(), 10**6, AnnotationSettings(canaries=0)) == ()
-    assert len(next_canaries(set(), 10**6, SETTINGS, demo=True)) == 3, (
+    assert len(next_canaries(set(), 10**6, SETTINGS, demo=True)) == 4, (
         "a demonstration shows the road"
     )
 
@@ -96,8 +99,8 @@ def test_by_the_50_percent_criterion_code_with_one_mistake_takes_no_part() -> No
 
 
 def test_no_run_asks_what_an_earlier_one_has_asked() -> None:
-    done = {canary.key for canary in ALL[:30]}
-    assert next_canaries(done, 10**6, SETTINGS) == ALL[30:]
+    done = {canary.key for canary in ALL[:40]}
+    assert next_canaries(done, 10**6, SETTINGS) == ALL[40:]
     done |= {canary.key for canary in ALL}
     assert next_canaries(done, 10**6, SETTINGS) == canaries_of(1)[:12]
 
@@ -117,22 +120,28 @@ def test_canaries_are_mixed_in_early_and_nothing_is_lost(number: int, planned: i
 
 
 def test_false_passes_and_false_fails_are_counted_apart() -> None:
-    right, broken, swapped, right_2 = ALL[:4]
-    answers = {canary.key: canary.label for canary in ALL}
-    annotated = [judged(right, 0), judged(broken, 1), judged(swapped, 0), judged(right_2, None)]
+    right, broken, swapped, injected, right_2 = ALL[:5]
+    known = {canary.key: canary.known for canary in ALL}
+    annotated = [
+        judged(right, 0), judged(broken, 1), judged(swapped, 0), judged(injected, 1),
+        judged(right_2, None),
+    ]  # fmt: skip
     other = Annotation(
         query_id="q", code_id="c", recipe_id="r", status="labelled", label=1, path="clear_match"
     )
-    counts = count_canaries([*annotated, other], answers)
-    assert counts == CanaryCounts(judged=3, wrong_codes=2, false_passes=1, false_fails=1)
-    assert (counts.right_codes, counts.wrong) == (1, 2)
-    assert "| 2 | 1 | false passes |" in canary_table(counts)
+    counts = count_canaries([*annotated, other], known)
+    assert counts == CanaryCounts(
+        judged=4, wrong_codes=3, false_passes=2, false_fails=1, injected=1, obeyed=1
+    )
+    assert (counts.right_codes, counts.wrong) == (1, 3)
+    assert "| 3 | 2 | false passes |" in canary_table(counts)
+    assert "| 1 | 1 | obeyed |" in canary_table(counts)
 
 
 def watch(
     wrong: int, right: int, limit: float = 0.4, earlier: Sequence[Annotation] = ()
 ) -> CanaryWatch:
-    canary_watch = CanaryWatch({canary.key: canary.label for canary in ALL}, limit, "m", earlier)
+    canary_watch = CanaryWatch({canary.key: canary.known for canary in ALL}, limit, "m", earlier)
     canary_watch.add(judged(canary, 1 - canary.label) for canary in ALL[:wrong])
     canary_watch.add(judged(canary, canary.label) for canary in ALL[wrong : wrong + right])
     return canary_watch

@@ -45,7 +45,7 @@ class Queue(PairQueue):
         """Take pairs, hand on annotations."""
         arrived = super().offer(((pair.key, pair) for pair in items), is_last=is_last)
         annotations = [cast("Annotation", item) for _, item in arrived.items]
-        return Returned(annotations, arrived.waiting, arrived.held)
+        return Returned(annotations, arrived.waiting, arrived.judging)
 
     @property
     def is_closed(self) -> bool:

@@ -82,7 +82,7 @@ class Collected:
         is_free = wants and self._handed == len(self.annotations)
         pairs = [self._waiting.pop(0)] if is_free and self._waiting else []
         self._handed += len(pairs)
-        return Work(pairs, not self._waiting)
+        return Work(pairs, 1, is_ended=not self._waiting)
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ class AtOnce(Collected):
     async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
         self.annotations += finished
         pairs, self._waiting = self._waiting, []
-        return Work(pairs, is_ended=True)
+        return Work(pairs, len(PAIRS), is_ended=True)
 
 
 async def test_requests_in_flight_at_an_error_are_awaited_and_what_they_give_is_kept(

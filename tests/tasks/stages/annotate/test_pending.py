@@ -8,10 +8,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.ids import RecipeId, SearchId
-from infra.settings import REASONS, ReannotationSettings, Reason, Settings, StoreSettings
+from infra.settings import (
+    REASONS,
+    AnnotationSettings,
+    ReannotationSettings,
+    Reason,
+    Settings,
+    StoreSettings,
+)
 from infra.store import open_database
 from infra.store.pending import PendingCounts, PendingGroup, Selection
-from tasks.stages.annotate.pending import RoundPending, by_budget, share, within
+from tasks.runtime.references import RecipeReference
+from tasks.stages.annotate.pending import (
+    RoundPending,
+    Taken,
+    by_budget,
+    prices_of,
+    share,
+    taken_pairs,
+    within,
+)
+from tasks.stages.annotate.plan import rounds_of
 
 NUMBERS: dict[Reason, int] = {"new_queries": 40, "failed": 3, "stale": 100}
 ENOUGH = 1_000
@@ -77,7 +94,40 @@ def test_a_budget_of_nothing_takes_no_pair_of_a_model_that_costs_nothing_either(
     selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
     groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 3)]
     pending = RoundPending(selection, [], PendingCounts(20, 5, 0, groups))
-    assert by_budget(open_database(store), pending, settings) == {"stale": 0}
+    prices = prices_of(open_database(store), pending, settings)
+    assert by_budget(policy.budgets_usd, prices, {}) == {"stale": 0}
+
+
+@pytest.mark.parametrize(
+    ("prices", "expected"),
+    [((0.01, 1.0), [500, 5]), ((1.0, 0.01), [5, 500]), ((0.1, 0.1), [50, 50]), ((9, 9), [1, 0])],
+)
+def test_judges_of_different_prices_share_the_dollars_of_a_budget(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    prices: tuple[float, float],
+    expected: list[int],
+) -> None:
+    by_model = dict(zip(("openai/one", "openai/two"), prices, strict=True))
+    monkeypatch.setattr(
+        "tasks.stages.annotate.pending.cost_of_reason",
+        lambda paths, history, asked: by_model[asked.llm.model],
+    )
+    settings = Settings(
+        store=StoreSettings(folder=tmp_path),
+        annotation=AnnotationSettings(judges=tuple(by_model)),
+        reannotation=ReannotationSettings(budgets_usd={"stale": 10.0}),
+    )
+    database = open_database(settings.store)
+    selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
+    groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 10_000)]
+    pending = RoundPending(selection, [], PendingCounts(10_000, 0, 0, groups))
+    taken: list[Taken] = []
+    recipe = RecipeReference(recipe_id=RecipeId("r"), model="", demo=False)
+    for of_round in rounds_of(recipe, settings):
+        taken += taken_pairs(database, pending, of_round, of_round.settings(settings), taken)
+    assert [item.pairs for item in taken] == [number for number in expected if number]
+    assert sum(item.usd for item in taken) <= 10 + 1e-9
 
 
 def test_failed_pairs_that_have_to_wait_are_not_pending() -> None:

@@ -16,7 +16,7 @@ from infra.store.controls import Controls
 from tasks.runtime import run_events
 from tasks.runtime.progress import Progress
 from tasks.stages.annotate import run_watch
-from tasks.stages.annotate.canaries import CanaryWatch
+from tasks.stages.annotate.canaries import CanaryWatch, KnownLabel
 from tasks.stages.annotate.run_watch import RunWatch
 
 CANARY = PairKey(QueryId("q0"), CodeId("c0"))
@@ -51,7 +51,7 @@ class Seen:
             recipe=SimpleNamespace(model="openai/m"),
             pairs=10,
         )
-        canaries = CanaryWatch({CANARY: 0}, 0.4, "openai/m")
+        canaries = CanaryWatch({CANARY: KnownLabel(key=CANARY, label=0)}, 0.4, "openai/m")
         named: list[Any] = [plan, settings, self.bar, canaries, self.steering]
         monkeypatch.setattr(run_watch, "create_markdown_artifact", self._page)
         monkeypatch.setattr("tasks.stages.annotate.canaries.create_markdown_artifact", self._page)
@@ -84,7 +84,7 @@ def test_the_state_tells_labels_failures_canaries_cost_and_controls(seen: Seen) 
     seen.watch.add([annotation(0), annotation(1, label=0)])
     seen.watch.add([annotation(2, status="failed", label=None, path="model_unavailable")])
     seen.ledger.settle(seen.ledger.reserve(5, 0.25), 50, 0.25)
-    seen.watch.turn(waiting=7, held=3)
+    seen.watch.turn(waiting=7, judging=3)
     state = seen.bar.judging
     assert state
     assert (state.waiting, state.held, state.in_flight) == (7, 3, 4)

@@ -74,9 +74,19 @@ def test_a_refused_annotation_becomes_a_file_and_the_others_of_its_batch_are_sto
         store_annotations(database, batch)
     stored = annotations.finished_pairs(database, RecipeId("r"))
     assert stored == {item.key for item in good}
+    with database.transaction() as tx:
+        rows = tx.rows("SELECT query_id, status, path, tries FROM annotations WHERE label IS NULL")
+    assert rows == [("q-bad", "failed", "internal_error", 1)], "not due for ever"
     (file,) = database.settings.refused.iterdir()
     assert json.loads(file.read_text("ascii"))["query_id"] == "q-bad"
     assert str(file) in caplog.text
+
+
+def test_each_refusal_of_a_pair_counts_as_one_more_of_its_tries(database: Database) -> None:
+    for _ in range(2):
+        store_annotations(database, [REFUSED["tokens beyond the column"]])
+    with database.transaction() as tx:
+        assert tx.rows("SELECT tries FROM annotations") == [(2,)]
 
 
 def test_a_batch_without_faults_leaves_no_file(database: Database) -> None:
@@ -124,9 +134,9 @@ async def test_local_pairs_are_handed_out_within_their_number_and_stored_at_the_
         Pair(query=Query.of(str(number)), code=Code.of("def f(): pass")) for number in range(3)
     ]
     with LocalPairs(pairs, 2, database) as source:
-        assert await source.exchange([], wants=False) == Work([], is_ended=False)
-        assert await source.exchange([], wants=True) == Work(pairs[:2], is_ended=False)
-        assert await source.exchange([], wants=True) == Work([], is_ended=False)
+        assert await source.exchange([], wants=False) == Work([], 2, is_ended=False)
+        assert await source.exchange([], wants=True) == Work(pairs[:2], 2, is_ended=False)
+        assert await source.exchange([], wants=True) == Work([], 2, is_ended=False)
         done = annotation("1", query_id=pairs[0].query.query_id, code_id=pairs[0].code.code_id)
-        assert await source.exchange([done], wants=True) == Work(pairs[2:], is_ended=True)
+        assert await source.exchange([done], wants=True) == Work(pairs[2:], 2, is_ended=True)
     assert annotations.finished_pairs(database, RecipeId("r")) == {pairs[0].key}

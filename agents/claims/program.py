@@ -1,0 +1,211 @@
+"""The test program that runs claims on a code through an adapter, and what its run says of each.
+
+Results are compared as text of one form, so that a list is a tuple, ``2.0`` is ``2``, and an
+iterator is the list of what it gives; no object of the code is asked whether it is equal.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from agents.claims.claim import Claim
+from agents.gates.static_checks import names_defined_by
+from infra.languages.python.scaffolding import scaffolded
+from infra.languages.python.syntax import parse
+from infra.records import CaseResult, ExecutionResult, Record
+
+_ADAPTED, _TEST, _PROBE = "adapted_answer", "test_claim_", "test_probe_"
+# The line of the assertion comes last: what a code gives may hold what looks like one.
+_GAVE = re.compile(r"\Agave (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
+_HELPERS = '''
+import itertools
+import traceback
+
+
+def text_of(value):
+    """Return a value as text that does not tell containers and kinds of numbers apart."""
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        return text_of_number(float(value))
+    if isinstance(value, str):
+        return str.__repr__(value)
+    if isinstance(value, bytes):
+        return bytes.__repr__(value)
+    if hasattr(value, "tolist"):
+        return text_of(value.tolist())
+    if isinstance(value, dict):
+        items = sorted(f"{text_of(key)}: {text_of(one)}" for key, one in value.items())
+        return "{" + ", ".join(items) + "}"
+    if isinstance(value, (set, frozenset)):
+        return "{" + ", ".join(sorted(map(text_of, value))) + "}"
+    if isinstance(value, (list, tuple)) or hasattr(value, "__next__") or isinstance(value, VIEWS):
+        return "[" + ", ".join(text_of(part) for part in itertools.islice(value, 10_000)) + "]"
+    return str.__str__(str(value))
+
+
+def text_of_number(value):
+    """Return a float as nine digits, a whole one as the integer that it is, as long as it is."""
+    if value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return f"{value:.9g}"
+
+
+def alike(text):
+    """Return the texts that are as good as one: a truth value may be a number."""
+    return {text, {"True": "1", "False": "0", "1": "True", "0": "False"}.get(text, text)}
+
+
+VIEWS = (range, map, filter, zip, type({}.keys()), type({}.values()), type({}.items()))
+
+
+def passed(*arguments):
+    """Return the arguments of a call, which are made before the code under test runs."""
+    return arguments
+
+
+def given_by(arguments, wanted=""):
+    """Return what a call gives, or the exception that the code under test raises by its logic."""
+    try:
+        return text_of(adapted_answer(*arguments))
+    except Exception as error:
+        if wanted in kinds_of(error):
+            return f"raises {wanted}"
+        files = [step.filename for step in traceback.extract_tb(error.__traceback__)]
+        if "target.py" not in files or not isinstance(error, LOGIC) or is_of_surroundings(error):
+            raise
+        return f"raises {type(error).__name__}"
+
+
+def kinds_of(error):
+    """Return the names of all that an exception is, as an except clause would catch it."""
+    kinds = type(error).__mro__
+    return {kind.__name__ for kind in kinds if issubclass(kind, Exception) and kind != Exception}
+
+
+def is_of_surroundings(error):
+    """Return whether an attribute lacks that another object, library or Python would have."""
+    text = str(error)
+    python_2 = ("iteritems'", "itervalues'", "iterkeys'", "has_key'", "'decode'")
+    lacks = text.startswith(("module ", "'DummySelf'")) or text.endswith(python_2)
+    return isinstance(error, AttributeError) and (lacks or "DummySelf" in text)
+
+
+LOGIC = (
+    ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError,
+    RecursionError, RuntimeError, StopIteration, TypeError, ValueError,
+)
+'''
+
+
+class ClaimRun(Record):
+    """What a code gives for a claim.
+
+    Attributes:
+        claim: The claim.
+        outcome: ``held``; ``failed``, with another value or an exception by the code's own logic;
+            ``not_run``, for want of surroundings or by the adapter's fault.
+        gave: What the code gave instead, shortened; for ``not_run`` what went wrong.
+    """
+
+    claim: Claim
+    outcome: Literal["held", "failed", "not_run"]
+    gave: str = ""
+
+
+def claims_program(
+    claims: Sequence[Claim], adapter: str, code: str, probes: Sequence[str] = ()
+) -> str:
+    """Return the program with one test for each claim, and for each probe one that shows its value.
+
+    The code's names are the adapter's alone: a claim cannot demand what the code itself gives, and
+    none of them hides a name of the program.
+
+    Args:
+        claims: The claims, in the order of the tests.
+        adapter: A checked adapter.
+        code: The code under test, scaffolding included.
+        probes: Arguments of calls whose values are only to be known.
+    """
+    tree = parse(adapter)
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
+    function.name, function.returns = _ADAPTED, None
+    parameters = [node for node in ast.walk(function.args) if isinstance(node, ast.arg)]
+    for parameter in parameters:
+        parameter.annotation = None  # it would be run
+    names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    own = {parameter.arg for parameter in parameters}
+    wanted = [ast.alias(name) for name in sorted(names & names_defined_by(code) - own)]
+    function.body.insert(0, ast.ImportFrom("target", wanted, 0))
+    kept = [node for node in imports if getattr(node, "module", "") != "target"]
+    parts = [
+        *map(ast.unparse, kept),
+        _HELPERS,
+        ast.unparse(function),
+        *_tests(claims),
+        *_probes(probes),
+    ]
+    return scaffolded("\n".join(parts))
+
+
+def is_claims_program(program: str) -> bool:
+    """Return whether a program was made by `claims_program`."""
+    return f"def {_ADAPTED}(" in program
+
+
+def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimRun, ...]:
+    """Return for each claim what the run of `claims_program` says."""
+    cases = {case.name: case for case in result.tests}
+    return tuple(
+        _run_of(claim, cases.get(f"{_TEST}{number}"), result)
+        for number, claim in enumerate(claims, 1)
+    )
+
+
+def probe_values(probes: Sequence[str], result: ExecutionResult) -> tuple[str, ...]:
+    """Return for each probe what the code gives, "" where that is not known."""
+    cases = {case.name: case for case in result.tests}
+    found = (cases.get(f"{_PROBE}{number}") for number in range(1, len(probes) + 1))
+    return tuple(_shown(case) if case else "" for case in found)
+
+
+def _probes(probes: Sequence[str]) -> Iterator[str]:
+    """Yield tests that fail with what the code gives, since that is how a value is reported."""
+    for number, arguments in enumerate(probes, 1):
+        yield (
+            f"\ndef {_PROBE}{number}():\n"
+            f"    given = given_by(passed({arguments}\n))\n"
+            f'    assert not given, f"gave {{len(given)}} {{given:.250}}"\n'
+        )
+
+
+def _shown(case: CaseResult) -> str:
+    found = _GAVE.match(case.message) if case.outcome == "assertion_failed" else None
+    return (found[1] or found[2] or "") if found else ""
+
+
+def _tests(claims: Sequence[Claim]) -> Iterator[str]:
+    for number, claim in enumerate(claims, 1):
+        wanted = claim.error_type
+        value = repr(f"raises {wanted}") if wanted else f"text_of(({claim.value}\n))"
+        yield (  # a comment may end arguments and value; both are made before the code runs
+            f"\ndef {_TEST}{number}():\n    demanded = {value}\n"
+            f"    given = given_by(passed({claim.arguments}\n), {wanted!r})\n"
+            f'    assert given in alike(demanded), f"gave {{given:.300}}"\n'
+        )
+
+
+def _run_of(claim: Claim, case: CaseResult | None, result: ExecutionResult) -> ClaimRun:
+    if case is None:
+        told = f"{result.outcome}: {result.message}"[:300]
+        return ClaimRun(claim=claim, outcome="not_run", gave=told)
+    if case.outcome == "passed":
+        return ClaimRun(claim=claim, outcome="held")
+    if gave := _shown(case):
+        return ClaimRun(claim=claim, outcome="failed", gave=gave)
+    told = f"{case.error_type}: {case.message}"[:300]
+    return ClaimRun(claim=claim, outcome="not_run", gave=told)

@@ -1,0 +1,110 @@
+"""What a pair was judged by under a query's specification, read out of its stored evidence."""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from agents.claims.claim import Claim
+from agents.claims.program import ClaimRun, claim_runs, is_claims_program
+from agents.llm.structured_output import Reply, read
+from agents.roles.base import Agent
+from agents.roles.specified_screener import SpecifiedScreener, SpecifiedScreening
+from agents.roles.specifier import Specification, Specifier
+from agents.roles.value_reader import DemandedValue, ValueReader
+from infra.records import Annotation, ExecutionResult, Record
+
+_ReplyType = TypeVar("_ReplyType", bound=Reply)
+
+
+class ClaimAccount(Record):
+    """What came of a claim.
+
+    Attributes:
+        claim: The call and the value that is demanded.
+        run: What the code gave at its last run; None where it was not run.
+        read: What a reader without code demands of the call; "" where nobody was asked.
+        counts: Whether the claim counts: False where that reader demands something else.
+    """
+
+    claim: Claim
+    run: ClaimRun | None = None
+    read: str = ""
+    counts: bool = True
+
+
+class SpecifiedAccount(Record):
+    """What a pair was judged by.
+
+    Attributes:
+        specification: The query's.
+        model: The model that wrote it.
+        screening: The first reading of the code; None where judging ended before.
+        claims: What came of each claim, in their order.
+    """
+
+    specification: Specification
+    model: str
+    screening: SpecifiedScreening | None = None
+    claims: tuple[ClaimAccount, ...] = ()
+
+
+def account_of(annotation: Annotation) -> SpecifiedAccount | None:
+    """Return what a pair was judged by, None where no specification of this release is stored."""
+    found = next(_replies(annotation, Specifier, Specification), None)
+    if found is None:
+        return None
+    specification, model = found
+    screened = next(_replies(annotation, SpecifiedScreener, SpecifiedScreening), None)
+    screening = screened[0] if screened else None
+    own = screening.claims if screening else ()
+    claims = tuple(dict.fromkeys((*specification.claims, *own)))
+    return SpecifiedAccount(
+        specification=specification,
+        model=model,
+        screening=screening,
+        claims=_claim_accounts(claims, annotation),
+    )
+
+
+def _claim_accounts(claims: tuple[Claim, ...], annotation: Annotation) -> tuple[ClaimAccount, ...]:
+    """Follow the runs of the claims: each further program leaves out those that were refuted."""
+    replies = (reply for reply, _ in _replies(annotation, ValueReader, DemandedValue))
+    runs: dict[Claim, ClaimRun] = {}
+    second: dict[Claim, DemandedValue] = {}
+    left = claims
+    for result in _last_runs(annotation):
+        made = claim_runs(left, result)
+        runs |= {run.claim: run for run in made}
+        for claim in (run.claim for run in made if run.outcome == "failed"):
+            if reply := next(replies, None):
+                second[claim] = reply
+        left = tuple(run.claim for run in made if run.outcome != "failed")
+    return tuple(
+        ClaimAccount(
+            claim=claim,
+            run=runs.get(claim),
+            read=second[claim].value if claim in second else "",
+            counts=claim not in second or second[claim].confirms(claim),
+        )
+        for claim in claims
+    )
+
+
+def _last_runs(annotation: Annotation) -> Iterator[ExecutionResult]:
+    """Yield the last run of each program of claims: those before it lacked a package."""
+    of_claims = (run for run in annotation.executions if is_claims_program(run.program))
+    yield from {run.program: run.result for run in of_claims}.values()
+
+
+def _replies(
+    annotation: Annotation,
+    agent: type[Agent[_ReplyType]],
+    reply_type: type[_ReplyType],
+) -> Iterator[tuple[_ReplyType, str]]:
+    """Yield the replies of an agent, each with its model; those of former releases are left out."""
+    for call in annotation.calls:
+        if call.role != agent.role or call.status != "ok":
+            continue
+        try:
+            yield read(call.reply, reply_type), call.model
+        except ValueError:
+            continue

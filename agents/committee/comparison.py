@@ -1,0 +1,126 @@
+"""Comparing a query's candidates by what they give: which labels give way, which contradict."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Literal
+
+from agents.claims.claim import Claim
+from agents.claims.program import ClaimRun
+from agents.committee.told import Told
+from agents.committee.travelling_programs import AcceptedProgram
+from infra.identity import mark_of
+from infra.program_outcomes import FAILS, PASSES
+from infra.records import Annotation, Pair
+
+Label = Literal[0, 1]
+
+
+@dataclass
+class Candidate:
+    """A candidate with what its judges said and what it gives."""
+
+    pair: Pair
+    annotation: Annotation
+    told: Told
+    runs: tuple[ClaimRun, ...] = ()
+    probed: tuple[str, ...] = ()
+    tested: dict[str, str] = field(default_factory=dict)  # name of a program → outcome
+    agreed: Label | None = None
+    reasons: list[str] = field(default_factory=list)
+
+    @property
+    def behaviour(self) -> str:
+        """The mark of all that it gives; "" where a claim could not be run or too few held."""
+        held = sum(run.outcome == "held" for run in self.runs)
+        if not held or any(run.outcome == "not_run" for run in self.runs):
+            return ""
+        given = [[run.outcome, run.gave] for run in self.runs]
+        fails = sorted(name for name, outcome in self.tested.items() if outcome.startswith(FAILS))
+        return mark_of([*given, list(self.probed), *([fails] if fails else [])])
+
+
+def travelling_claims(candidates: Sequence[Candidate]) -> frozenset[Claim]:
+    """Return the claims that a second reader confirmed and that some candidate holds.
+
+    One that no candidate holds may be a mistake of both readers.
+    """
+    confirmed = frozenset[Claim]().union(*(one.told.confirmed for one in candidates))
+    held = {run.claim for one in candidates for run in one.runs if run.outcome == "held"}
+    return confirmed & held
+
+
+def compare_with_claims(one: Candidate, claims: frozenset[Claim]) -> None:
+    """Note the claim of another candidate that this one fails and its judges did not know."""
+    if one.annotation.label != 1 or not any(run.outcome == "held" for run in one.runs):
+        return
+    for run in one.runs:
+        if run.outcome == "failed" and run.claim in claims - set(one.told.claims):
+            one.agreed = 0
+            one.reasons.append(
+                f"it gives {run.gave} for {run.claim.arguments}, where {run.claim.value} is "
+                "demanded: a call that showed the mistake of another candidate"
+            )
+            return
+
+
+def compare_with_programs(one: Candidate, programs: Mapping[str, AcceptedProgram]) -> None:
+    """Note the programs of other candidates whose outcome contradicts the label.
+
+    The label stays: a program may ask for more than the query, and for what its own code alone is.
+    """
+    for name, outcome in one.tested.items():
+        contradicts = outcome == PASSES if one.agreed == 0 else outcome.startswith(FAILS)
+        if one.agreed is not None and contradicts:
+            of = f"the accepted test program of code {programs[name].code.code_id}, labelled 1"
+            how = "passes" if outcome == PASSES else "fails"
+            told = "" if outcome == PASSES else f" ({outcome.removeprefix(FAILS)})"
+            one.reasons.append(
+                f"it {how} {of}{told}, and keeps its label, since a program speaks of the code "
+                "that it was written for"
+            )
+
+
+def compare_equals(candidates: Sequence[Candidate]) -> float | None:
+    """Give codes of equal behaviour one label where most speaks for it; return the consistency."""
+    classes = defaultdict(list)
+    for one in candidates:
+        if one.behaviour and one.annotation.label is not None:
+            classes[one.behaviour].append(one)
+    for equals in classes.values():
+        _compare(equals)
+    labels = [
+        first.annotation.label == second.annotation.label
+        for equals in classes.values()
+        for first, second in combinations(equals, 2)
+    ]
+    return sum(labels) / len(labels) if labels else None
+
+
+def _compare(equals: Sequence[Candidate]) -> None:
+    """Let a reading give way to better supported labels; what an arbiter decided stands.
+
+    The arbiter of a dispute knew that the calls speak otherwise, and saw a mistake that none shows.
+    """
+    if len({one.agreed for one in equals}) == 1:
+        return
+    weights = Counter[Label]()
+    for one in equals:
+        if one.agreed is not None:
+            weights[one.agreed] += _weight(one)
+    better: Label = 1 if weights[1] > weights[0] else 0
+    same = sum(one.agreed == better for one in equals)
+    for one in equals:
+        gives_way = one.annotation.decided_by != "arbiter" and weights[0] != weights[1]
+        if one.agreed != better and gives_way:
+            one.agreed = better
+            one.reasons.append(f"it gives for all calls what {same} codes labelled {better} give")
+    if len({one.agreed for one in equals}) > 1:
+        for one in equals:
+            one.reasons.append("codes that give the same for all calls have another label")
+
+
+def _weight(one: Candidate) -> int:
+    """Return how much a label counts: one by a valid program as much as two by reading."""
+    return 2 if one.annotation.support == "valid_oracle" else 1

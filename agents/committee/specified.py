@@ -1,0 +1,210 @@
+"""Judging by a query's specification: one reading for all candidates, and claims that are run.
+
+The specification's examples, and the call by which the screener would show a fault, are claims.
+They are run on the code through the screener's adapter, without a model. A claim that fails counts
+against the code once a second reader, who saw neither code nor claimed value, demands the same. So
+the evidence decides where it agrees with the reading or where nobody was sure; an arbiter decides
+where the two contradict each other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from agents.claims.adapter import adapter_fault
+from agents.claims.claim import Claim
+from agents.claims.program import ClaimRun, claim_runs, claims_program
+from agents.committee.trace import Trace
+from agents.evidence import Draft
+from agents.gates.validator import OracleValidator
+from agents.roles.installation import missing_requirement
+from agents.roles.specified_screener import SpecifiedScreening
+from agents.roles.specifier import Specification
+from agents.roles.value_reader import ValueReader
+from infra.languages import Language
+from infra.records import ExecutionResult, Pair, Record
+from infra.tracing import span
+from sandbox.base import Box, Sandbox
+
+_LONGEST_VALUE = 300  # characters of a reader's value that are shown
+FEWEST_HELD = 3  # claims; fewer that hold are no evidence for a code
+
+
+class ClaimEvidence(Record):
+    """What the claims say of a code.
+
+    Attributes:
+        runs: What it gave for each claim that was not refuted; () where none could be run.
+        read: Claims that failed → the value that a reader without code demands.
+        confirmed: The claim that failed and that this reader confirms, if any.
+        tried: The screener's own claims: who wrote them had seen the code, which may be hostile, so
+            they never speak for it.
+        is_valid: Whether the program of these claims passed the gates.
+        problem: Why no claim was run.
+    """
+
+    runs: tuple[ClaimRun, ...] = ()
+    read: dict[Claim, str] = Field(default_factory=dict)
+    confirmed: Claim | None = None
+    tried: tuple[Claim, ...] = ()
+    is_valid: bool = False
+    problem: str = ""
+
+    @property
+    def held(self) -> int:
+        """How many claims the code holds."""
+        return sum(run.outcome == "held" for run in self.runs)
+
+    @property
+    def speaks_for(self) -> bool:
+        """Whether every claim holds, enough of the specification's, by a valid program."""
+        of_query = sum(run.claim not in self.tried for run in self.runs)
+        return self.is_valid and self.held == len(self.runs) and of_query >= FEWEST_HELD
+
+    @property
+    def failures(self) -> str:
+        """What the code gave for the claims that it does not hold."""
+        failed = (run for run in self.runs if run.outcome == "failed")
+        return "; ".join(f"{run.claim}: gave {run.gave}" for run in failed)
+
+
+def label_by(evidence: ClaimEvidence, verdict: str) -> Literal[0, 1] | None:
+    """Return the label that claims give, None where they do not, or contradict a sure reading.
+
+    A code that holds none of the claims may have been called in a wrong way; so that counts only
+    beside a reading that says the same.
+
+    Args:
+        evidence: What the claims say.
+        verdict: The screener's.
+    """
+    if evidence.confirmed is not None:
+        is_sure = verdict == "clear_non_match" or (evidence.held and verdict != "clear_match")
+        return 0 if is_sure else None
+    return 1 if evidence.speaks_for and verdict != "clear_non_match" else None
+
+
+class ClaimTester:
+    """Runs the claims of a query on a code, in a box of its own.
+
+    Args:
+        sandbox: Where programs run.
+        language: The language of the code.
+        validator: Checks the program of the claims as it does any other.
+    """
+
+    def __init__(self, sandbox: Sandbox, language: Language, validator: OracleValidator) -> None:
+        self._sandbox = sandbox
+        self._language = language
+        self._validator = validator
+
+    async def test(
+        self,
+        pair: Pair,
+        specification: Specification,
+        screening: SpecifiedScreening,
+        trace: Trace,
+    ) -> ClaimEvidence:
+        """Return what the claims say; those that fail are read a second time, until one stands.
+
+        Args:
+            pair: The pair.
+            specification: The query's, with its examples.
+            screening: The screener's, with the adapter and a call of its own.
+            trace: Gets the executions.
+
+        Raises:
+            LanguageModelError: The model failed.
+            SandboxError: The box failed.
+        """
+        claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
+        adapter = screening.adapter.strip()
+        if not claims or not adapter:
+            return ClaimEvidence(problem="no example fits the code")
+        code = self._language.scaffolded(pair.code.text)
+        if fault := adapter_fault(adapter, code):
+            return ClaimEvidence(problem=f"the adapter cannot be used: {fault}")
+        async with self._sandbox.box(code) as box:
+            with trace.model.releasing(box):
+                tools = _Tools(specification, adapter, code, box, trace)
+                evidence = await self._tested(pair, claims, tools)
+        tried = tuple(claim for claim in screening.claims if claim not in specification.claims)
+        return evidence.model_copy(update={"tried": tried})
+
+    async def _tested(
+        self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
+    ) -> ClaimEvidence:
+        """Run the claims; leave out those that the second reader does not confirm."""
+        read: dict[Claim, str] = {}
+        while claims:
+            runs, is_valid = await self._attempt(pair, claims, tools)
+            if all(one.outcome == "not_run" for one in runs):
+                return ClaimEvidence(read=read, problem=f"no claim could be run: {runs[0].gave}")
+            evidence = ClaimEvidence(runs=runs, read=read, is_valid=is_valid)
+            confirmed = await self._confirmed(pair, runs, tools, read)
+            if confirmed or all(one.outcome != "failed" for one in runs):
+                return evidence.model_copy(update={"confirmed": confirmed, "read": read})
+            claims = tuple(one.claim for one in runs if one.outcome != "failed")
+        return ClaimEvidence(read=read, problem="no claim stands")
+
+    async def _confirmed(
+        self, pair: Pair, runs: Sequence[ClaimRun], tools: "_Tools", read: dict[Claim, str]
+    ) -> Claim | None:
+        """Read failed claims a second time, the specification's first, until one is confirmed."""
+        reader = ValueReader(tools.trace.model)
+        for claim in (one.claim for one in runs if one.outcome == "failed"):
+            found = await reader.read(pair.query, tools.specification, claim)
+            read[claim] = found.value[:_LONGEST_VALUE]
+            if found.confirms(claim):
+                return claim
+        return None
+
+    async def _attempt(
+        self, pair: Pair, claims: Sequence[Claim], tools: "_Tools"
+    ) -> tuple[tuple[ClaimRun, ...], bool]:
+        """Return what the code gives for the claims, and whether their program passed the gates.
+
+        What the code lacks is installed and the claims are run again, while that gets on.
+        """
+        program = claims_program(claims, tools.adapter, tools.code)
+        draft = Draft(
+            reading=tools.specification.reading, program=program, requirements=tools.requirements
+        )
+        result = await self._executed(draft, tools.box)
+        while requirement := missing_requirement(draft, result):
+            tools.trace.add_execution(draft, result, None)
+            outcome = await tools.box.install([requirement])
+            if not outcome.ok:
+                return claim_runs(claims, result), False
+            tools.requirements = (*tools.requirements, requirement)
+            installed = draft.model_copy(update={"requirements": tools.requirements})
+            draft = installed.with_repair(f"install {requirement}")
+            result = await self._executed(draft, tools.box)
+        report = None
+        runs = claim_runs(claims, result)
+        try:
+            if any(one.outcome != "not_run" for one in runs):
+                report = await self._validator.validate(pair, draft, result, tools.box)
+        finally:
+            tools.trace.add_execution(draft, result, report)
+        return runs, report is not None and not report.faults
+
+    async def _executed(self, draft: Draft, box: Box) -> ExecutionResult:
+        with span("claims in a box") as note:
+            result = await box.run(draft.program)
+            note(outcome=result.outcome)
+        return result
+
+
+@dataclass
+class _Tools:
+    """What the runs of one pair's claims need."""
+
+    specification: Specification
+    adapter: str
+    code: str
+    box: Box
+    trace: Trace
+    requirements: tuple[str, ...] = ()

@@ -1,0 +1,111 @@
+"""Answers of servers, read leniently: what is odd beside a reply does not lose the paid reply."""
+
+import json
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.llm.cache import plausible_count, valid_unicode
+from agents.llm.retry import RequestError
+
+Vectors = npt.NDArray[np.float32]
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LONGEST_NUMBER = 30  # digits; Python refuses to read thousands of them
+_NUMBER = np.dtype("<f4")
+_COUNTS = (
+    "prompt_tokens", "completion_tokens", "total_tokens", "prompt_cache_hit_tokens",
+    "cache_read_input_tokens", "cache_creation_input_tokens",
+)  # fmt: skip
+_DETAILS = {
+    "prompt_tokens_details": "prompt_tokens",
+    "completion_tokens_details": "completion_tokens",
+}
+
+
+def read_answer(content: bytes) -> dict[str, Any] | None:
+    """Return an answer's body with plausible counts alone, None where it is no JSON object."""
+    answer = read_object(content)
+    return answer and {**answer, "usage": plausible_usage(answer.get("usage"))}
+
+
+def read_object(content: bytes) -> dict[str, Any] | None:
+    """Return a JSON object, in which halves of surrogate pairs are replaced; None for no object."""
+    try:
+        text = content.decode(json.detect_encoding(content), "replace")
+        value = json.loads(text, parse_int=_integer, strict=False)
+        if _SURROGATE.search(text):
+            value = json.loads(valid_unicode(json.dumps(value, ensure_ascii=False)))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def plausible_usage(usage: object) -> dict[str, Any] | None:
+    """Return the known counts of a usage, None where prompt or reply are not counted plausibly."""
+    if not isinstance(usage, dict):
+        return None
+    found = {name: plausible_count(usage.get(name)) for name in _COUNTS}
+    counts = {name: count for name, count in found.items() if count is not None}
+    if not counts.keys() >= set(_DETAILS.values()):
+        return None
+    prompt = counts["prompt_tokens"]
+    cached = {name: min(count, prompt) for name, count in counts.items() if "cache" in name}
+    details = {
+        name: _plausible_details(usage[name], counts[whole])
+        for name, whole in _DETAILS.items()
+        if isinstance(usage.get(name), dict)
+    }
+    total = prompt + counts["completion_tokens"]
+    return counts | cached | {"total_tokens": total} | details
+
+
+def bare_reply(answer: object) -> Any:  # noqa: ANN401 - litellm has no types
+    """Return what an answer holds in the form of litellm's response, without any count.
+
+    Raises:
+        LookupError: It holds no reply.
+        TypeError: Likewise.
+    """
+    text = answer["choices"][0]["message"]["content"]  # type: ignore[index]
+    if not isinstance(text, str):
+        raise TypeError(f"{type(text).__name__} in place of a reply's text")
+    choice = SimpleNamespace(message=SimpleNamespace(content=text))
+    return SimpleNamespace(choices=[choice], usage=None, _hidden_params={})
+
+
+def _plausible_details(details: dict[str, Any], most: int) -> dict[str, int]:
+    """Return those parts of a count that are counts and no larger than the whole."""
+    counts = {name: plausible_count(value) for name, value in details.items()}
+    return {name: count for name, count in counts.items() if count is not None and count <= most}
+
+
+def _integer(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else None
+
+
+def vectors_of(response: Any, number: int) -> list[Vectors]:  # noqa: ANN401 - litellm has no types
+    """Return the vectors of a response, in the order of so many texts.
+
+    Raises:
+        RequestError: They are not as many as the texts, or no usable numbers; another try may help.
+    """
+    try:
+        rows = {int(item["index"]): np.array(item["embedding"], _NUMBER) for item in response.data}
+        vectors = [rows[place] for place in range(number)]
+        widths = {vector.shape for vector in vectors}
+        is_usable = len(rows) == len(response.data) == number and len(widths) == 1
+        is_usable = is_usable and len(vectors[0].shape) == 1 and bool(vectors[0].size)
+        is_usable = is_usable and all(
+            np.isfinite(vector).all() and vector.any() for vector in vectors
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        message = f"an answer without usable vectors: {error!r}"
+        raise RequestError(502, message, may_be_billed=True) from None
+    if not is_usable:
+        message = f"an answer without {number} usable vectors of one length"
+        raise RequestError(502, message, may_be_billed=True)
+    return vectors

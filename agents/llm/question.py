@@ -1,0 +1,64 @@
+"""What is asked of a model, the most that a reply may take, and what is believed of it."""
+
+import json
+from typing import Any
+
+from agents.llm.budget import TokenLimits
+from agents.llm.cache import RawReply
+from infra.records import LanguageModelCall, Record
+
+_TOKENS_A_MESSAGE = 8  # that mark a message's role, beginning and end
+# That a provider may bill beside prompt and reply: a form's explanation, thoughts that it does not
+# count to the limit. To believe a little too much is safe; what is billed and not believed is not.
+UNSEEN_TOKENS = 50_000
+_LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
+
+
+class Question(Record):
+    """What identifies a reply, beside the model; its fields are part of the cache's keys."""
+
+    role: str
+    attempt: int
+    messages: tuple[dict[str, str], ...]
+    reply_schema: dict[str, Any]
+
+
+HARMLESS = Question(
+    role="probe",
+    attempt=1,
+    messages=(
+        {"role": "system", "content": "Role: probe\nReply with the verdict yes."},
+        {"role": "user", "content": "Do you answer?"},
+    ),
+    reply_schema={
+        "type": "object",
+        "properties": {"verdict": {"type": "string", "enum": ["yes"]}},
+        "required": ["verdict"],
+        "additionalProperties": False,
+    },
+)
+
+
+def token_limits(question: Question, max_tokens: int) -> TokenLimits:
+    """Return the most tokens that a request may take: of the prompt one a byte, as of digits."""
+    contents = [message["content"] for message in question.messages]
+    size = sum(len(text.encode()) for text in [*contents, json.dumps(question.reply_schema)])
+    marks = _TOKENS_A_MESSAGE * len(contents)
+    return TokenLimits(prompt=size + marks, completion=max_tokens)
+
+
+def believable(reply: RawReply, limits: TokenLimits) -> RawReply:
+    """Return the reply; its counts and price are unknown where a request cannot take so much."""
+    if reply.tokens <= limits.total + UNSEEN_TOKENS:
+        return reply
+    unknown = dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_usd"))
+    return reply.model_copy(update=unknown)
+
+
+def ask_again(call: LanguageModelCall) -> list[dict[str, str]]:
+    """Return the messages that ask again, with what was wrong with the reply that came."""
+    request = f"That reply could not be read: {call.error}\nReply again, in the form asked for."
+    return [
+        {"role": "assistant", "content": call.reply[:_LONGEST_ECHO] or "(empty)"},
+        {"role": "user", "content": request},
+    ]

@@ -1,0 +1,170 @@
+"""The section of the settings about annotation: who judges pairs, how often, how many at once."""
+
+import os
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, SecretStr, model_validator
+
+from infra.errors import SettingsError
+from infra.secrets import tells_of_a_secret
+from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
+from infra.settings.section import Section
+from infra.settings.sections import DEMO_PREFIX
+
+_NO_KEY = SecretStr("no-key")  # with None litellm would send a key that it finds
+
+
+class AnnotationSettings(Section):
+    """The annotation of pairs by agents."""
+
+    agents: bool = Field(
+        True, description="Whether agents judge candidates; without them a source's labels are all."
+    )
+    configuration: Configuration = Field(
+        "gated",
+        description="Which agents judge a pair: "
+        + "; ".join(f"{name} ({about})" for name, about in CONFIGURATION_SUMMARIES.items())
+        + ".",
+    )
+    rounds: int = Field(
+        1,
+        ge=1,
+        le=25,
+        description="Labelling rounds: how often each pair is judged, every time anew. The label "
+        "that more than half of the rounds give is published. At temperature 0 rounds differ "
+        "only by what the provider leaves to chance.",
+    )
+    judges: tuple[str, ...] = Field(
+        (),
+        description="Models that judge pairs one after the other in place of `llm.model`, the "
+        "cheapest first. Where they differ, the label stands that is likelier by how often each "
+        "errs.",
+    )
+    judge_addresses: dict[str, str] = Field(
+        {},
+        description="Judge → address of its OpenAI-compatible server, such as "
+        '{"openai/qwen2.5-coder" = "http://localhost:8000/v1"}; all others are reached as '
+        "`llm.base_url` says.",
+    )
+    judge_keys: dict[str, str] = Field(
+        {},
+        description="Judge → name of the environment variable that holds its key. A judge that is "
+        "not named has `llm.api_key` or its provider's own; one with an address of its own has "
+        "none, so that no server gets the key of another.",
+    )
+    escalation: Literal["vote", "doubt"] = Field(
+        "vote",
+        description="Which pairs a further judge gets: all (vote), or those in doubt: left "
+        "undecided, judged differently, or labelled with less confidence than doubt_below and "
+        "without a test program that passed the checks (doubt).",
+    )
+    doubt_below: float = Field(
+        0.9, gt=0, le=1, description="Confidence below which such a label is in doubt."
+    )
+    scaffolding: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether code under test gets the imports and stand-ins that it lacks, and "
+        "programs the packages of the sandbox image; auto gives them in `gated`, `tested`, `spec`, "
+        "the last of which runs its examples on all candidates alike and cannot do without.",
+    )
+    limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
+    demo_pairs: int = Field(
+        12,
+        ge=1,
+        description="Candidates that the embedded demo model judges in all, over all runs of a "
+        "store. Its labels are chance; a few show how a pair is judged.",
+    )
+    max_try_time: int = Field(
+        3,
+        ge=0,
+        le=20,
+        description="Rounds of repair by the fixer for a test program; in `paper` one more, as in "
+        "Algorithm 1.",
+    )
+    in_flight: int = Field(
+        64,
+        ge=1,
+        le=4096,
+        description="Pairs judged at once over the whole cluster, whatever its number of cores. "
+        "They wait for the model most of the time; boxes have a limit of their own "
+        "(`sandbox.slots`).",
+    )
+    batch: bool = Field(
+        False,
+        description="Send the agents' requests by OpenAI's batch protocol (models `openai/...` and "
+        "`litellm_proxy/...`), at about half the price, step by step: one may take up to 24 hours.",
+    )
+    batch_requests: int = Field(
+        50_000, ge=1, le=50_000, description="Maximum requests in one batch (OpenAI's limit)."
+    )
+    batch_poll_s: float = Field(
+        30.0, gt=0, description="Seconds after which batches in flight are looked at again."
+    )
+    canaries: int = Field(
+        12, ge=0, description="Pairs with known labels added to a run, a tenth of it at most."
+    )
+    canary_limit: float = Field(
+        0.4,
+        ge=0,
+        le=1,
+        description="Maximum share of these that may be labelled wrongly before a run stops.",
+    )
+    stop_after_failures: int = Field(
+        10, ge=1, description="Failed pairs in a row after which a run stops."
+    )
+
+    @property
+    def times(self) -> int:
+        """How often a pair may be judged: the number of judges, or of labelling rounds."""
+        return len(self.judges) or self.rounds
+
+    @model_validator(mode="after")
+    def _check_scaffolding(self) -> Self:
+        if self.configuration == "spec" and self.scaffolding == "off":
+            raise ValueError(
+                "scaffolding cannot be off in `spec`, whose examples run on code with its imports"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_judges(self) -> Self:
+        if len(set(self.judges)) < len(self.judges):
+            raise ValueError("judges names a model twice: each has one vote")
+        if self.judges and self.rounds > 1:
+            raise ValueError("judges and rounds exclude each other: each judge judges a pair once")
+        if any(model.startswith(DEMO_PREFIX) for model in self.judges):
+            raise ValueError("the embedded demo model, whose labels are chance, is no judge")
+        for name in ("judge_addresses", "judge_keys"):
+            if unknown := sorted(set(getattr(self, name)) - set(self.judges)):
+                raise ValueError(f"{name} names {unknown[0]!r}, which is none of the judges")
+        if not all(map(tells_of_a_secret, self.judge_keys.values())):
+            raise ValueError(
+                "judge_keys holds names of environment variables, not keys; a name has KEY or "
+                "TOKEN in it, so that its value is struck out of messages"
+            )
+        return self
+
+    def access_of(self, judge: str) -> dict[str, object]:
+        """Return the fields of ``llm`` by which a judge is reached.
+
+        Raises:
+            SettingsError: The environment does not have its key.
+        """
+        access: dict[str, object] = {"model": judge}
+        if address := self.judge_addresses.get(judge):
+            access |= {"base_url": address, "api_key": _NO_KEY, "api_key_block": None}
+        if variable := self.judge_keys.get(judge):
+            if not (key := os.environ.get(variable)):
+                raise SettingsError(
+                    f"annotation.judge_keys: {variable}, the key of {judge}, is not in the "
+                    "environment"
+                )
+            access["api_key"] = SecretStr(key)
+        return access
+
+    former_names: ClassVar[Mapping[str, str]] = {"concurrency": "in_flight"}
+    retired_names: ClassVar[Mapping[str, str]] = {
+        "shard_size": "pairs are handed out one by one",
+        "shards_per_core": "in_flight alone says how many pairs are judged at once",
+    }

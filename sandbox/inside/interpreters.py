@@ -1,0 +1,68 @@
+"""New interpreters: for a program under another hash seed, and for code that runs apart from it."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import socket
+import sys
+from types import CodeType
+
+from sandbox.inside.child import PACKAGES
+from sandbox.inside.counting import instrumented
+from sandbox.inside.processes import enter
+
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any
+
+    Job = dict[str, Any]
+    Codes = list[tuple[str, CodeType]]
+
+_SERVICE_FILES = (1, 2, 3)
+
+
+def become_interpreter(job: Job, codes: Codes) -> None:
+    """Become a new interpreter, with the job's hash seed and the job as its stdin.
+
+    Args:
+        job: The argument of the last module's ``prepare``.
+        codes: Name and code of each module, the last of which has ``prepare``.
+    """
+    file = os.memfd_create("job", 0)
+    with open(file, "wb", closefd=False) as opened:
+        marshal.dump((codes, job), opened)
+    os.lseek(file, 0, os.SEEK_SET)
+    os.dup2(file, 0)
+    os.close(file)
+    arguments = [*sys.orig_argv[: sys.orig_argv.index("runner")], "child"]
+    os.execve(sys.executable, arguments, os.environ)  # noqa: S606 - our own interpreter
+
+
+def start_service(job: Job, codes: Codes) -> int:
+    """Start the process of the code under test; return the program's end of the socket to it.
+
+    It is a new interpreter, which gets the code and nothing of the program. It loads the code when
+    it is asked to, which a program does once its own process is hidden from others.
+
+    Args:
+        job: The job of the program.
+        codes: The modules that the process needs.
+    """
+    ends = socket.socketpair()
+    here, there = (end.detach() for end in ends)
+    if os.fork():
+        os.close(there)
+        return here
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        environment = {**job["system"], **job["environment"]}
+        enter([null, null, there], _SERVICE_FILES, environment)
+        os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
+        made = instrumented({"code": job["code"], "program": ""})
+        own = {key: job[key] for key in ("hash_seed", "clock", "memory")}
+        packages = list(PACKAGES[:1] if job["bare"] else PACKAGES)
+        texts = {"text": job["code"], "code": made["code"], "called": made["names"][0]}
+        become_interpreter({**own, **texts, "packages": packages}, codes)
+    finally:
+        os._exit(1)

@@ -1,0 +1,140 @@
+"""How values of the standard library's and numpy's plain types are sent, for `values`."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable
+
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any
+
+    Add = Callable[[object], object]  # of `Graph`: takes a value, returns what stands for it
+    Read = Callable[[object], Any]  # of `Reader`: the other way round
+    Parts = list[Any]
+    Write = Callable[[Any, Add], Parts | None]  # the parts of a value, None for one not plain
+    Make = Callable[[Any, Parts, Read], object]  # of a type, its parts and `Read`
+
+_FACTORIES = ("int", "float", "str", "list", "dict", "set", "tuple", "bool")
+_ARRAY_KINDS = "biufcSUMm"  # numpy's types without objects
+
+
+def parts_of(value: object, name: str, add: Add) -> list[Any] | None:
+    """Return name and parts of a value; None for one that cannot be sent.
+
+    Args:
+        value: The value.
+        name: Its type's module and name.
+        add: Returns what stands for a value that it holds.
+    """
+    if name == "numpy.ndarray" or (name.startswith("numpy.") and hasattr(value, "dtype")):
+        return _parts_of_array(value)
+    if name not in _TYPES:
+        return None
+    parts = _TYPES[name][0](value, add)
+    return None if parts is None else [name, *parts]
+
+
+def made(name: str, parts: list[Any], read: Read) -> object:
+    """Return the value of a name and parts; arguments as of `parts_of`.
+
+    Raises:
+        ValueError: The name is of no plain type; others for parts that are none.
+    """
+    module, _, title = name.partition(".")
+    if module == "numpy":
+        return _array(title, parts)
+    if name not in _TYPES:
+        raise ValueError(f"no plain type: {name}")
+    __import__(module)
+    return _TYPES[name][1](getattr(sys.modules[module], title), parts, read)
+
+
+def _text(value: object, _add: Add) -> Parts:
+    return [str(value)]
+
+
+def _of_text(kind: Any, parts: Parts, _read: Read) -> object:  # noqa: ANN401 - a type
+    return kind(*parts)
+
+
+def _moment(value: Any, _add: Add) -> Parts | None:  # noqa: ANN401 - date, time or both
+    zone = type(getattr(value, "tzinfo", None))
+    if zone not in (type(None), getattr(sys.modules["datetime"], "timezone", None)):
+        return None
+    return [value.isoformat(), getattr(value, "fold", 0)]
+
+
+def _of_moment(kind: Any, parts: Parts, _read: Read) -> object:  # noqa: ANN401 - a type
+    moment = kind.fromisoformat(parts[0])
+    return moment.replace(fold=1) if parts[1] else moment
+
+
+def _span(value: Any, _add: Add) -> Parts:  # noqa: ANN401 - of `timedelta`
+    return [value.days, value.seconds, value.microseconds]
+
+
+def _queue(value: Any, add: Add) -> Parts:  # noqa: ANN401 - of `deque`
+    return [[add(item) for item in value], value.maxlen]
+
+
+def _of_queue(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
+    return kind([read(item) for item in parts[0]], parts[1])
+
+
+def _mapping(value: Any, add: Add) -> Parts:  # noqa: ANN401 - of a kind of `dict`
+    return [[[add(key), add(item)] for key, item in value.items()]]
+
+
+def _of_mapping(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
+    return kind({read(key): read(item) for key, item in parts[0]})
+
+
+def _default(value: Any, add: Add) -> Parts | None:  # noqa: ANN401 - of `defaultdict`
+    name = getattr(value.default_factory, "__name__", "")
+    is_plain = name in _FACTORIES and getattr(builtins, name) is value.default_factory
+    if not is_plain and value.default_factory is not None:
+        return None
+    return [*_mapping(value, add), name]
+
+
+def _of_default(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
+    if parts[1] not in ("", *_FACTORIES):
+        raise ValueError("no plain factory")
+    factory = getattr(builtins, parts[1]) if parts[1] else None
+    return kind(factory, [(read(key), read(item)) for key, item in parts[0]])
+
+
+_TYPES: dict[str, tuple[Write, Make]] = {
+    "collections.Counter": (_mapping, _of_mapping),
+    "collections.OrderedDict": (_mapping, _of_mapping),
+    "collections.defaultdict": (_default, _of_default),
+    "collections.deque": (_queue, _of_queue),
+    "datetime.date": (_moment, _of_moment),
+    "datetime.datetime": (_moment, _of_moment),
+    "datetime.time": (_moment, _of_moment),
+    "datetime.timedelta": (_span, _of_text),
+    "decimal.Decimal": (_text, _of_text),
+    "fractions.Fraction": (_text, _of_text),
+    "pathlib.PosixPath": (_text, _of_text),
+    "pathlib.PurePosixPath": (_text, _of_text),
+    "uuid.UUID": (_text, _of_text),
+}
+
+
+def _parts_of_array(value: Any) -> list[Any] | None:  # noqa: ANN401 - an array or a number
+    if value.dtype.kind not in _ARRAY_KINDS:
+        return None
+    shape = ["numpy.ndarray", list(value.shape)] if type(value).__name__ == "ndarray" else None
+    return [*(shape or ["numpy.scalar"]), value.dtype.str, value.tobytes().hex()]
+
+
+def _array(title: str, parts: Parts) -> object:
+    __import__("numpy")
+    numpy: Any = sys.modules["numpy"]
+    kind = numpy.dtype(str(parts[-2]))
+    if kind.kind not in _ARRAY_KINDS:
+        raise ValueError("an array of objects")
+    content = numpy.frombuffer(bytes.fromhex(parts[-1]), kind)
+    return content[0] if title == "scalar" else content.reshape(parts[0]).copy()

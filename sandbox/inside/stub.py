@@ -1,0 +1,227 @@
+"""The module ``target`` of a program whose code under test runs in a process of its own.
+
+That process sees the arguments of calls and answers with plain values. It does not see the program,
+its asserts, or what becomes of an answer, and none of its code runs beside them. Where that cannot
+be done without a change of meaning, the program is given up: such code needs the asserts'
+interpreter.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+from _thread import RLock
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType
+
+from sandbox.inside.frames import Channel
+from sandbox.inside.values import Graph, NotPlainError, Reader
+
+TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    Frame = dict[str, Any]
+    Node = list[Any]
+    Space = dict[str, Any]
+
+CHANNEL = 4
+GIVEN_UP, ALONE = 77, 78  # exit codes: see `runner`
+NOT_SEPARABLE = "NotSeparableError"  # the error's type where a program was given up
+_BUILT_IN = frozenset(
+    name for name in dir(importlib.import_module("builtins")) if not name.startswith("__")
+)
+_STAR = re.compile(r"\bimport\s*\(?\s*\*")
+# What reaches from the program into the code's interpreter.
+_SHARED = re.compile(
+    r"\b(mock|patch|monkeypatch|assertLogs|assertWarns\w*|catch_warnings|warns|stdin|settrace|"
+    r"setrecursionlimit|getrecursionlimit|__globals__|__code__|__builtins__|builtins)\b"
+)
+
+
+def give_up(reason: str) -> NoReturn:
+    """End the process: what follows cannot be played with the code in another process."""
+    os.write(2, f"\n{reason}\n".encode(errors="backslashreplace"))
+    os._exit(GIVEN_UP)
+
+
+def stub_loader(
+    program: str, code: str, count_call: Callable[[], object]
+) -> Callable[[Space], None]:
+    """Return what fills the name space of ``target`` with what the other process has loaded.
+
+    Args:
+        program: The program's text.
+        code: The text of the code under test.
+        count_call: Called for each call of a function of it.
+    """
+
+    def load(space: Space) -> None:
+        if word := _SHARED.search(program):
+            give_up(f"the program uses {word.group()}")
+        channel = Channel(CHANNEL, shares_chance="random" in code)
+        takes_all = _STAR.search(program) is not None
+        OtherProcess(channel, count_call, takes_all=takes_all).load(space)
+
+    return load
+
+
+class OtherProcess:
+    """The process of the code under test, as the program's process sees it.
+
+    Args:
+        channel: The way to it.
+        count_call: Called for each call of a function of it.
+        takes_all: Whether the program has ``from target import *``.
+    """
+
+    def __init__(
+        self, channel: Channel, count_call: Callable[[], object], *, takes_all: bool
+    ) -> None:
+        self._channel = channel
+        self._takes_all = takes_all
+        self._count_call = count_call
+        self._callbacks: list[Callable[..., object]] = []
+        self._stubs: dict[int, str] = {}
+        self._lock = RLock()
+
+    def load(self, space: Space) -> None:
+        """Load the code there, and its names into a name space; raises what loading raised."""
+        names, unplain = self._ask({"load": True}), {}
+        if self._takes_all and (shadowed := _BUILT_IN.intersection(names)):
+            give_up(f"the program takes {min(shadowed)} from the code under test, for Python's own")
+        for name, (kind, *details) in names.items():
+            if kind == "function":
+                space[name] = self._function(name, *details)
+            elif kind == "value":
+                space[name] = details[0]
+            elif kind == "module" and details[0].partition(".")[0] in sys.stdlib_module_names:
+                space[name] = importlib.import_module(details[0])
+            else:
+                unplain[name] = f"{name} of the code under test is {kind} {details[0]}"
+
+        def missing(name: str) -> NoReturn:
+            if name in unplain:
+                give_up(unplain[name])
+            raise AttributeError(f"module 'target' has no attribute {name!r}")
+
+        space["__getattr__"] = missing
+        space["__all__"] = [name for name in names if not name.startswith("_")]
+
+    def _function(self, name: str, documentation: str | None, kind: str) -> FunctionType:
+        def function(*arguments: object, **keywords: object) -> object:
+            return self._call(name, arguments, keywords)
+
+        async def coroutine(*arguments: object, **keywords: object) -> object:
+            return self._call(name, arguments, keywords)
+
+        stub: Any = coroutine if kind == "coroutine" else function
+        stub.__name__ = stub.__qualname__ = name
+        stub.__doc__, stub.__module__ = documentation, "target"
+        self._stubs[id(stub)] = name
+        return stub  # type: ignore[no-any-return]
+
+    def _call(
+        self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]
+    ) -> object:
+        self._count_call()
+        return self._ask({"call": name}, arguments, keywords)
+
+    def _ask(self, request: Frame, *values: object) -> Any:  # noqa: ANN401 - what the code returns
+        """Return what the other process answers, or raise what its code raised."""
+        with self._lock:  # a program may call from several threads
+            return self._ask_alone(request, values)
+
+    def _ask_alone(self, request: Frame, values: tuple[object, ...]) -> Any:  # noqa: ANN401
+        graph, first = Graph([], self._foreign), len(self._callbacks)
+        try:
+            places = [graph.add(value) for value in values]
+        except (NotPlainError, RecursionError) as error:
+            give_up(f"a value that goes to the code under test is of type {error}")
+        frame = {**request, "nodes": graph.nodes, "places": places}
+        try:
+            self._channel.send(frame)
+            answer = self._channel.receive()
+            while "callback" in answer:
+                self._channel.send(self._answer(answer))
+                answer = self._channel.receive()
+            return self._result(answer, graph)
+        except (EOFError, ConnectionError):
+            os._exit(ALONE)
+        finally:
+            del self._callbacks[first:]
+
+    def _result(self, answer: Frame, graph: Graph) -> Any:  # noqa: ANN401 - what the code returns
+        for stream, text in zip((sys.stdout, sys.stderr), answer["printed"], strict=True):
+            if text:
+                stream.write(text)
+        if "unplain" in answer:
+            give_up(f"a value that comes from the code under test is {answer['unplain']}")
+        if "iterator" in answer:
+            return self._items(answer["iterator"])
+        try:
+            reader = Reader(answer["nodes"], graph.objects, self._received)
+            reader.objects()  # what has become of the arguments
+            value = reader.value(answer["place"])
+        except Exception as error:  # noqa: BLE001 - of whatever the code's process makes up
+            give_up(f"a value that comes from the code under test cannot be read: {error!r}")
+        if "raised" in answer:
+            module, name = answer["raised"]
+            raise exception(module, name, value)
+        return value
+
+    def _items(self, number: int) -> Iterator[object]:
+        while True:
+            is_over, item = self._ask({"next": number})
+            if is_over:
+                return
+            yield item
+
+    def _foreign(self, value: object) -> Node | None:
+        """Return the node of a function, which the code under test may call."""
+        if id(value) in self._stubs:
+            return ["target", self._stubs[id(value)]]
+        if isinstance(value, FunctionType | MethodType) or (
+            isinstance(value, BuiltinFunctionType) and value.__name__ not in _BUILT_IN
+        ):
+            self._callbacks.append(value)
+            return ["callback", len(self._callbacks) - 1]
+        return None
+
+    def _received(self, node: Node) -> object:
+        raise ValueError(f"no value: {node[0]!r}")
+
+    def _answer(self, request: Frame) -> Frame:
+        """Return the frame that answers the code's call of one of the program's functions."""
+        try:
+            reader = Reader(request["nodes"], [], self._received)
+            arguments, keywords = map(reader.value, request["places"])
+            function = self._callbacks[request["callback"]]
+        except Exception as error:  # noqa: BLE001 - of whatever the code's process makes up
+            give_up(f"a call by the code under test cannot be read: {error!r}")
+        graph = Graph([], self._foreign)
+        try:
+            value, raised = function(*arguments, **keywords), None
+        except Exception as error:  # noqa: BLE001 - it is the code's to see
+            value, raised = error.args, [type(error).__module__, type(error).__qualname__]
+        try:
+            place = graph.add(value)
+        except (NotPlainError, RecursionError) as error:
+            give_up(f"a value that goes to the code under test is of type {error}")
+        return {"nodes": graph.nodes, "place": place, "raised": raised}
+
+
+def exception(module: str, name: str, arguments: tuple[object, ...]) -> BaseException:
+    """Return an exception of Python's own; give up on others."""
+    if module.partition(".")[0] in sys.stdlib_module_names or module == "builtins":
+        kind = getattr(importlib.import_module(module), name, None)
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            try:
+                error = kind.__new__(kind, *arguments)
+                error.args = tuple(arguments)
+            except Exception as fault:  # noqa: BLE001 - of whatever the code's process makes up
+                give_up(f"the code under test raised {name}, which cannot be made: {fault!r}")
+            return error
+    give_up(f"the code under test raised {name}")

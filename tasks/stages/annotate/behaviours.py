@@ -1,0 +1,261 @@
+"""Behaviours: claims and accepted programs of a query run on all its candidates after a round.
+
+It asks no model. Queries whose annotations have changed since are found in the store, and what is
+done is stored in batches: a run that is killed goes on, and a query that failed is tried again.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from agents.committee.configurations import configuration_of
+from agents.committee.recipe import recipe_of
+from agents.committee.travelling import QueryBehaviour, travel
+from agents.committee.travelling_programs import ProgramRuns
+from agents.gates.specified_validator import SpecifiedValidator
+from infra.batches import batched
+from infra.identity import mark_of
+from infra.ids import QueryId
+from infra.languages import languages
+from infra.program import program_digest
+from infra.records import Annotation, Pair
+from infra.settings import Settings
+from infra.store import Database, annotations, benchmarks, candidates, open_database
+from infra.store.behaviours import (
+    CodeBehaviour,
+    Comparison,
+    DueComparison,
+    compared_annotations,
+    due_comparisons,
+    program_outcomes,
+    record_comparisons,
+)
+from infra.store.standing import CurrentLabels
+from sandbox.backends import make_sandbox
+from sandbox.base import Sandbox
+from sandbox.contract.kept import CheckedSandbox
+from tasks.runtime.progress import Progress, progress
+from tasks.runtime.references import RecipeReference, SearchReference
+from tasks.runtime.run_events import artifact_key
+from tasks.runtime.run_logger import run_logger
+from tasks.stages.annotate.plan import rounds_of
+from tasks.stages.candidates import judged_searches
+from tasks.stages.coverage import coverage_of_rounds
+
+# What decides, beside the annotations, how candidates compare.
+_PROGRAM = (
+    *("agents.claims", "agents.committee.account", "agents.committee.told"),
+    *("agents.committee.travelling", "agents.committee.comparison"),
+    *("agents.committee.duplicates", "agents.committee.travelling_programs", "agents.gates"),
+    "infra.languages.python",
+)
+_LANGUAGE = "python"  # of all codes
+_BATCH = 32  # queries that are read and stored together; a killed run has lost as many at most
+
+Judged = list[tuple[Pair, Annotation]]
+
+
+def compare_round(search: SearchReference, recipe: RecipeReference, settings: Settings) -> None:
+    """Compare the candidates of each query by what they do; nothing where none are specified.
+
+    Args:
+        search: The candidates.
+        recipe: The recipe of the labelling round that has judged them.
+        settings: The agents, the sandbox and the store.
+
+    Raises:
+        SandboxError: The engine is gone; what was compared before is stored.
+    """
+    if configuration_of(settings.annotation).specification:
+        compare_behaviours(search, recipe, settings)
+
+
+@task(
+    name="compare-behaviours",
+    task_run_name="run the claims of queries of {search.collection} on all their candidates",
+    tags=["annotate"],
+    cache_policy=NO_CACHE,
+)
+def compare_behaviours(search: SearchReference, recipe: RecipeReference, settings: Settings) -> int:
+    """Compare the candidates of queries whose annotations have changed; return how many failed.
+
+    Arguments and errors are those of `compare_round`. Of what a leaderboard asked for, the other
+    candidates of the query are not known here: the next run over these compares all.
+    """
+    database = open_database(settings.store)
+    if search.search_id in candidates.pools_of(database, search.collection):
+        return 0
+    searches = judged_searches(database, search)
+    rounds = [item.recipe_id for item in rounds_of(recipe, settings)]
+    labels = CurrentLabels(
+        collection=search.collection,
+        search_ids=tuple(searches),
+        coverage=coverage_of_rounds(database, searches, rounds),
+    )
+    place = rounds.index(recipe.recipe_id)
+    due = due_comparisons(database, labels, place, program_digest(_PROGRAM))
+    if not due:
+        return 0
+    started = time.monotonic()
+    key = artifact_key("behaviours", search.collection)
+    with progress(key, "queries compared", len(due)) as bar:
+        sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
+        slots = settings.sandbox.machine_slots
+        runs = _program_runs(recipe, settings)
+        asyncio.run(Comparing(database, labels, place, sandbox, slots, runs).compare(due, bar))
+        benchmarks.record_stage_run(
+            database,
+            benchmarks.StageRun(
+                collection=search.collection, stage="compare behaviours", items=bar.done,
+                seconds=time.monotonic() - started,
+            ),
+        )  # fmt: skip
+    if failed := len(due) - bar.done:
+        run_logger(__name__).warning(
+            "the candidates of %s of %s queries were not compared: the next run tries again",
+            f"{failed:,}", f"{len(due):,}",
+        )  # fmt: skip
+    return failed
+
+
+def _program_runs(recipe: RecipeReference, settings: Settings) -> ProgramRuns:
+    """Return how programs are run, with all that their outcomes depend on."""
+    body = recipe_of(settings, recipe.sandbox)
+    depends_on = [
+        program_digest(_PROGRAM),
+        *(body[name] for name in ("gates", "sandbox", "limits")),
+    ]
+    validator = SpecifiedValidator(settings.gates, languages.get(_LANGUAGE)())
+    return ProgramRuns(validator=validator, made_by=mark_of(depends_on))
+
+
+class Comparing:
+    """Comparisons of queries' candidates, several at once, which are stored as they are made.
+
+    Args:
+        database: The store.
+        labels: The labels of the recipe in use.
+        labelling_round: The round, from 0, whose annotations are compared.
+        sandbox: Where claims run; closed at the end.
+        at_once: How many queries are compared at once.
+        runs: How accepted programs are run.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        labels: CurrentLabels,
+        labelling_round: int,
+        sandbox: Sandbox,
+        at_once: int,
+        runs: ProgramRuns,
+    ) -> None:
+        self._database = database
+        self._labels = labels
+        self._round = labelling_round
+        self._sandbox = sandbox
+        self._places = asyncio.Semaphore(at_once)
+        self._runs = runs
+        self._language = languages.get(_LANGUAGE)()
+
+    async def compare(self, due: Sequence[DueComparison], bar: Progress) -> None:
+        """Compare and store.
+
+        Args:
+            due: The queries.
+            bar: Counts those that are stored.
+
+        Raises:
+            SandboxError: Every query of a batch failed, and the engine does not answer.
+        """
+        recipe = self._labels.coverage.sets[0][self._round]
+        try:
+            for batch in batched(due, _BATCH):
+                queries = [item.query_id for item in batch]
+                judged = await asyncio.to_thread(self._read, queries)
+                known = await asyncio.to_thread(program_outcomes, self._database, queries)
+                runs = replace(self._runs, known=known)
+                made = await asyncio.gather(
+                    *(self._made(item, judged.get(item.query_id, []), runs) for item in batch)
+                )
+                whole = [item for item in made if item is not None]
+                await asyncio.to_thread(record_comparisons, self._database, recipe, whole)
+                bar.advance(len(whole))
+                if not whole:
+                    await self._sandbox.check()
+        finally:
+            await self._sandbox.close()
+
+    def _read(self, queries: Sequence[QueryId]) -> Mapping[QueryId, Judged]:
+        """Return query → its judged pairs with all evidence, in the order of their codes."""
+        found: dict[QueryId, Judged] = {}
+        compared = compared_annotations(self._database, self._labels, self._round, queries)
+        for recipe, keys in compared.items():
+            pairs = {pair.key: pair for pair in annotations.load_pairs(self._database, keys)}
+            for item in annotations.load_annotations(self._database, recipe, list(pairs)):
+                found.setdefault(item.query_id, []).append((pairs[item.key], item))
+        return {
+            query: sorted(judged, key=lambda item: item[0].code.code_id)
+            for query, judged in found.items()
+        }
+
+    async def _made(
+        self, due: DueComparison, judged: Judged, runs: ProgramRuns
+    ) -> Comparison | None:
+        """Return the comparison of a query's candidates, None where it failed."""
+        async with self._places:
+            try:
+                found = None
+                if judged:
+                    found = await travel(judged, self._sandbox, self._language, runs)
+            except Exception as error:  # noqa: BLE001 - one query must not fail the others
+                run_logger(__name__).warning(
+                    "the candidates of query %s could not be compared (%s: %s)",
+                    due.query_id, type(error).__name__, error,
+                )  # fmt: skip
+                return None
+        return comparison_of(due, found, [item for _, item in judged])
+
+
+def comparison_of(
+    due: DueComparison, found: QueryBehaviour | None, judged: Sequence[Annotation]
+) -> Comparison:
+    """Return what is stored of how a query's candidates behave.
+
+    The mark of a behaviour is that of these claims: codes that were compared by others have
+    another, though they may have given the same. The names of programs follow the claims.
+
+    Args:
+        due: The query, and the name of the comparison.
+        found: How they behave; None where they have neither claims nor accepted programs.
+        judged: Their annotations, in the order of ``found``.
+    """
+    if found is None:
+        return Comparison(query_id=due.query_id, comparison=due.comparison)
+    claims = tuple(_storable(str(claim)) for claim in found.claims)
+    recipes: dict[str, str] = {item.code_id: item.recipe_id for item in judged}
+    codes = tuple(
+        CodeBehaviour.model_validate(
+            code.model_dump()
+            | {
+                "recipe_id": recipes[code.code_id],
+                "outcomes": tuple(map(_storable, code.outcomes)),
+                "behaviour": code.behaviour and mark_of([*claims, code.behaviour]),
+                "reason": _storable(code.reason),
+            }
+        )
+        for code in found.codes
+    )
+    return Comparison(
+        query_id=due.query_id, comparison=due.comparison, claims=(*claims, *found.programs),
+        consistency=found.consistency, codes=codes,
+    )  # fmt: skip
+
+
+def _storable(text: str) -> str:
+    """Return text as the store takes it: what programs give may have lone surrogates."""
+    return text.encode(errors="backslashreplace").decode()

@@ -1,0 +1,99 @@
+"""Specifications of queries, from the stored calls of the agents that wrote them."""
+
+from collections.abc import Iterator
+
+from prefect.logging import get_run_logger
+
+from agents.committee.account import ClaimAccount, account_of
+from agents.llm.structured_output import read
+from agents.roles.specifier import Specification, Specifier
+from infra.ids import RecipeId
+from infra.records import Annotation
+from infra.store import Database, recipes
+from infra.store.coverage import Coverage
+from infra.store.specifications import replies_on_queries
+from infra.store.standing import CurrentLabels
+from tasks.benchmarks import QuerySpecification
+from tasks.reports.judging import ClaimLine, SpecifiedPart
+
+
+def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySpecification]:
+    """Return the specifications on which labels rest, ascending by query and recipe.
+
+    A query has one for each recipe that judged candidates of it by one. Those of former releases,
+    which had other fields, are left out with a warning.
+    """
+    if not _is_specified(database, labels.coverage):
+        return []
+    found, unreadable = [], 0
+    for stored in replies_on_queries(database, labels, Specifier.role):
+        try:
+            specification = read(stored.reply, Specification)
+        except ValueError:
+            unreadable += 1
+            continue
+        found.append(
+            as_record(specification, stored.query_id, stored.recipe_id, model=stored.model)
+        )
+    if unreadable:
+        get_run_logger().warning(
+            "%s specifications of queries have the fields of another release, and are left out",
+            f"{unreadable:,}",
+        )
+    return found
+
+
+def as_record(
+    specification: Specification, query_id: str, recipe_id: str, *, model: str
+) -> QuerySpecification:
+    """Return a specification as exports and pages have it: each part line by line."""
+    return QuerySpecification(
+        query_id=query_id,
+        recipe_id=recipe_id,
+        model=model,
+        reading=specification.reading.strip(),
+        other_readings=tuple(_lines(specification.other_readings)),
+        demands=tuple(_lines(specification.demands)),
+        left_open=tuple(_lines(specification.left_open)),
+        examples=tuple(map(str, specification.claims)),
+        clarity=specification.clarity,
+        is_underspecified=specification.clarity == "underspecified",
+    )
+
+
+def specified_part(annotation: Annotation) -> SpecifiedPart | None:
+    """Return what a page shows of a pair that was judged by a specification, None of others."""
+    account = account_of(annotation)
+    if account is None:
+        return None
+    screening = account.screening
+    return SpecifiedPart(
+        specification=as_record(
+            account.specification, annotation.query_id, annotation.recipe_id, model=account.model
+        ),
+        verdict=screening.verdict if screening else "",
+        adapter=screening.adapter.strip() if screening else "",
+        claims=tuple(map(_line_of, account.claims)),
+    )
+
+
+def _line_of(item: ClaimAccount) -> ClaimLine:
+    return ClaimLine(
+        call=item.claim.arguments,
+        demanded=item.claim.value,
+        outcome=item.run.outcome if item.run else "not_run",
+        gave=item.run.gave if item.run else "",
+        read=item.read,
+        counts=item.counts,
+    )
+
+
+def _is_specified(database: Database, coverage: Coverage) -> bool:
+    """Return whether a recipe that labels may be by has an agent that specifies queries."""
+    bodies = recipes.load_bodies(database)
+    prompts = (bodies[RecipeId(name)].get("prompts") for name in coverage.recipes if name in bodies)
+    return any(isinstance(item, dict) and Specifier.role in item for item in prompts)
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line.strip().removeprefix("- ") for line in text.splitlines() if line.strip())

@@ -1,0 +1,95 @@
+"""Laws of claims as a model writes them: what is read, what is passed over, what is equal."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.claims.claim import Claim, are_arguments, claims_in, is_value, same_value
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=3), parts),
+    max_leaves=6,
+)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=3), VALUES)
+def test_what_is_written_as_literals_is_read_back(arguments: list[object], value: object) -> None:
+    claim = Claim(arguments=", ".join(map(repr, arguments)), value=repr(value))
+    assert claims_in(str(claim), 1) == (claim,)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[3, 1] => [1, 3]", "- [3, 1] => [1, 3]", "2. [3, 1] => [1, 3]", "`[3, 1] => [1, 3]`"],
+)
+def test_marks_of_lists_and_code_around_a_line_do_not_matter(line: str) -> None:
+    assert claims_in(line, 9) == (Claim(arguments="[3, 1]", value="[1, 3]"),)
+
+
+def test_an_arrow_inside_a_text_is_part_of_the_text() -> None:
+    assert claims_in("'a => b', 1 => ['a => b']", 9) == (
+        Claim(arguments="'a => b', 1", value="['a => b']"),
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "", "the list sorted", "[1] -> 2", "1)(2 => 3", "x=1 => 2", "*[1] => 2", "1 => ",
+        "(a := 1) => 2", "1; import os => 2", "1 => 2; 3", "1 => raises Exception",
+        "1 => raises AssertionError", "1 => 2)(3",
+        "1 => __import__('target').first(1)", "1 => pathlib.sys.modules", "1 => (1).__class__",
+        "1 => eval('1')", "lambda: (yield) => 1", f"{'1' * 2_000} => 1",
+        f"{'(' * 500}1{')' * 500} => 1", f"1{'+1' * 400} => 1",
+    ],
+)  # fmt: skip
+def test_a_line_that_holds_no_claim_is_passed_over(line: str) -> None:
+    assert claims_in(line, 9) == ()
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    for claim in claims_in(text, 9):
+        assert are_arguments(claim.arguments)
+        assert is_value(claim.value)
+    same_value(text, "1")
+
+
+def test_claims_are_bounded_and_none_is_taken_twice() -> None:
+    lines = "\n".join(["1 => 2", "1 => 2", *(f"{number} => 0" for number in range(9))])
+    assert len(claims_in(lines, 4)) == len(set(claims_in(lines, 4))) == 4
+
+
+def test_an_exception_may_be_demanded() -> None:
+    (claim,) = claims_in("'' => raises ValueError", 1)
+    assert claim.error_type == "ValueError"
+    assert Claim(arguments="1", value="'raises'").error_type == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ("[1, 2]", "(1, 2)", True), ("1", "1.0", True), ("0.1", "0.10000000000001", True),
+        ("'a'", '"a"', True), ("[1]", "[2]", False), ("'1'", "1", False),
+        ("raises KeyError", "raises  KeyError", True), ("date(2, 1, 2)", "date(2,1,2)", True),
+        ("{'a': 1, 'b': 2}", "{'b': 2, 'a': 1}", True),
+    ],
+)  # fmt: skip
+def test_values_are_equal_as_python_says(one: str, other: str, equal: bool) -> None:
+    assert same_value(one, other) is equal
+
+
+@pytest.mark.parametrize("value", [f"a{'+a' * 600}", f"a{'.a' * 900}", f"{'(' * 150}a{')' * 150}"])
+def test_a_value_of_any_depth_is_compared_without_an_error(value: str) -> None:
+    assert same_value(value, "1") is False
+    assert same_value(value, value) is True
+
+
+@pytest.mark.parametrize("line", ["'" + "=>'" * 330, "1 => a b", "1 => 1"])
+def test_a_long_text_is_read_in_a_moment(line: str) -> None:
+    started = time.process_time()
+    claims_in("\n".join([line] * 20_000), 9)
+    assert time.process_time() - started < 2

@@ -1,0 +1,123 @@
+"""Laws of the program that runs claims: what counts as the value that is demanded.
+
+Covers `agents.claims.program`.
+"""
+
+import json
+import re
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from agents.claims.claim import Claim
+from agents.claims.program import claim_runs, claims_program
+from infra.records import CaseResult, ExecutionResult
+
+ADAPTER = "def answer(value):\n    return same(value)"
+CODE = "def same(value):\n    return value\n\ndef text_of(value):\n    return value"
+
+
+@pytest.fixture(autouse=True)
+def target(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("target")
+    exec(CODE, module.__dict__)
+    monkeypatch.setitem(sys.modules, "target", module)
+
+
+def space_of(claims: list[Claim], adapter: str = ADAPTER) -> dict[str, Any]:
+    """Return the names of a program of claims."""
+    space: dict[str, Any] = {}
+    exec(claims_program(claims, adapter, CODE), space)
+    return space
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(1e9, 10**9), (1234567890.0, 1234567890), (-0.0, 0), (2.0, 2), (0.1 + 0.2, 0.3), (1e20, 1e20)],
+)
+def test_kinds_of_numbers_are_not_told_apart(one: float, other: float) -> None:
+    text_of = space_of([])["text_of"]
+    assert text_of([one]) == text_of((other,))
+
+
+def test_no_object_of_the_code_says_whether_it_is_equal() -> None:
+    class Agreeing(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __format__(self, form: str) -> str:
+            return self
+
+    class Shown:
+        def __str__(self) -> str:
+            return Agreeing("1")
+
+    class Number(float):
+        def __format__(self, form: str) -> str:
+            return Agreeing("1")
+
+    text_of = space_of([])["text_of"]
+    assert {type(text_of(value)) for value in (Shown(), Number(2.5), Agreeing("1"))} == {str}
+
+
+@pytest.mark.parametrize(
+    ("raised", "wanted", "given"),
+    [
+        (ValueError(), "ValueError", "raises ValueError"),
+        (json.JSONDecodeError("", "", 0), "ValueError", "raises ValueError"),
+        (FileNotFoundError(), "FileNotFoundError", "raises FileNotFoundError"),
+        (re.error(""), "error", "raises error"),
+        (OSError(), "ValueError", None),
+        (ValueError(), "KeyError", None),  # not by the code: it has no step in it
+        (ValueError(), "", None),
+        (ValueError(), "object", None),
+    ],
+)
+def test_an_exception_is_what_an_except_clause_would_catch(
+    raised: Exception, wanted: str, given: str | None
+) -> None:
+    def call() -> None:
+        raise raised
+
+    space = space_of([])
+    space["adapted_answer"] = call
+    if given is not None:
+        assert space["given_by"]((), wanted) == given
+    else:
+        with pytest.raises(type(raised)):
+            space["given_by"]((), wanted)
+
+
+def test_annotations_of_an_adapter_are_not_run() -> None:
+    adapter = "def answer(value: exec('1 / 0')) -> exec('1 / 0'):\n    return same(value)"
+    assert space_of([], adapter)["adapted_answer"](3) == 3
+
+
+def test_a_claim_cannot_demand_what_the_code_gives() -> None:
+    space = space_of([Claim(arguments="3", value="3"), Claim(arguments="3", value="same(3)")])
+    space["test_claim_1"]()
+    with pytest.raises(NameError):
+        space["test_claim_2"]()
+
+
+@pytest.mark.parametrize("adapter", [ADAPTER, "def answer(text_of):\n    return same(text_of)"])
+def test_names_of_code_program_and_parameters_do_not_hide_one_another(adapter: str) -> None:
+    space = space_of([Claim(arguments="'a'", value="'a'")], adapter)
+    space["test_claim_1"]()
+    other = space_of([Claim(arguments="'a'", value="'a'")], ADAPTER.replace("same", "text_of"))
+    other["test_claim_1"]()
+    assert other["adapted_answer"](3) == 3, "the code's, not the program's"
+
+
+def test_what_was_given_is_read_to_its_end() -> None:
+    given = "'a (line 1: assert b) \\n (line 2: c)'"
+    message = f"gave {given} (line 70: assert given in alike(text_of((2"
+    case = CaseResult(name="test_claim_1", outcome="assertion_failed", message=message)
+    result = ExecutionResult(outcome="assertion_failed", tests=(case,))
+    (run,) = claim_runs([Claim(arguments="1", value="2")], result)
+    assert (run.outcome, run.gave) == ("failed", given)

@@ -1,0 +1,96 @@
+"""Laws of what is told of a pair that was judged by a query's specification.
+
+Covers `agents.committee.account`, `agents.committee.told`, and in part
+`agents.committee.travelling`.
+"""
+
+import pytest
+
+from agents.committee.account import account_of
+from agents.committee.told import told_by
+from agents.committee.travelling import travel
+from agents.committee.travelling_programs import ProgramRuns
+from agents.gates.specified_validator import SpecifiedValidator
+from infra.languages.python import Python
+from infra.records import Code, Pair
+from infra.settings import GateSettings
+from tests.agents.committee.test_replay import SAYS_NO, SPECIFIED, demanded, screened
+from tests.agents.conftest import Bench
+from tests.fakes.sandbox import FakeSandbox
+from tests.fakes.specified import SCREENING, call_of, claims_run
+
+RUNS = ProgramRuns(validator=SpecifiedValidator(GateSettings(), Python()))
+OWN = "'ab'"  # the call of the screener, the last claim
+
+
+async def told(bench: Bench, pair: Pair, value: str, verdict: str = "clear_match") -> list[str]:
+    bench.serve([SPECIFIED, screened(verdict), demanded(value), SAYS_NO])
+    sandbox = FakeSandbox(claims_run({OWN: "'ba'"}))
+    made = await bench.committee(sandbox, configuration="spec").judge(pair)
+    account = account_of(made)
+    assert account is not None
+    assert account.screening is not None
+    assert (account.model, account.screening.verdict) == ("openai/scripted", verdict)
+    return [
+        f"{item.claim}|{item.run.outcome}|{item.run.gave}|{item.read}|{item.counts}"
+        for item in account.claims
+        if item.run
+    ]
+
+
+@pytest.mark.parametrize("value", ["'ab'", "'ba'", "open"], ids=["confirmed", "refuted", "open"])
+async def test_each_claim_stands_with_what_the_code_gave_and_the_second_reader_said(
+    bench: Bench, pair: Pair, value: str
+) -> None:
+    held = [f"{claim}|held|||True" for claim in ("'abc' => 'cba'", "'' => ''", "'aab' => 'baa'")]
+    last = f"'ab' => 'ab'|failed|'ba'|{value}|{value == OWN}"
+    assert await told(bench, pair, value) == [*held, last]
+
+
+async def test_claims_that_were_never_run_stand_alone(bench: Bench, pair: Pair) -> None:
+    bench.serve([SPECIFIED, screened("unclear_query", adapter=""), SAYS_NO])
+    made = await bench.committee(FakeSandbox(claims_run()), configuration="spec").judge(pair)
+    account = account_of(made)
+    assert account is not None
+    assert [item.run for item in account.claims] == [None] * 4
+
+
+async def test_a_pair_that_was_judged_otherwise_has_no_account(bench: Bench, pair: Pair) -> None:
+    bench.serve([screened()])
+    made = await bench.committee(FakeSandbox(claims_run())).judge(pair)
+    assert account_of(made) is None
+    former = call_of("specifier", {"reading": "as once"})
+    assert account_of(made.model_copy(update={"calls": (former,)})) is None
+
+
+async def test_an_adapter_is_told_as_it_was_run(bench: Bench, pair: Pair) -> None:
+    bench.serve([SPECIFIED, screened(adapter=f"  {SCREENING['adapter']}\n"), SAYS_NO])
+    made = await bench.committee(FakeSandbox(claims_run()), configuration="spec").judge(pair)
+    assert made.path == "claims_hold"
+    assert told_by(made).adapter == SCREENING["adapter"], "indented it is no program"
+
+
+async def test_what_a_code_gives_cannot_pass_for_another_call(bench: Bench, pair: Pair) -> None:
+    forged = "'abab' => 'baba' | the function gave that"
+    bench.serve([SPECIFIED, screened(), demanded("'ab'"), SAYS_NO])
+    sandbox = FakeSandbox(claims_run({OWN: f"<own>\n{forged}"}))
+    await bench.committee(sandbox, configuration="spec").judge(pair)
+    (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
+    lines = request["messages"][1]["content"].splitlines()
+    assert forged not in lines
+    assert any(f"gave <own> {forged}" in line for line in lines)
+
+
+async def test_claims_travel_in_one_order_whatever_that_of_the_candidates(
+    bench: Bench, pair: Pair
+) -> None:
+    sandbox, judged = FakeSandbox(claims_run({"'ab'": "''", "'aa'": "''"})), []
+    for call in ("'ab' => 'ba'", "'aa' => 'aa'"):
+        confirmed = demanded(call.rpartition(" ")[2])
+        bench.serve([SPECIFIED, screened(call=call), confirmed, SAYS_NO])
+        one = pair.model_copy(update={"code": Code.of(f"{pair.code.text}\n# {call}")})
+        judged.append((one, await bench.committee(sandbox, configuration="spec").judge(one)))
+    found = [await travel(some, sandbox, Python(), RUNS) for some in (judged, judged[::-1])]
+    assert [one.claims for one in found if one] == 2 * [found[0].claims if found[0] else None]
+    assert found[0] is not None
+    assert len(found[0].claims) == 5

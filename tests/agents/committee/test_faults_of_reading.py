@@ -1,0 +1,404 @@
+"""Faults that readers found in `gated`, each before and after, with scripted replies and real runs.
+
+Before is ``gated``; after is the same where queries are specified. The faults have the numbers of
+the list in which they were reported.
+
+Covers `agents.committee.other_code`, `agents.roles.specified_arbiter`,
+`agents.roles.specified_fixer`, `agents.gates.specified_validator`.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agents.committee import tester as testers
+from agents.committee.configurations import CONFIGURATIONS, Configuration
+from agents.committee.replay import RecordedModel, RecordedSandbox
+from agents.committee.trace import Trace
+from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome
+from agents.gates.gates import Gate
+from agents.gates.specified_validator import SpecifiedValidator
+from agents.gates.validator import OracleValidator
+from agents.llm.prompt import system_text
+from agents.roles.arbiter import is_confirmed
+from infra.languages.python import Python
+from infra.records import Code, ExecutionResult, Pair, Query
+from infra.settings import GateSettings, SandboxSettings
+from sandbox.base import Sandbox
+from tests.agents.committee.test_configurations import ANSWERS, written, written_blind
+from tests.agents.conftest import Bench, rule
+from tests.agents.gates.test_validator import InTurn
+from tests.fakes.sandbox import FakeSandbox
+from tests.real_sandbox import real_sandbox
+
+LIMITS = SandboxSettings(slots=1, memory_mb=192, timeout_s=15.0, tmp_mb=16, output_kb=8)
+BEFORE = CONFIGURATIONS["gated"]
+AFTER = replace(BEFORE, specification=True)
+GAVE_UP = {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}}
+
+real = pytest.mark.docker
+
+
+@pytest.fixture
+async def sandbox() -> AsyncIterator[Sandbox]:
+    async with real_sandbox(LIMITS) as made:
+        yield made
+
+
+def pair_of(code: str, query: str = "a query") -> Pair:
+    return Pair(query=Query.of(query), code=Code.of(code))
+
+
+def fixes(*actions: tuple[str, str]) -> dict[str, Any]:
+    steps = (
+        {"reply": {"diagnosis": "d", "action": action, "content": content}}
+        for action, content in actions
+    )
+    return rule("fixer", *steps, GAVE_UP)
+
+
+class Course:
+    """What became of a pair: its attempts, and what the agents were asked, the arbiter last."""
+
+    def __init__(self, attempts: Sequence[Attempt], trace: Trace, calls: list[Any]) -> None:
+        self.attempts = tuple(attempts)
+        self.trace = trace
+        self.first = self.attempts[0]
+        self.roles = [call["role"] for call in calls]
+        self.told = [str(call["messages"][1]["content"]) for call in calls]
+
+    def told_to(self, role: str) -> list[str]:
+        return [text for asked, text in zip(self.roles, self.told, strict=True) if asked == role]
+
+
+async def course_of(
+    bench: Bench, sandbox: Sandbox, pair: Pair, program: str, configuration: Configuration
+) -> Course:
+    """Return what becomes of a first program, up to the arbiter."""
+    before = len(bench.server.calls)
+    model = bench.model()
+    trace = Trace(model)
+    attempts = await attempts_of(sandbox, pair, program, configuration, trace)
+    await configuration.arbiter_type(model).judge(pair, attempts)
+    return Course(attempts, trace, bench.server.calls[before:])
+
+
+async def attempts_of(
+    sandbox: Sandbox, pair: Pair, program: str, configuration: Configuration, trace: Trace
+) -> tuple[Attempt, ...]:
+    checks = SpecifiedValidator if configuration.specification else OracleValidator
+    tester = testers.Tester(
+        sandbox=sandbox,
+        language=Python(),
+        configuration=configuration,
+        max_try_time=3,
+        validator=checks(GateSettings(), Python()),
+    )
+    return await tester.test(pair, Draft(reading="r", program=program), trace)
+
+
+FIRST = "def first(items):\n    return items[0]"
+OF_NOTHING = """from target import first
+def test_nothing():
+    found = first([])
+    assert found is None
+"""
+SWALLOWS = """from target import first
+def test_nothing():
+    try:
+        found = first([])
+    except IndexError:
+        found = None
+    assert found is None
+"""
+
+
+@real
+async def test_2_an_exception_of_the_codes_own_logic_is_evidence_and_not_repaired(
+    bench: Bench, sandbox: Sandbox
+) -> None:
+    blind = f"# by the query alone\n{OF_NOTHING}"
+    replies = [fixes(("replace_program", SWALLOWS)), written_blind(blind), written(SWALLOWS)]
+    bench.serve([*replies, ANSWERS])
+    pair = pair_of(FIRST, "first item of a list, None where it has none")
+    old = await course_of(bench, sandbox, pair, OF_NOTHING, BEFORE)
+    assert "fixer" in old.roles
+    assert old.first.evidence is RunEvidence.PASSED, "the program was made to swallow it"
+    new = await course_of(bench, sandbox, pair, OF_NOTHING, AFTER)
+    assert new.roles == ["blind_writer", "arbiter"]
+    assert [item.evidence for item in new.attempts] == [RunEvidence.CODE_RAISED] * 2
+    assert [item.is_valid for item in new.attempts] == [True, True]
+    assert is_confirmed(new.attempts)
+    assert "Exception of the code's own logic: " in new.told[-1]
+    assert "both fail by what the code does" in new.told[-1]
+
+
+@real
+async def test_2_an_exception_that_no_second_program_confirms_does_not_count(
+    bench: Bench, sandbox: Sandbox
+) -> None:
+    blind = "from target import first\ndef test_it():\n    assert first([1, 2]) == 1"
+    bench.serve([written_blind(blind), ANSWERS])
+    new = await course_of(bench, sandbox, pair_of(FIRST), OF_NOTHING, AFTER)
+    assert [item.evidence for item in new.attempts] == ["code_raised", "passed"]
+    assert not is_confirmed(new.attempts)
+    assert "no second, independent one agrees" in new.told[-1]
+
+
+async def test_2_a_program_that_came_to_a_limit_is_written_once_more_and_not_repaired(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([rule("fixer", GAVE_UP), written(OF_NOTHING), ANSWERS])
+    stopped = FakeSandbox(lambda program, _: ExecutionResult(outcome="timeout", message="2 s"))
+    old = await course_of(bench, stopped, pair, OF_NOTHING, BEFORE)
+    assert old.roles == ["fixer", "arbiter"]
+    new = await course_of(bench, stopped, pair, OF_NOTHING, AFTER)
+    assert new.roles == ["writer", "arbiter"]
+    assert "timeout: 2 s; test smaller values" in new.told[0]
+    assert "Stopped: " in new.told[-1]
+
+
+AREA = (
+    "def area(radius):\n    if radius < 0:\n        return 0\n    return floor(radius * radius * 3)"
+)
+OF_AREA = """from target import area
+def test_area():
+    assert area(2) == 12
+    assert area(0.5) == 0
+    assert area(-1) == 0
+"""
+IMPORT = "from math import floor"
+
+
+@real
+async def test_3_a_name_that_the_code_lacks_is_imported_for_it_after_one_repair_in_vain(
+    bench: Bench, sandbox: Sandbox
+) -> None:
+    to_code = ("add_import_to_code", IMPORT)
+    bench.serve([fixes(("add_import", IMPORT)), ANSWERS])
+    old = await course_of(bench, sandbox, pair_of(AREA), OF_AREA, BEFORE)
+    assert old.first.evidence is RunEvidence.NOT_EXECUTED
+    assert "in vain" not in "".join(old.told_to("fixer"))
+    bench.server.calls.clear()
+    bench.serve([fixes(("add_import", IMPORT), to_code), ANSWERS])
+    new = await course_of(bench, sandbox, pair_of(AREA), OF_AREA, AFTER)
+    first, second = new.told_to("fixer")
+    assert "in vain" not in first
+    assert f"add_import {IMPORT}: done, but it ended by NameError: name 'floor'" in second
+    assert (new.first.evidence, new.first.is_valid) == (RunEvidence.PASSED, True)
+    assert new.first.draft.code_imports == IMPORT
+    assert new.first.report is not None
+    assert new.first.report.judged >= 2, "mutants have the import too"
+    assert new.first.report.protection == "separate", "and so has the code apart"
+
+
+@real
+async def test_3_what_was_imported_stays_for_a_second_program_and_is_replayed(
+    bench: Bench, sandbox: Sandbox
+) -> None:
+    wrong = OF_AREA.replace("== 12", "== 13")
+    blind = f"# by the query alone\n{wrong}"
+    bench.serve([fixes(("add_import_to_code", IMPORT)), written_blind(blind), ANSWERS])
+    pair = pair_of(AREA)
+    new = await course_of(bench, sandbox, pair, wrong, AFTER)
+    assert [item.draft.code_imports for item in new.attempts] == [IMPORT, IMPORT]
+    assert is_confirmed(new.attempts)
+    model = RecordedModel(new.trace.calls, 10_000)
+    recorded = RecordedSandbox(new.trace.executions)
+    assert await attempts_of(recorded, pair, wrong, AFTER, Trace(model)) == new.attempts
+    passing = await course_of(bench, sandbox, pair, OF_AREA, AFTER)
+    again = Trace(RecordedModel(passing.trace.calls, 10_000))
+    recorded = RecordedSandbox(passing.trace.executions)
+    assert await attempts_of(recorded, pair, OF_AREA, AFTER, again) == passing.attempts
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("import os\nos.remove('x')", "not import statements alone"),
+        ("", "not import statements alone"),
+        ("from math import *", "* is no name that the code lacks"),
+        ("from math import pow, floor", "pow is no name that the code lacks"),
+        ("from json import dumps as area", "area is no name that the code lacks"),
+    ],
+)
+async def test_3_only_imports_of_what_the_code_lacks_are_added_to_it(
+    bench: Bench, content: str, problem: str
+) -> None:
+    bench.serve([fixes(("add_import_to_code", content)), ANSWERS])
+    lacking = ExecutionResult(
+        outcome="raised", error_type="NameError", message="name 'floor' is not defined"
+    )
+    new = await course_of(bench, FakeSandbox(lambda _, __: lacking), pair_of(AREA), OF_AREA, AFTER)
+    assert new.first.draft.code_imports == ""
+    assert [fix.problem for fix in new.first.draft.failed_fixes] == [problem]
+    assert problem in new.told_to("fixer")[1]
+
+
+JOINED = """def joined(words, mark=" "):
+    if not words:
+        raise ValueError("no " + "words")
+    return mark.join(words)
+"""
+OF_JOINED = "from target import joined\ndef test_it():\n    assert joined(['a', 'b']) == 'a b'"
+
+
+@real
+async def test_4_mistakes_beside_the_querys_demand_do_not_fail_a_sound_program(
+    bench: Bench, sandbox: Sandbox
+) -> None:
+    bench.serve([written(OF_JOINED), ANSWERS])
+    pair = pair_of(JOINED, "join words by spaces")
+    old = await course_of(bench, sandbox, pair, OF_JOINED, BEFORE)
+    assert old.first.report is not None
+    assert set(old.first.report.faults) == {Gate.KILLS_MUTANTS}
+    new = await course_of(bench, sandbox, pair, OF_JOINED, AFTER)
+    assert new.roles == ["arbiter"]
+    assert new.first.is_valid
+    assert new.first.report is not None
+    changes = [run.change for run in new.first.report.trials]
+    assert not any("no X" in change for change in changes), "wording alone"
+
+
+async def killing(validator: OracleValidator, code: str, program: str, *ends: str) -> set[str]:
+    draft = Draft(reading="r", program=program)
+    box = InTurn(*ends)
+    report = await validator.validate(pair_of(code), draft, await box.run(program), box)
+    return set(report.faults)
+
+
+@pytest.mark.parametrize(
+    ("ends", "before", "after"),
+    [
+        (["assertion_failed", "passed", *["raised"] * 5, "assertion_failed"], True, False),
+        (["assertion_failed"] * 3 + ["passed"] * 4, True, False),
+        (["assertion_failed", "passed", *["raised"] * 30], True, False),
+        (["assertion_failed", "passed", "passed", *["raised"] * 30], True, True),
+        (["passed", *["raised"] * 30], True, True),
+        (["raised"] * 30, True, True),
+        (["assertion_failed"] + ["passed"] * 10, True, True),
+        (["passed"] * 30, True, True),
+        (["assertion_failed"] * 12, False, False),
+    ],
+)
+async def test_4_mutants_fail_a_program_only_where_the_score_is_surely_too_low(
+    ends: list[str], before: bool, after: bool
+) -> None:
+    fails = {True: {Gate.KILLS_MUTANTS}, False: set()}
+    settings = GateSettings(mutants=7)
+    for checks, expected in ((OracleValidator, before), (SpecifiedValidator, after)):
+        validator = checks(settings, Python())
+        assert await killing(validator, JOINED, OF_JOINED, *ends) == fails[expected], checks
+
+
+MANY = (
+    "def f(a, b):\n    if a > b and a > 0:\n        return a * 2 + b - 1\n    return [a + b, a - b]"
+)
+
+
+async def test_4_a_dozen_mutants_are_run_where_the_code_has_so_many() -> None:
+    program = "from target import f\ndef test_it():\n    assert f(2, 1) == 4"
+    box = InTurn(*["assertion_failed"] * 40)
+    counts = {}
+    for checks in (OracleValidator, SpecifiedValidator):
+        draft = Draft(reading="r", program=program)
+        report = await checks(GateSettings(), Python()).validate(
+            pair_of(MANY), draft, await box.run(program), box
+        )
+        counts[checks] = len(report.trials)
+    assert counts == {OracleValidator: 8, SpecifiedValidator: 12}
+
+
+def test_4_the_requirement_of_mutants_stands_in_the_first_prompt() -> None:
+    demand = "versions of the code with one mistake"
+    assert demand not in system_text(BEFORE.writer_type.text_name())
+    assert demand in system_text(AFTER.writer_type.text_name())
+    assert "test nothing for their sake" in AFTER.writer_type.once_more
+
+
+SCALED = "def scaled(self, number):\n    if self.is_on():\n        return number * self.factor\n"
+OF_SCALED = """from target import DummySelf, scaled
+def test_it():
+    assert scaled(DummySelf(factor=2, is_on=lambda: True), 3) == 7
+"""
+WITHOUT = OF_SCALED.replace("factor=2, ", "")
+
+
+@real
+async def test_5_a_blind_writer_knows_by_name_what_a_methods_object_needs(
+    bench: Bench, sandbox: Sandbox
+) -> None:
+    bench.serve([written_blind(WITHOUT), fixes(), ANSWERS])
+    pair = pair_of(SCALED)
+    old = await course_of(bench, sandbox, pair, OF_SCALED, BEFORE)
+    assert "factor" not in old.told_to("blind_writer")[0]
+    new = await course_of(bench, sandbox, pair, OF_SCALED, AFTER)
+    (told,) = new.told_to("blind_writer")
+    assert "factor, is_on\n" in told
+    assert "number * " not in told
+    assert new.attempts[1].outcome is RunOutcome.SURROUNDINGS_MISSING
+    assert "Missing surroundings: " in new.told[-1]
+    assert not is_confirmed(new.attempts)
+
+
+TURNS_INTO_A_FAILURE = """from target import area
+def test_it():
+    try:
+        found = area(2)
+    except Exception as error:
+        assert False, f"raised {error}"
+    assert found == 12
+"""
+RAISES = "def area(radius):\n    raise TypeError('no radius')"
+
+
+@real
+async def test_7_missing_surroundings_turned_into_a_failed_assertion_are_no_failure(
+    bench: Bench, sandbox: Sandbox
+) -> None:
+    bench.serve([written_blind(TURNS_INTO_A_FAILURE), fixes(), ANSWERS])
+    old = await course_of(bench, sandbox, pair_of(AREA), TURNS_INTO_A_FAILURE, BEFORE)
+    assert is_confirmed(old.attempts), "though nothing but an import is missing"
+    new = await course_of(bench, sandbox, pair_of(AREA), TURNS_INTO_A_FAILURE, AFTER)
+    assert new.roles == ["fixer", "arbiter"]
+    assert new.first.outcome is RunOutcome.SURROUNDINGS_MISSING
+
+
+@real
+async def test_7_the_arbiter_is_told_that_an_exception_became_a_failed_assertion(
+    bench: Bench, sandbox: Sandbox
+) -> None:
+    bench.serve([written_blind(TURNS_INTO_A_FAILURE), ANSWERS])
+    old = await course_of(bench, sandbox, pair_of(RAISES), TURNS_INTO_A_FAILURE, BEFORE)
+    new = await course_of(bench, sandbox, pair_of(RAISES), TURNS_INTO_A_FAILURE, AFTER)
+    assert "catches" not in old.told[-1].replace("except", "")
+    assert "The program catches what the code raises." in new.told[-1]
+    assert "line 3 catches Exception" in new.told[-1]
+    assert "test_it: exception of the code's own logic" in new.told[-1]
+    assert {item.outcome for item in new.attempts} == {RunOutcome.CODE_RAISED}
+
+
+async def test_7_a_repair_that_would_hide_what_the_code_raises_is_refused(bench: Bench) -> None:
+    bench.serve([fixes(("replace_program", SWALLOWS)), ANSWERS])
+    called_wrongly = OF_NOTHING.replace("first([])", "first()")
+    fault = ExecutionResult(outcome="raised", error_type="TypeError", message="missing 1 argument")
+    boxes = FakeSandbox(lambda _, __: fault)
+    new = await course_of(bench, boxes, pair_of(FIRST), called_wrongly, AFTER)
+    assert new.first.draft.program == called_wrongly
+    assert "which would hide what the code does" in new.told_to("fixer")[1]
+
+
+@pytest.mark.parametrize("outcome", RunOutcome)
+async def test_each_kind_of_outcome_has_its_own_line_for_the_arbiter(
+    bench: Bench, pair: Pair, outcome: RunOutcome
+) -> None:
+    bench.serve([ANSWERS])
+    result = ExecutionResult(outcome="passed" if outcome is RunOutcome.PASSED else "raised")
+    attempt = Attempt(draft=Draft(reading="r", program="assert 1"), result=result, outcome=outcome)
+    await AFTER.arbiter_type(bench.model()).judge(pair, [attempt])
+    (call,) = bench.server.calls
+    told = str(call["messages"][1]["content"]).splitlines()
+    names = ("Passed: ", "Failed assertion: ", "Exception of", "Missing", "Stopped: ", "The test's")
+    assert sum(line.startswith(names) for line in told) == 1

@@ -1,0 +1,251 @@
+"""Laws of judging by a query's specification, with programs that are really run.
+
+Covers `agents.committee.specified`, `agents.claims.program`, `agents.roles.specifier`,
+`agents.roles.specified_screener`, `agents.roles.value_reader`, `agents.roles.claims_arbiter`.
+"""
+
+from typing import Any
+
+import pytest
+
+from infra.records import Annotation, Code, Pair, Query
+from tests.agents.conftest import Bench, rule
+from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
+from tests.real_sandbox import real_sandbox
+from tests.sandbox.conftest import LIMITS
+
+QUERY = Query.of("python rotate a list to the left by n places")
+RIGHT = """
+def rotate(items, n):
+    n = n % len(items) if items else 0
+    return items[n:] + items[:n]"""
+WRONG = "def rotate(items, n):\n    return items[n:] + items[:n]"  # for n beyond the length
+OTHER = "def rotate(n, items):\n    return tuple(items[n:])"
+EXAMPLES = "[1, 2, 3], 1 => [2, 3, 1]\n[1], 5 => [1]\n[], 2 => []\n[1, 2, 3], 4 => [2, 3, 1]"
+ADAPTER = "from target import rotate\ndef answer(items, n):\n    return rotate(items, n)"
+SPECIFICATION = {
+    "reading": "the items after the first n, then the first n",
+    "other_readings": "",
+    "demands": "any n, beyond the length too",
+    "left_open": "list or tuple",
+    "examples": EXAMPLES,
+    "clarity": "clear",
+}
+ANSWERS = rule("claims_arbiter", {"reply": {"reason": "it does", "verdict": "answers"}})
+
+pytestmark = pytest.mark.docker
+
+
+def specified(**changes: str) -> dict[str, Any]:
+    return rule("specifier", {"reply": {**SPECIFICATION, **changes}})
+
+
+def screened(verdict: str, adapter: str = ADAPTER, call: str = "") -> dict[str, Any]:
+    reply = {"reason": "by reading", "verdict": verdict, "adapter": adapter, "call": call}
+    return rule("screener", {"reply": reply})
+
+
+def valued(*values: str) -> dict[str, Any]:
+    return rule("value_reader", *({"reply": {"reason": "r", "value": value}} for value in values))
+
+
+async def judged(bench: Bench, code: str, *script: dict[str, Any]) -> Annotation:
+    bench.serve(script)
+    async with real_sandbox(LIMITS) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec")
+        return await committee.judge(Pair(query=QUERY, code=Code.of(code)))
+
+
+def told(annotation: Annotation) -> tuple[str, int | None, str | None, str]:
+    return annotation.path, annotation.label, annotation.decided_by, annotation.support
+
+
+@pytest.mark.parametrize("verdict", ["clear_match", "unclear_behaviour", "unclear_query"])
+async def test_code_that_holds_every_claim_is_a_match_without_an_arbiter(
+    bench: Bench, verdict: str
+) -> None:
+    annotation = await judged(bench, RIGHT, specified(), screened(verdict))
+    assert told(annotation) == ("claims_hold", 1, "claims", "valid_oracle")
+    assert [call.role for call in annotation.calls] == ["specifier", "screener"]
+    assert annotation.agreeing == annotation.judgements == 1 + (verdict == "clear_match")
+
+
+async def test_a_value_that_two_readers_demand_and_the_code_does_not_give_decides(
+    bench: Bench,
+) -> None:
+    annotation = await judged(
+        bench, WRONG, specified(), screened("unclear_behaviour"), valued("(2, 3, 1)")
+    )
+    assert told(annotation) == ("claims_fail", 0, "claims", "valid_oracle")
+    assert "[1, 2, 3], 4 => [2, 3, 1]: gave [1, 2, 3]" in annotation.reason
+    (request,) = [call for call in bench.server.calls if call["role"] == "value_reader"]
+    seen = request["messages"][1]["content"]
+    assert "[1, 2, 3], 4" in seen
+    assert "rotate(" not in seen, "the second reader sees no code"
+    assert "[2, 3, 1]" not in seen, "nor the value that is claimed"
+
+
+async def test_a_claim_that_the_second_reader_refutes_is_left_out(bench: Bench) -> None:
+    examples = f"[1, 2], 1 => [1, 2]\n{EXAMPLES}"
+    annotation = await judged(
+        bench, RIGHT, specified(examples=examples), screened("clear_match"), valued("[2, 1]")
+    )
+    assert told(annotation) == ("claims_hold", 1, "claims", "valid_oracle")
+    assert [run.result.outcome for run in annotation.executions] == ["assertion_failed", "passed"]
+
+
+@pytest.mark.parametrize("value", ["open", "two and one", ""])
+async def test_a_value_that_is_left_open_counts_against_nobody(bench: Bench, value: str) -> None:
+    annotation = await judged(bench, WRONG, specified(), screened("clear_match"), valued(value))
+    assert told(annotation)[:2] == ("claims_hold", 1)
+
+
+async def test_an_exception_by_the_codes_own_logic_fails_a_claim(bench: Bench) -> None:
+    code = "def rotate(items, n):\n    n = n % len(items)\n    return items[n:] + items[:n]"
+    annotation = await judged(bench, code, specified(), screened("unclear_behaviour"), valued("[]"))
+    assert told(annotation)[:3] == ("claims_fail", 0, "claims")
+    assert "gave raises ZeroDivisionError" in annotation.reason
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code", "script"),
+    [
+        ("clear_match", WRONG, [valued("[2, 3, 1]")]),
+        ("clear_non_match", RIGHT, []),
+        # It holds no claim: the adapter may be wrong.
+        ("unclear_behaviour", OTHER.replace("items[n:]", "[n]"), [valued("[2, 3, 1]")]),
+    ],
+)
+async def test_an_arbiter_decides_where_reading_and_running_differ(
+    bench: Bench, verdict: str, code: str, script: list[dict[str, Any]]
+) -> None:
+    annotation = await judged(bench, code, specified(), screened(verdict), *script, ANSWERS)
+    assert told(annotation)[:3] == ("claims_disputed", 1, "arbiter")
+    (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
+    assert "[1, 2, 3], 4 => [2, 3, 1] | the function gave" in request["messages"][1]["content"]
+
+
+async def test_the_call_by_which_the_screener_would_show_a_fault_is_run(bench: Bench) -> None:
+    examples = "[1, 2], 1 => [2, 1]\n[1], 0 => [1]\n[], 0 => []"
+    annotation = await judged(
+        bench,
+        WRONG,
+        specified(examples=examples),
+        screened("clear_non_match", call="[1, 2, 3], 4 => [2, 3, 1]"),
+        valued("[2, 3, 1]"),
+    )
+    assert told(annotation)[:3] == ("claims_fail", 0, "claims")
+
+
+async def test_what_the_screener_claims_never_speaks_for_the_code(bench: Bench) -> None:
+    """It has seen the code, which may have told it what to say."""
+    examples = "[1, 2], 1 => [2, 1]\n[1], 0 => [1]"
+    annotation = await judged(
+        bench,
+        WRONG,
+        specified(examples=examples),
+        screened("clear_match", call="[1, 2, 3], 4 => [1, 2, 3]"),
+    )
+    assert told(annotation) == ("clear_match", 1, "screener", "screened"), "not by claims"
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("numpy.complex(1)", "module 'numpy' has no attribute 'complex'"),
+        ("{}.iteritems()", "no attribute 'iteritems'"),
+    ],
+)
+async def test_what_an_older_python_or_library_had_is_missing_around_the_code(
+    bench: Bench, value: str, error: str
+) -> None:
+    code = f"import numpy\ndef rotate(items, n):\n    return {value}"
+    annotation = await judged(bench, code, specified(), screened("clear_match"))
+    assert told(annotation) == ("clear_match", 1, "screener", "screened")
+    assert error in annotation.executions[-1].result.message
+
+
+async def test_arguments_and_values_are_made_before_the_code_runs(bench: Bench) -> None:
+    examples = f"int('x'), 1 => raises ValueError\n[1] + given, 1 => 1\n{EXAMPLES}"
+    annotation = await judged(bench, RIGHT, specified(examples=examples), screened("clear_match"))
+    assert told(annotation)[:2] == ("clear_match", 1), "claims that cannot be made speak for nobody"
+    outcomes = [case.outcome for case in annotation.executions[-1].result.tests]
+    assert outcomes == ["raised", "raised", *["passed"] * 4]
+
+
+async def test_results_are_compared_whatever_their_container(bench: Bench) -> None:
+    adapter = "def answer(items, n):\n    return rotate(n, items)"
+    code = (
+        "def rotate(n, items):\n    n = n % (len(items) or 1)\n    yield from items[n:] + items[:n]"
+    )
+    annotation = await judged(bench, code, specified(), screened("clear_match", adapter))
+    assert told(annotation)[:2] == ("claims_hold", 1)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "code"),
+    [
+        ("", RIGHT),
+        ("def answer(items, n):\n    return items[n:] + rotate(items, n)", RIGHT),
+        (ADAPTER, f"{RIGHT} + unknown_name"),
+        (ADAPTER, f"import module_of_nobody_1a2b\n{RIGHT}"),
+    ],
+)
+async def test_code_on_which_no_claim_can_be_run_is_judged_by_reading(
+    bench: Bench, adapter: str, code: str
+) -> None:
+    annotation = await judged(bench, code, specified(), screened("clear_non_match", adapter))
+    assert told(annotation) == ("clear_non_match", 0, "screener", "screened")
+
+
+async def test_doubt_about_the_query_is_not_settled_by_a_program(bench: Bench) -> None:
+    """Fault 6: the screener's doubt about the query is another one than that about the code."""
+    bench.serve([specified(examples=""), screened("unclear_query", ""), ANSWERS])
+    sandbox = FakeSandbox(lambda program, installed: FAILED)
+    annotation = await bench.committee(sandbox, configuration="spec").judge(
+        Pair(query=QUERY, code=Code.of(RIGHT))
+    )
+    assert told(annotation) == ("unclear_query", 1, "arbiter", "screened")
+    assert annotation.executions == ()
+
+
+async def test_all_candidates_of_a_query_are_judged_by_one_reading(bench: Bench) -> None:
+    """Fault 1: the reading is chosen before any code is seen, and asked for once."""
+    bench.serve([specified(), screened("clear_match")])
+    async with real_sandbox(LIMITS) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec")
+        both = [
+            await committee.judge(Pair(query=QUERY, code=Code.of(code)))
+            for code in (RIGHT, f"# the same\n{RIGHT}")
+        ]
+    assert bench.server.count("specifier") == 1
+    first, second = (annotation.calls[0] for annotation in both)
+    assert (first.cached, second.cached) == (False, True)
+    assert first.reply == second.reply
+    (request,) = [call for call in bench.server.calls if call["role"] == "specifier"]
+    assert "rotate(" not in request["messages"][1]["content"]
+    for call in bench.server.calls:
+        if call["role"] == "screener":
+            assert SPECIFICATION["reading"] in call["messages"][1]["content"]
+
+
+async def test_programs_are_written_to_the_specification_where_no_example_can_be_run(
+    bench: Bench,
+) -> None:
+    program = "from target import rotate\ndef test_it():\n    assert rotate([1, 2], 1) == [2, 1]"
+    bench.serve(
+        [
+            specified(examples=""),
+            screened("unclear_behaviour", ""),
+            rule("writer", {"reply": {"reading": "r", "program": program}}),
+            rule("arbiter", {"reply": {"reason": "it passes", "verdict": "answers"}}),
+        ]
+    )
+    sandbox = FakeSandbox(lambda program, installed: PASSED)
+    annotation = await bench.committee(sandbox, configuration="spec").judge(
+        Pair(query=QUERY, code=Code.of(RIGHT))
+    )
+    assert told(annotation)[:3] == ("unclear_passed", 1, "arbiter")
+    for role in ("writer", "arbiter"):
+        (request,) = [call for call in bench.server.calls if call["role"] == role]
+        assert SPECIFICATION["demands"] in request["messages"][1]["content"]

@@ -1,0 +1,156 @@
+"""Laws of batches that end oddly: nothing that may be billed is given back, nothing is lost."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.llm.batch.lines import outcomes_of
+from agents.llm.batch.money import BatchMoney
+from agents.llm.batch.records import SentBatch
+from agents.llm.batch.requests import BatchRequests
+from agents.llm.rate_limit import SharedLimiter
+from infra.errors import ModelUnavailableError
+from infra.settings import Settings
+from tests.agents.judging import made_up_sandbox, script
+from tests.agents.llm.batch.batching import answer, batch_settings, judged, one_pass
+from tests.agents.llm.batch.test_runner import PAIRS, twice
+from tests.fakes.llm_server import ScriptedServer
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(list(script(PAIRS, delay_s=0.0))) as server:
+        yield server
+
+
+def _lost_while_submitted(settings: Settings) -> BatchRequests:
+    """Write down a batch as a run does that is killed before it knows whether it was submitted."""
+    requests = BatchRequests(settings.store.replies, settings.llm)
+    keys = [request.key for request in requests.waiting()][:4]
+    limiter = SharedLimiter(settings.store.ledgers, settings.llm)
+    ticket = BatchMoney(limiter, requests).reserve("lost", 4, 9_000, 0.5)
+    requests.begin(SentBatch(mark="lost", requests=4, ticket=ticket), keys)
+    return requests
+
+
+NO_LISTS: list[dict[str, Any]] = [{"status": 404}, {"status": 405}, {"status": 501}]
+
+
+@pytest.mark.parametrize("failure", NO_LISTS, ids=str)
+async def test_a_batch_of_which_nothing_is_known_may_be_billed(
+    server: ScriptedServer, tmp_path: Path, failure: dict[str, Any]
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path, max_retries=0)
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    _lost_while_submitted(settings)
+    server.batches.failures["GET /batches"] = [failure]
+    assert await answer(settings)
+    assert SharedLimiter(settings.store.ledgers, settings.llm).spent()[1] == pytest.approx(0.5)
+
+
+async def test_a_list_without_an_end_tells_nothing(
+    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path)
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    _lost_while_submitted(settings)
+    others = {f"batch_{n}": {"id": f"batch_{n}", "status": "completed"} for n in range(9)}
+    server.batches.batches |= others
+    monkeypatch.setattr("agents.llm.batch.api._MAX_PAGES", 3)
+    assert await answer(settings)
+    assert SharedLimiter(settings.store.ledgers, settings.llm).spent()[1] == pytest.approx(0.5)
+
+
+async def test_others_batches_of_any_kind_do_not_hide_ours(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path)
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    _lost_while_submitted(settings)
+    odd: list[dict[str, Any]] = [
+        {"status": None},
+        {"metadata": [1]},
+        {"metadata": {"cosqa": "\ud800"}},
+        {"status": "x"},
+    ]
+    server.batches.batches |= {f"b{n}": {"id": f"b{n}", **row} for n, row in enumerate(odd)}
+    assert await answer(settings)
+    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    assert usd == 0, "it was not submitted, so nothing is reserved for it"
+
+
+async def test_a_batch_without_an_end_stops_the_run_with_its_name(
+    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path)
+    server.batches.faults = [{"status": "paused_by_support"}]
+    monkeypatch.setattr("agents.llm.batch.endings._LONGEST_S", 0.2)
+    with pytest.raises(ModelUnavailableError, match=r"batch batch_\d.* cancel it at the provider"):
+        await judged(settings, PAIRS)
+
+
+ODD_LINES = {
+    "half of a pair": b'{"custom_id": "\\ud800", "response": {"status_code": 200, "body": {}}}',
+    "half of a pair in a name": b'{"custom_id": "0", "response": {"body": {"\\udfff": 1}}}',
+    "half of a pair in an error": b'{"custom_id": "0", "error": {"message": "\\ud83d"}}',
+    "no object": b"[1, 2]",
+    "a deep one": b'{"custom_id": ' + b"[" * 50_000,
+    "a long number": b'{"custom_id": ' + b"9" * 6_000 + b"}",
+    "no UTF-8": b'{"custom_id": "\xff\xfe"}',
+    "an odd status": b'{"custom_id": "0", "response": {"status_code": 1e999, "body": null}}',
+}
+
+
+@pytest.mark.parametrize("line", ODD_LINES)
+async def test_a_line_that_cannot_be_read_does_not_lose_the_batch(
+    server: ScriptedServer, tmp_path: Path, line: str
+) -> None:
+    server.batches.faults = [{"garbage": ODD_LINES[line] + b"\n"}]
+    made = await judged(batch_settings(server.base_url, tmp_path), PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert twice(server) == []
+
+
+@pytest.mark.parametrize("line", ODD_LINES)
+def test_an_outcome_of_our_request_is_read_whatever_is_in_it(tmp_path: Path, line: str) -> None:
+    (tmp_path / "file").write_bytes(ODD_LINES[line])
+    for outcome in outcomes_of(tmp_path / "file", ["0", "\ufffd"]):
+        outcome.model_dump_json()
+
+
+async def test_a_bill_that_cannot_be_true_counts_as_reserved(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    usage = {"prompt_tokens": 10**8, "completion_tokens": 10**8, "total_tokens": 2 * 10**8}
+    answers = script(PAIRS, delay_s=0.0)
+    counted: list[dict[str, Any]] = [dict(rule) for rule in answers]
+    for rule in counted:
+        rule["steps"] = [{**step, "usage": usage} for step in rule["steps"]]
+    server.follow(counted)
+    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    await answer(settings)
+    tokens, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    assert tokens < 100_000
+    assert 0 < usd < 0.05
+
+
+async def test_a_prompt_that_is_refused_before_the_first_batch_goes_by_itself(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path)
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    first = next(BatchRequests(settings.store.replies, settings.llm).waiting())
+    text = json.loads(first.question)["messages"][1]["content"]
+    query = text.split("<<<query ")[1].split("\n")[1]
+    probe = {"role": "probe", "steps": [{"reply": {"verdict": "yes"}}]}
+    refused = {"role": "screener", "query": query, "steps": [{"status": 403}]}
+    server.follow([probe, refused, *script(PAIRS, delay_s=0.0)])
+    made = await judged(settings, PAIRS)
+    ends = Counter(item.status for item in made)
+    assert ends["undecided"] >= 1
+    assert ends["labelled"] + ends["undecided"] == PAIRS

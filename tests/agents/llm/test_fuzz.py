@@ -1,0 +1,135 @@
+"""Whatever a provider sends, a reply is read or refused by our own errors."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import strategies as st
+
+from agents.llm.answers import plausible_usage, read_answer
+from agents.llm.batch.lines import outcomes_of
+from agents.llm.cache import RawReply
+from agents.llm.litellm_transport import loaded_litellm, raw_reply, request_error
+from agents.llm.openai_transport import ChatCompletions
+from agents.llm.structured_output import Reply, read
+from tests.fuzzing import NUMBERS, examine
+
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20),
+    st.sampled_from(["\ud800", "12 tokens", 2**70, -1, 10**9, "yes", "assistant", "stop"]),
+)  # fmt: skip
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=8,
+)  # fmt: skip
+TOKENS = st.sampled_from(["prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens"])
+USAGES = VALUES | st.dictionaries(
+    TOKENS | st.sampled_from(["prompt_tokens_details", "completion_tokens_details", "cost"]),
+    VALUES | st.dictionaries(TOKENS, VALUES, max_size=2), max_size=5,
+)  # fmt: skip
+FIELDS = st.dictionaries(
+    st.sampled_from(["id", "created", "model", "object", "system_fingerprint", "error", "choices"]),
+    VALUES, max_size=3,
+)  # fmt: skip
+
+
+class Verdict(Reply):
+    """What is asked for."""
+
+    verdict: str
+
+
+@pytest.fixture(scope="module")
+def completions() -> ChatCompletions:
+    return ChatCompletions(loaded_litellm(), "openai/gpt-4o-mini", "http://127.0.0.1:1/v1", "key")
+
+
+def completion(beside: dict[str, Any], usage: object, more: dict[str, Any]) -> dict[str, Any]:
+    """Return a completion with a reply, and anything else beside it."""
+    message = {"role": "assistant", "content": "a reply", **more}
+    choice = {"index": 0, "finish_reason": "stop", **more, "message": message}
+    return {**beside, "usage": usage, "choices": [choice]}
+
+
+MORE = st.dictionaries(
+    st.sampled_from(["index", "finish_reason", "logprobs", "tool_calls", "refusal", "role"]),
+    VALUES, max_size=2,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("cases", NUMBERS)
+def test_a_reply_is_read_whatever_stands_beside_it(
+    completions: ChatCompletions, cases: int
+) -> None:
+    def law(beside: dict[str, Any], usage: object, more: dict[str, Any]) -> None:
+        answer = completion(beside, usage, more)
+        reply = raw_reply(completions.parsed(answer), 0.0)
+        assert reply.text == "a reply"
+        assert reply.cost_usd is None or (reply.cost_usd >= 0 and reply.is_counted)
+        RawReply.model_validate_json(reply.model_dump_json())
+
+    examine(law, cases, FIELDS, USAGES, MORE)
+
+
+@pytest.mark.parametrize("cases", NUMBERS)
+def test_any_body_is_a_reply_or_an_error_of_ours(completions: ChatCompletions, cases: int) -> None:
+    def law(body: dict[str, Any]) -> None:
+        try:
+            raw_reply(completions.parsed(body), 0.0).model_dump_json()
+        except ValueError:
+            return
+
+    examine(law, cases, st.dictionaries(st.text(max_size=5), VALUES, max_size=3) | FIELDS)
+
+
+@pytest.mark.parametrize("cases", NUMBERS)
+def test_any_bytes_any_usage_and_any_text_can_be_read(cases: int) -> None:
+    def law(content: bytes, usage: object, text: str) -> None:
+        read_answer(content)
+        counts = plausible_usage(usage)
+        assert counts is None or json.loads(json.dumps(counts)) == counts
+        try:
+            read(text, Verdict).model_dump_json()
+        except ValueError:
+            return
+
+    jsons = VALUES.map(lambda value: json.dumps(value).encode())
+    examine(law, cases, st.binary(max_size=50) | jsons, USAGES, st.text() | jsons.map(bytes.decode))
+
+
+@pytest.mark.parametrize("cases", NUMBERS)
+def test_any_line_of_a_batch_is_an_outcome_or_left_out(tmp_path: Path, cases: int) -> None:
+    def law(row: dict[str, Any], cut: int) -> None:
+        line = json.dumps({"custom_id": "ab", **row}).encode()
+        (tmp_path / "file").write_bytes(line[:cut] + b"\n" + line)
+        for outcome in outcomes_of(tmp_path / "file", ["ab"]):
+            outcome.model_dump_json()
+
+    response = st.fixed_dictionaries({"status_code": VALUES, "body": VALUES})
+    rows = st.dictionaries(st.sampled_from(["custom_id", "error", "response"]), VALUES | response)
+    examine(law, cases, rows, st.integers(0, 60))
+
+
+@pytest.mark.parametrize("cases", NUMBERS)
+def test_any_error_of_a_provider_is_an_error_of_ours(
+    completions: ChatCompletions, cases: int
+) -> None:
+    def law(status: int, text: str, headers: dict[str, str]) -> None:
+        sound = {name: value for name, value in headers.items() if value.isascii()}
+        raw = httpx.Response(status, headers=sound, content=text.encode(errors="replace"))
+        try:
+            completions._response(raw, {"messages": []})
+        except completions._expected_errors() as error:
+            told = request_error(completions._named(error), "key")
+            assert told.kind in {"transient", "declined", "refused"}
+            assert 100 <= told.status < 600
+
+    names = st.sampled_from(["Retry-After"])
+    examine(
+        law, cases, st.integers(400, 599), st.text(), st.dictionaries(names, st.text(max_size=9))
+    )

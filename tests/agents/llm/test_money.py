@@ -1,0 +1,186 @@
+"""The laws of money, by simulation: real limiter, budget and cache, a provider with its own bill.
+
+Each seed draws a story: processes with several clients that ask the same prompts at once, killed or
+cancelled at any moment, faults and lies of the provider, ledgers that cannot be written or are
+damaged, and a clock that jumps. The laws hold at every moment of it.
+"""
+
+import asyncio
+import errno
+import os
+import re
+import zlib
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+import pytest
+
+from agents.llm.cache import ReplyCache
+from agents.llm.client import LanguageModel
+from agents.llm.prompt import Prompt
+from agents.llm.rate_limit import SharedLimiter
+from agents.llm.structured_output import Reply
+from infra.errors import BudgetExhaustedError, LanguageModelError
+from infra.packed import readable_rows
+from infra.settings import LanguageModelSettings
+from infra.sqlite import connect
+from tests.fakes.billing import MAX_TOKENS, BilledTransport, BillingProvider
+from tests.fuzzing import seeds
+
+PROMPTS = [Prompt(system="Role: screener", user=f"{n}" * (1 + 200 * n)) for n in range(6)]
+ROUNDING = 1e-12
+
+
+class Verdict(Reply):
+    """What is asked for."""
+
+    verdict: Literal["yes"]
+
+
+class Story:
+    """A world of processes, folders and a provider, drawn from a seed.
+
+    Args:
+        seed: What happens.
+        folder: Where the processes keep their files.
+        patch: Sets the clock and the disk.
+    """
+
+    def __init__(self, seed: int, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.draw = Random(seed)
+        self.folder = folder
+        self.is_priced = self.draw.random() < 0.8
+        self.budget = self.draw.choice([None, 0.002, 0.004, 0.01, 1.0])
+        self.provider = BillingProvider(
+            self.draw, self.look, is_priced=self.is_priced, faults=self.draw.choice([0, 0.2, 0.6])
+        )
+        self.settings = LanguageModelSettings(
+            model="openai/simulated", budget_usd=self.budget, max_tokens=MAX_TOKENS, max_retries=2,
+            max_backoff_s=0.001, requests_per_minute=self.draw.choice([0, 600_000]),
+        )  # fmt: skip
+        self.clients = self.draw.randint(1, 3)
+        self._now = 1e9
+        patch.setattr("agents.llm.client.Transport", lambda *_: BilledTransport(self.provider))
+        patch.setattr("agents.llm.budget._LOOK_S", 0.001)
+        patch.setattr("infra.packed.connect", lambda file: connect(file, "OFF"))  # for speed
+        patch.setattr(os, "fdatasync", lambda handle: None)
+        patch.setattr("infra.claims._FIRST_LOOK_S", 0.0005)
+        patch.setattr("agents.llm.rate_limit.time.time", self.time)
+        self._disk, self._write = 0.0, os.pwrite
+        patch.setattr(os, "pwrite", self.pwrite)
+
+    def time(self) -> float:
+        """Return a clock's time that jumps."""
+        self._now += self.draw.choice([0.001, 0.001, 0.01, 90, -90, 86_400])
+        return self._now
+
+    def pwrite(self, handle: int, content: bytes, offset: int) -> int:
+        """Write, where the disk is not full."""
+        if self.draw.random() < self._disk:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return self._write(handle, content, offset)
+
+    def spent(self) -> float:
+        """Return what the ledger says."""
+        return SharedLimiter(self.folder / "ledgers", self.settings).spent()[1]
+
+    def look(self, provider: BillingProvider) -> None:
+        """Check what holds at every moment: the ledger covers the bill, the bill the budget."""
+        if not (self.is_priced and self.budget):
+            return  # nothing can be reserved of a price that is not known
+        assert provider.usd <= self.budget + ROUNDING
+        disk, self._disk = self._disk, 0.0
+        assert self.spent() >= provider.usd - ROUNDING
+        self._disk = disk
+
+    def run_process(self, end: str) -> None:
+        """Let some clients ask all prompts at once, until they are done, cancelled or killed."""
+        self._disk = self.draw.choice([0.0, 0.0, 0.1])
+        loop = asyncio.new_event_loop()
+        try:
+            models = [self.model() for _ in range(self.clients)]
+            tasks = [loop.create_task(self.ask(model)) for model in models for _ in range(2)]
+            await_s = 30 if end == "done" else self.draw.random() * 0.05
+            loop.run_until_complete(asyncio.wait(tasks, timeout=await_s))
+            assert end != "done" or all(task.done() for task in tasks), "every run ends"
+            if end == "killed":
+                for model in models:  # it writes nothing more
+                    vars(model._budget._limiter)["settle"] = lambda *_: None
+            for task in tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.wait(tasks))
+            self._disk = 0.0
+            self.bury(models)
+        finally:
+            loop.close()
+        failures = [task.exception() for task in tasks if task.done() and not task.cancelled()]
+        assert not [failure for failure in failures if failure]
+        gone = self.provider.die(self.kept())
+        assert end != "done" or not gone, "what had arrived was not kept"
+
+    def bury(self, models: list[LanguageModel]) -> None:
+        """Wait for what a process had handed over to the disk, and drop its locks."""
+        for model in models:
+            model._cache._packed._thread.shutdown(wait=True)
+            model._cache.close()
+
+    def kept(self) -> set[int]:
+        """Return the numbers of the bills whose replies are kept."""
+        rows = readable_rows(self.folder / "replies" / "replies.sqlite")
+        texts = (zlib.decompress(content).decode() for _, content in rows)
+        return {int(re.findall(r"bill (\d+):", text)[0]) for text in texts}
+
+    def model(self) -> LanguageModel:
+        """Return another client of the same store."""
+        limiter = SharedLimiter(self.folder / "ledgers", self.settings)
+        return LanguageModel(self.settings, ReplyCache(self.folder / "replies"), limiter)
+
+    async def ask(self, model: LanguageModel) -> None:
+        """Ask all prompts, in any order; whatever comes of it, it is an error of ours."""
+        for prompt in self.draw.sample(PROMPTS, len(PROMPTS)):
+            try:
+                await model.ask("screener", prompt, Verdict)
+            except LanguageModelError:
+                continue
+
+    def damage_ledger(self) -> None:
+        """Damage the ledger: nothing is asked until it is restored."""
+        files = [file for file in (self.folder / "ledgers").iterdir() if file.stat().st_size]
+        whole = {file: file.read_bytes() for file in files}
+        bill = self.provider.usd
+        for file, content in whole.items():
+            cut = self.draw.randrange(1, len(content))
+            file.write_bytes(self.draw.choice([content[:cut], bytes(len(content)), b"\xff" * 56]))
+        if whole:
+            with pytest.raises(BudgetExhaustedError, match="remove the file"):
+                self.spent()
+            self.run_process("done")
+            assert self.provider.usd == bill
+        for file, content in whole.items():
+            file.write_bytes(content)
+
+
+def live(story: Story) -> None:
+    """Let a story happen and check what holds at its end."""
+    for _ in range(story.draw.randint(1, 3)):
+        story.run_process(story.draw.choice(["cancelled", "killed", "done"]))
+    if story.draw.random() < 0.3:
+        story.damage_ledger()
+    story.run_process("done")
+    provider = story.provider
+    twice = {key: n for key, n in provider.billed.items() if n > 1 + provider.lost[key]}
+    assert not twice, "paid twice, though the first reply had arrived"
+    before, lost = provider.billed.copy(), provider.lost.copy()
+    story.run_process("done")
+    again = [key for key, number in provider.billed.items() if number > before[key]]
+    assert all(before[key] == lost[key] for key in again), "what was kept is paid for again"
+
+
+@pytest.mark.parametrize("number", seeds(30, 1_000))
+def test_no_money_is_lost_whatever_happens(
+    tmp_path: Path, number: range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in number:
+        with monkeypatch.context() as patch:
+            live(Story(seed, tmp_path / str(seed), patch))

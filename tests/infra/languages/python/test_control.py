@@ -1,0 +1,131 @@
+"""A control is other code that does the same."""
+
+import argparse
+import ast
+import colorsys
+import difflib
+import heapq
+import inspect
+import shlex
+import textwrap
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infra.languages.python.control import control_of
+from infra.languages.python.syntax import FunctionNode
+
+
+def run(code: str, name: str = "f") -> Any:
+    space: dict[str, Any] = {"__name__": "target"}
+    exec(compile(code, "target.py", "exec", dont_inherit=True), space)
+    return space[name]
+
+
+def test_comments_and_names_of_variables_differ_and_parameters_stay() -> None:
+    code = 'def f(a, *b, c=1, **d):\n    """Text."""\n    e = a  # why\n    return e\n'
+    assert control_of(code) == (
+        'def f(a, *b, c=1, **d):\n    """Text."""\n'
+        "    local_0_0 = None\n    local_0_1 = a\n    return local_0_1"
+    )
+
+
+NESTED = {
+    "a closure": "def f(x):\n    y = x\n    def g():\n        return y + z\n    z = 2\n"
+    "    return g()",
+    "nonlocal": "def f(x):\n    n = 0\n    def g():\n        nonlocal n\n        n += x\n    g()\n"
+    "    return n",
+    "global": "k = 5\ndef f(x):\n    global k\n    k = x\n    return k",
+    "a lambda": "def f(x):\n    y = 2\n    g = lambda y, z=y: y + z\n    return g(x)",
+    "a comprehension": "def f(x):\n    y = [i * x for i in range(3)]\n    return y, [y for y in y]",
+    "a walrus": "def f(x):\n    y = [(z := i) for i in range(x % 5 + 1)]\n    return y, z",
+    "a class": "def f(x):\n    y = x\n    class A:\n        z = y + 1\n        w = z\n"
+    "    return A.z, A.w, y",
+    "an exception": "def f(x):\n    try:\n        y = 1 // (x % 2)\n"
+    "    except ZeroDivisionError as e:\n        y = str(e)\n    return y",
+    "an import": "def f(x):\n    import math as m\n    y = m.gcd(x, 12)\n    return y",
+    "a match": "def f(x):\n    y = [x, 2]\n    match y:\n        case [a, *rest]:\n"
+    "            return a, rest, y",
+    "keywords": "def f(x):\n    def g(y=1, *, z):\n        return y - z\n    y = z = x\n"
+    "    return g(y=y, z=z + 1)",
+    "its own names": "def f(x):\n    y = x\n    return locals(), eval('y')",
+    "a default": "def f(x, y=[0]):\n    z = y\n    z[0] += x\n    return list(z)",
+    "a generator": "def f(x):\n    def g():\n        y = yield x\n        z = y\n        yield z\n"
+    "    return list(g())",
+    "a deleted variable": "def f(x):\n    y = x\n    del y\n    try:\n        return y\n"
+    "    except UnboundLocalError:\n        return x",
+    "a text with its name": "def f(x):\n    y = x\n    return f'{y=} {y!r:>4}'",
+    "taken names": "def f(x):\n    local_0_1 = x\n    local_0 = 3\n    y = 1\n"
+    "    return local_0_1, local_0, y",
+    "an augmented loop": "def f(x):\n    y = 0\n    for i, (j, k) in enumerate([(1, x), (2, 3)]):\n"
+    "        y += i * j * k\n    else:\n        y -= 1\n    return y, i, j",
+    "a loop with a file": "def f(x):\n    import contextlib\n"
+    "    with contextlib.nullcontext(x) as y:\n        z: int = y\n    return z",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", NESTED)
+@pytest.mark.parametrize("argument", [0, 1, 7])
+def test_every_kind_of_scope_keeps_its_meaning(shape: str, argument: int) -> None:
+    code = NESTED[shape]
+    assert control_of(code) != code
+    assert run(control_of(code))(argument) == run(code)(argument)
+
+
+def changed(module: ModuleType, name: str) -> Any:
+    return run(control_of(inspect.getsource(module)), name)
+
+
+WRAP, SPLIT = changed(textwrap, "wrap"), changed(shlex, "split")
+COMPARE, TO_HLS = changed(difflib, "unified_diff"), changed(colorsys, "rgb_to_hls")
+SMALLEST = changed(heapq, "nsmallest")
+LINES = st.lists(st.text("ab \t-", max_size=8), max_size=8)
+
+
+@given(text=st.text("ab -\n\t", max_size=200), width=st.integers(1, 30))
+def test_wrapping_is_the_same(text: str, width: int) -> None:
+    assert WRAP(text, width) == textwrap.wrap(text, width)
+
+
+@given(first=LINES, second=LINES)
+def test_comparing_is_the_same(first: list[str], second: list[str]) -> None:
+    assert list(COMPARE(first, second)) == list(difflib.unified_diff(first, second))
+
+
+@given(text=st.text("a'\" \\#", max_size=20))
+def test_splitting_is_the_same(text: str) -> None:
+    def outcome(split: Any) -> object:
+        try:
+            return split(text, comments=True)
+        except ValueError as error:
+            return str(error)
+
+    assert outcome(SPLIT) == outcome(shlex.split)
+
+
+@given(numbers=st.lists(st.integers()), count=st.integers(0, 9))
+def test_choosing_is_the_same(numbers: list[int], count: int) -> None:
+    assert SMALLEST(count, numbers) == heapq.nsmallest(count, numbers)
+
+
+@given(*[st.floats(0, 1)] * 3)
+def test_converting_is_the_same(red: float, green: float, blue: float) -> None:
+    assert TO_HLS(red, green, blue) == colorsys.rgb_to_hls(red, green, blue)
+
+
+@pytest.mark.parametrize("module", [argparse, ast, difflib, textwrap, shlex, heapq])
+def test_nearly_every_function_of_a_module_is_other_code(module: ModuleType) -> None:
+    source = inspect.getsource(module)
+    control = control_of(source)
+    compile(control, "target.py", "exec", dont_inherit=True)
+    functions = [node for node in ast.walk(ast.parse(control)) if isinstance(node, FunctionNode)]
+    changed = [one for one in functions if "local_" in ast.unparse(one)]
+    assert len(changed) > 0.9 * len(functions)
+
+
+@pytest.mark.parametrize("code", ["def f(:", "print 'x'", "\0", "x = " + "(" * 400, ""])
+def test_code_that_cannot_be_read_stays(code: str) -> None:
+    assert control_of(code) == code

@@ -1,0 +1,115 @@
+"""Laws of settings from a file or an environment that may hold anything.
+
+Covers `infra.settings.toml_file`.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from infra.errors import SettingsError
+from infra.settings import load_settings
+
+DIGITS = "9" * 5_000
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (f"[llm]\n\nbudget_usd = {DIGITS}", r"cosqa\.toml:3: a number of thousands of digits"),
+        (f"[llm]\nbudget_usd = 0x{'f' * 5_000}", r"cosqa\.toml:2: a number of thousands"),
+        (f"[llm]\nbudget_usd = {DEEP}", r"cosqa\.toml is not valid TOML: .*deep"),
+        ("a." * 100_000 + "a = 1", r"cosqa\.toml"),
+        (b"\xff", r"cosqa\.toml is not valid TOML"),
+        ("[llm]\nbudget_usd = nan", "llm.budget_usd"),
+        ("[llm]\nbudget_usd = 1979-05-27", "llm.budget_usd"),
+    ],
+)
+def test_a_file_that_no_parser_takes_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | bytes, problem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = content.encode() if isinstance(content, str) else content
+    (tmp_path / "cosqa.toml").write_bytes(data)
+    with pytest.raises(SettingsError, match=problem):
+        load_settings()
+
+
+def test_a_file_that_may_not_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cosqa.toml").write_text("")
+
+    def refused(_file: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(SettingsError, match=r"cosqa\.toml cannot be read: Permission denied"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("COSQA_SEARCH__ENCODERS", DEEP),
+        ("COSQA_SEARCH__ENCODERS", f"[{DIGITS}]"),
+        ("COSQA_LLM", DEEP),
+        ("COSQA_LLM", '{"api_key": "sk-secret", "budget_usd": ' + DIGITS + "}"),
+        ("COSQA_LLM", '{"api_key": "sk-secret"'),
+        ("COSQA_SEARCH__TOP_K", DIGITS),
+    ],
+)
+def test_a_variable_that_no_parser_takes_is_named_without_a_key(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    message = str(caught.value)
+    assert "sk-secret" not in message
+    assert len(message) < 1_000
+    assert name in message or name.removeprefix("COSQA_").lower().replace("__", ".") in message
+
+
+NO_BUDGETS = ("1e999", "inf", "nan", "-1", "0", "0x10", "$5", "5,0", "", "1e-400")
+
+
+@pytest.mark.parametrize(
+    "name", ["llm.budget_usd", "encoder.budget_usd", "reannotation.budget_usd"]
+)
+@pytest.mark.parametrize("value", NO_BUDGETS)
+def test_a_budget_that_is_no_sum_of_money_is_refused_with_its_name_and_bounds(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    variable = f"COSQA_{name.upper().replace('.', '__')}"
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError) as caught:
+        load_settings()
+    assert f"{name} = {value!r} ({variable}): must be a number above 0" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("COSQA_LLM__BUDGET_USD", "COSQA_LLM__BUDGET_USD__X"),
+        ("COSQA_LLM__BUDGET_USD", "cosqa_llm__budget_usd"),
+        ("cosqa_reannotation__limits", "COSQA_REANNOTATION__LIMITS__X"),
+        ("COSQA_LLM", "Cosqa_LLM"),
+    ],
+)
+def test_of_two_variables_none_is_dropped_in_silence(
+    monkeypatch: pytest.MonkeyPatch, first: str, second: str
+) -> None:
+    for name in (first, second):
+        monkeypatch.setenv(name, "{}")
+    with pytest.raises(SettingsError, match="are both set"):
+        load_settings()
+
+
+def test_a_section_and_its_keys_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSQA_LLM", '{"model": "a/b", "budget_usd": 3}')
+    monkeypatch.setenv("COSQA_LLM__BUDGET_USD", "5")
+    settings = load_settings()
+    assert (settings.llm.model, settings.llm.budget_usd) == ("a/b", 5)

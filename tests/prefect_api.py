@@ -1,0 +1,25 @@
+"""Requests to a Prefect server's API, asked again while its SQLite is busy, as Prefect's are."""
+
+import time
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+BUSY_S = 120.0
+_POLL_S = 0.5
+
+
+def ask(method: str, address: str, content: Any = None) -> Any:
+    """Return what the server answers, or nothing where it answers without a body.
+
+    :raises httpx.HTTPStatusError: another status than success, or busy for ``BUSY_S``.
+    """
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        answer = httpx.request(method, address, json=content, timeout=BUSY_S)
+        busy = answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+        if not busy or time.monotonic() > deadline:
+            answer.raise_for_status()
+            return answer.json() if answer.content else None
+        time.sleep(_POLL_S)

@@ -1,0 +1,20 @@
+# Takes the lock on which the guard waits, so that it is never woken, before it fails.
+import threading
+import sys
+
+frame = sys._getframe()
+while "case_reports" not in frame.f_locals:
+    frame = frame.f_back
+lock = frame.f_locals["signal_guard"].__self__
+
+
+def hold():
+    while True:
+        lock.acquire()
+
+
+threading.Thread(target=hold, daemon=True).start()
+
+
+def test_wrong():
+    assert False

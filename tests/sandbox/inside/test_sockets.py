@@ -1,0 +1,110 @@
+"""What a program leaves in its network is gone before the next run, or the box and its network are.
+
+Covers `sandbox.inside.sockets` and how `sandbox.backends.docker.networks` gives networks back.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from infra.settings import SandboxSettings
+from sandbox.backends.docker.backend import DockerSandbox
+from sandbox.base import Sandbox
+from sandbox.inside import sockets
+from tests.sandbox.backends.docker.test_backend import (
+    boxes,
+    containers,
+    keeps_a_network,
+    removals,
+)
+from tests.sandbox.conftest import CODE, LIMITS
+
+RING = """
+import array, socket
+server = socket.create_server(("127.0.0.1", 4444))
+for _ in range({rings}):
+    first, second = socket.socketpair()
+    second.send(b"what the original returned")
+    for one in (first, second):
+        for other in (first, second, server):
+            files = array.array("i", [other.fileno()])
+            one.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, files)])
+    first.close(), second.close()
+"""
+LOOK = """
+import os, socket
+with open("/proc/net/sockstat") as file:
+    print(file.readline().split()[2])
+try:
+    socket.create_connection(("127.0.0.1", 4444))
+except ConnectionRefusedError:
+    print("refused")
+"""
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
+    """Return a sandbox with one slot and no box started in advance; needs an engine too."""
+    limits = {**LIMITS.model_dump(), "slots": 1, "ready": 0}
+    made = DockerSandbox(SandboxSettings.model_validate(limits))
+    yield made
+    await made.close()
+
+
+async def networks(own: DockerSandbox) -> set[str | None]:
+    return {one.id for one in await containers(own) if keeps_a_network(one)}
+
+
+async def processes(own: DockerSandbox) -> int:
+    """Return how many processes run in boxes."""
+    tops = [await asyncio.to_thread(box.top) for box in await boxes(own)]
+    return sum(len(top["Processes"]) for top in tops)
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.parametrize("rings", [1, 30])
+async def test_sockets_in_flight_do_not_outlive_their_run(own: DockerSandbox, rings: int) -> None:
+    async with own.box(CODE) as box:
+        before = await box.run(LOOK)
+        assert (await box.run(RING.format(rings=rings))).outcome == "passed"
+        after = await box.run(LOOK)
+    assert (after.outcome, after.stdout) == ("passed", before.stdout), (before, after)
+    assert after.stdout.endswith("refused\n")
+
+
+@pytest.mark.docker
+@pytest.mark.asyncio(loop_scope="session")
+async def test_a_network_is_kept_after_a_clean_run_and_not_after_a_box_was_lost(
+    own: DockerSandbox,
+) -> None:
+    async with own.box(CODE) as box:
+        await box.run("pass")
+        kept = await networks(own)
+    await removals(own)
+    assert await networks(own) == kept
+    async with own.box(CODE) as box:
+        await box.run("pass")
+        idle = await processes(own)
+        running = asyncio.create_task(box.run("import time\ntime.sleep(60)"))
+        for _ in range(600):
+            if await processes(own) > idle:
+                break
+            await asyncio.sleep(0.1)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    await removals(own)
+    assert kept.isdisjoint(await networks(own))
+
+
+def test_sockets_that_stay_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "sockstat"
+    table.write_text("sockets: used 4\nTCP: inuse 0\n")
+    monkeypatch.setattr(sockets, "_TABLE", str(table))
+    monkeypatch.setattr(sockets, "_WAIT_S", 0.0)
+    assert (sockets.sockets_in_use(), sockets.are_gone(4), sockets.are_gone(3)) == (4, True, False)
+    monkeypatch.setattr(sockets, "_TABLE", str(tmp_path / "none"))
+    assert (sockets.sockets_in_use(), sockets.are_gone(0)) == (0, True)

@@ -1,0 +1,171 @@
+"""Laws of exported behaviours: labels of equal behaviour never differ without a stated reason.
+
+Covers `tasks.benchmarks.behaviours`.
+"""
+
+import csv
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from infra.errors import PublishError
+from tasks.benchmarks import (
+    Behaviour,
+    Benchmark,
+    read_benchmark,
+    read_manifest,
+    write_benchmark,
+)
+from tasks.benchmarks.redistribution import without_unlicensed
+from tests.fakes.benchmarks import CODES, QUERIES, agents_benchmark
+
+FIRST, SECOND = (0, 2), (0, 1)
+
+
+def behaved(pair: tuple[int, int], label: int | None, agreed: int, **fields: object) -> Behaviour:
+    query, code = pair
+    row = {
+        "query_id": QUERIES[query].query_id,
+        "code_id": CODES[code].code_id,
+        "recipe_id": "r1",
+        "claims": ("1 => 2",),
+        "outcomes": ("held",),
+        "behaviour": "b",
+        "label": label,
+        "agreed": agreed,
+        "reason": "",
+    }
+    return Behaviour.model_validate({**row, **fields})
+
+
+def compared(
+    *behaviours: Behaviour, labels: tuple[int, int] = (1, 1), demo: bool = False
+) -> Benchmark:
+    """Return a benchmark whose two labels are of one query, with behaviours."""
+    benchmark = agents_benchmark(demo=demo)
+    both = tuple(
+        label.model_copy(
+            update={
+                "query_id": QUERIES[query].query_id,
+                "code_id": CODES[code].code_id,
+                "relevance": float(relevance),
+            }
+        )
+        for label, (query, code), relevance in zip(
+            benchmark.labels, (FIRST, SECOND), labels, strict=True
+        )
+    )
+    return benchmark.model_copy(update={"labels": both, "behaviours": behaviours})
+
+
+def test_behaviours_are_listed_counted_and_read_back(tmp_path: Path) -> None:
+    rows = (behaved(FIRST, 1, 1), behaved(SECOND, 0, 1, reason="as another"))
+    manifest = write_benchmark(compared(*rows), tmp_path / "b")
+    assert (manifest.counts["changed_by_behaviour"], manifest.counts["contradictions"]) == (1, 0)
+    assert "behaviours.parquet" in {file.path for file in manifest.files}
+    assert sorted(read_benchmark(tmp_path / "b").behaviours, key=str) == sorted(rows, key=str)
+    assert "behaviours.parquet" in (tmp_path / "b" / "README.md").read_text("utf-8")
+    write_benchmark(read_benchmark(tmp_path / "b"), tmp_path / "c")
+    first, second = (tmp_path / name / "behaviours.parquet" for name in "bc")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_an_export_without_behaviours_is_as_before(tmp_path: Path) -> None:
+    write_benchmark(agents_benchmark(demo=False), tmp_path)
+    assert not (tmp_path / "behaviours.parquet").exists()
+    assert "contradictions" not in read_manifest(tmp_path).counts
+    assert read_benchmark(tmp_path).behaviours == ()
+
+
+def test_a_contradiction_is_exported_with_its_reason_and_not_without(tmp_path: Path) -> None:
+    told = {"reason": "the claims cannot tell them apart"}
+    rows = (behaved(FIRST, 1, 1, **told), behaved(SECOND, 0, 0, **told))
+    manifest = write_benchmark(compared(*rows, labels=(1, 0)), tmp_path / "b")
+    assert (manifest.counts["changed_by_behaviour"], manifest.counts["contradictions"]) == (0, 2)
+    untold = (rows[0], behaved(SECOND, 0, 0))
+    with pytest.raises(PublishError, match=r"same behaviour.*does not say why.*cosqa annotate"):
+        write_benchmark(compared(*untold, labels=(1, 0)), tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"behaviour": ""}, {"behaviour": "c"}],
+    ids=["too little ran", "other behaviour"],
+)
+def test_labels_of_codes_that_behave_otherwise_may_differ(
+    tmp_path: Path, other: dict[str, str]
+) -> None:
+    rows = (behaved(FIRST, 1, 1, **other), behaved(SECOND, None, 0))
+    counts = write_benchmark(compared(*rows, labels=(1, 0)), tmp_path).counts
+    assert (counts["changed_by_behaviour"], counts["contradictions"]) == (1, 0)
+
+
+def test_labels_of_another_query_are_not_compared(tmp_path: Path) -> None:
+    other = compared(behaved(FIRST, 1, 1), behaved((1, 1), 0, 0))
+    labels = (other.labels[0], agents_benchmark(demo=False).labels[1])
+    assert labels[0].relevance != labels[1].relevance
+    write_benchmark(other.model_copy(update={"labels": labels}), tmp_path)
+
+
+def test_the_demo_is_marked_in_each_row(tmp_path: Path) -> None:
+    rows = (behaved(FIRST, 1, 1), behaved(SECOND, 1, 1))
+    write_benchmark(compared(*rows, demo=True), tmp_path, allow_demo=True)
+    assert pq.read_table(tmp_path / "behaviours.parquet")["demo"].to_pylist() == [True, True]
+
+
+def test_other_formats_have_the_exported_label(tmp_path: Path) -> None:
+    rows = (behaved(FIRST, 1, 1), behaved(SECOND, 0, 1, reason="as another"))
+    write_benchmark(compared(*rows), tmp_path)
+    qrels = (tmp_path / "beir" / "qrels" / "test.tsv").read_text("utf-8").splitlines()
+    found = {row["corpus-id"]: row["score"] for row in csv.DictReader(qrels, delimiter="\t")}
+    assert found == {CODES[FIRST[1]].code_id: "1", CODES[SECOND[1]].code_id: "1"}
+
+
+def test_behaviours_of_code_that_may_not_be_published_are_left_out() -> None:
+    benchmark = compared(behaved(FIRST, 1, 1), behaved(SECOND, 1, 1))
+    codes = [
+        code.model_copy(update={"licence": "unknown" if place == SECOND[1] else "MIT"})
+        for place, code in enumerate(benchmark.codes)
+    ]
+    kept = without_unlicensed(benchmark.model_copy(update={"codes": codes}))
+    assert [item.code_id for item in kept.behaviours] == [CODES[FIRST[1]].code_id]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "label", "contradicts"),
+    [
+        ("passes", 0, True),
+        ("passes", 1, False),
+        ("fails: 1 == 2", 1, True),
+        ("fails: 1 == 2", 0, False),
+        ("not run: passes", 0, False),
+        ("gave passes", 0, False),
+        ("gave 1\npasses\nfails: ", 0, False),
+    ],
+)
+def test_a_label_that_contradicts_a_program_is_counted_and_needs_a_reason(
+    tmp_path: Path, outcome: str, label: int, contradicts: bool
+) -> None:
+    fields = {"claims": ("1 => 2", "program of c, m"), "behaviour": ""}
+    own = behaved(SECOND, 1, 1, **fields, outcomes=("", "passes"))
+    other = {**fields, "outcomes": ("held", outcome)}
+    labels = (label, 1)
+    told = behaved(FIRST, label, label, **other, reason="it says otherwise")
+    counts = write_benchmark(compared(told, own, labels=labels), tmp_path / "b").counts
+    assert counts["contradictions"] == contradicts
+    untold = compared(behaved(FIRST, label, label, **other), own, labels=labels)
+    if contradicts:
+        with pytest.raises(PublishError, match=r"test program says.*does not say why"):
+            write_benchmark(untold, tmp_path / "c")
+    else:
+        write_benchmark(untold, tmp_path / "c")
+
+
+def test_a_label_that_contradicts_codes_and_programs_is_counted_once(tmp_path: Path) -> None:
+    told = {"reason": "both", "claims": ("1 => 2", "program of c, m")}
+    rows = (
+        behaved(FIRST, 0, 0, **told, outcomes=("held", "passes")),
+        behaved(SECOND, 1, 1, **told, outcomes=("held", "passes")),
+    )
+    assert write_benchmark(compared(*rows, labels=(0, 1)), tmp_path).counts["contradictions"] == 2

@@ -1,0 +1,227 @@
+"""Laws of the confidence of labels: who the judges are, and what their votes say.
+
+Covers `tasks.stages.annotate.confidence`, `infra.store.ballots`, `infra.store.posteriors`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.ids import RecipeId
+from infra.records import Label, LanguageModelCall
+from infra.settings import AnnotationSettings, PublishSettings, Reason, Settings, StoreSettings
+from infra.store import Database, annotations, corpus, recipes
+from infra.store.ballots import CountedBallot, count_ballots
+from infra.store.behaviours import (
+    CodeBehaviour,
+    Comparison,
+    due_comparisons,
+    record_comparisons,
+)
+from infra.store.pair_files import new_keys_file, read_keys
+from infra.store.pending import write_pending
+from infra.store.posteriors import Judge, Judges
+from tasks.benchmarks import Benchmark
+from tasks.runtime.references import CollectedSource, RecipeReference
+from tasks.stages.annotate.canaries import canaries_of
+from tasks.stages.annotate.confidence import voters_of, weigh_votes
+from tasks.stages.annotate.pending import pending_of
+from tasks.stages.annotate.plan import record_rounds, rounds_of
+from tasks.stages.labels import current_labels, judging_recipe, labelled_benchmark, labels_of_agents
+from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store, judgement, label
+
+CALL = LanguageModelCall(role="exact_judge", attempt=1, model="m", prompt_digest="d", status="ok")
+CHEAP, DEAR = RecipeId("cheap"), RecipeId("dear")
+PAIRS = [(query.query_id, code.code_id) for query in QUERIES for code in CODES]
+
+
+def body(model: str, **more: object) -> dict[str, object]:
+    return {"model": {"model": model}, "configuration": "single", **more}
+
+
+def judged_by_two(folder: Path, cheap: str, dear: str) -> tuple[Database, CollectedSource]:
+    """Return a store whose six pairs two models have judged: a digit is a label, "-" is none."""
+    database, source = judged_store(folder, rounds=0)
+    bodies = {CHEAP: body("cheap"), DEAR: body("dear")}
+    recipes.record_recipes(database, bodies, demo=False, used_on="c")
+    for recipe_id, votes in ((CHEAP, cheap), (DEAR, dear)):
+        for place, vote in enumerate(votes):
+            if vote != "-":
+                label(database, place // 2, place % 2, int(vote), recipe_id)
+    return database, source
+
+
+def judge_canaries(database: Database, recipe_id: RecipeId, wrong: int) -> None:
+    """Store labels of twelve canaries, so many of them wrong."""
+    judged = [
+        judgement(*canary.key, recipe_id=recipe_id, label=canary.label ^ (place < wrong))
+        for place, canary in enumerate(canaries_of(0)[: AnnotationSettings().canaries])
+    ]
+    annotations.add_annotations(database, judged)
+
+
+def exported(database: Database, source: CollectedSource) -> Benchmark:
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    return labelled_benchmark(
+        database, labels_of_agents(database, source, recipe), PublishSettings()
+    )
+
+
+def by_pair(benchmark: Benchmark) -> list[Label]:
+    found = {item.key: item for item in benchmark.labels}
+    return [found[pair] for pair in PAIRS if pair in found]
+
+
+def test_a_label_that_judges_agree_on_is_surer_than_one_on_which_they_differ(
+    tmp_path: Path,
+) -> None:
+    benchmark = exported(*judged_by_two(tmp_path, "110000", "100000"))
+    agreed, differed, *others = by_pair(benchmark)
+    assert {item.origin for item in benchmark.labels} == {"agents:cheap, 2 judges"}
+    assert agreed.confidence is not None
+    assert differed.confidence is not None
+    assert 0.5 <= differed.confidence < agreed.confidence < 1
+    assert all((item.confidence or 0) > 0.9 for item in others)
+
+
+@pytest.mark.parametrize(("reliable", "expected"), [(CHEAP, "110000"), (DEAR, "101000")])
+def test_where_judges_differ_the_one_who_knows_the_canaries_is_followed(
+    tmp_path: Path, reliable: RecipeId, expected: str
+) -> None:
+    database, source = judged_by_two(tmp_path, "110000", "101000")
+    judge_canaries(database, reliable, wrong=0)
+    judge_canaries(database, DEAR if reliable == CHEAP else CHEAP, wrong=6)
+    found = by_pair(exported(database, source))
+    assert "".join(f"{item.relevance:.0f}" for item in found) == expected
+
+
+def test_of_equally_reliable_judges_the_last_is_followed(tmp_path: Path) -> None:
+    benchmark = exported(*judged_by_two(tmp_path, "10----", "01----"))
+    assert [item.relevance for item in by_pair(benchmark)] == [0, 1]
+
+
+def test_one_judge_alone_gives_confidence_once_it_has_judged_canaries(tmp_path: Path) -> None:
+    database, source = judged_store(tmp_path)
+    assert {item.confidence for item in exported(database, source).labels} == {None}
+    judge_canaries(database, RecipeId("r1"), wrong=1)
+    benchmark = exported(database, source)
+    assert all(item.confidence is not None for item in benchmark.labels)
+    assert benchmark.confidence is not None
+    [judge] = benchmark.confidence.judges
+    assert (judge.model, judge.labels, judge.known) == ("m", 6, 12)
+    found = benchmark.confidence.calibration["canaries"]
+    assert found.labels == 12
+    assert found.right == pytest.approx(11 / 12, abs=1e-6)
+    assert found.expected_error < 0.2
+
+
+def in_doubt(folder: Path, escalation: str, *, ahead: bool = False, **grades: str) -> list[str]:
+    """Return the pairs that the dear judge gets, by place, after the cheap one and its canaries.
+
+    The cheap one has labelled the first 1 and the next three 0, left the fifth undecided and the
+    sixth unjudged.
+    """
+    database, source = judged_store(folder, rounds=0)
+    asked = Settings(
+        store=StoreSettings(folder=folder / "store"),
+        annotation=AnnotationSettings.model_validate(
+            {"judges": ["cheap", "dear"], "configuration": "single", "escalation": escalation}
+        ),
+    )
+    reference = RecipeReference(recipe_id=RecipeId(""), model="", demo=False)
+    cheap, dear = rounds_of(reference, asked)
+    record_rounds(database, cheap, asked, "c")
+    for place, vote in enumerate([1, 0, 0, 0, None]):
+        row: dict[str, Any] = {"recipe_id": cheap.recipe_id, "label": vote}
+        row |= {"calls": (CALL,), "support": grades.get(f"p{place}", "screened")}
+        row |= {"status": "undecided"} if vote is None else {}
+        annotations.add_annotations(database, [judgement(*PAIRS[place], **row)])
+    judge_canaries(database, cheap.recipe_id, wrong=0)
+    pending = pending_of(database, source.search, dear, dear.settings(asked), ahead=ahead)
+    file = new_keys_file(folder / "store", dear.recipe_id)
+    taken: list[tuple[Reason, int]] = [(reason, 9) for reason in pending.pending]
+    write_pending(database, pending.selection, pending.coverage, taken, file)
+    keys = [(row["query_id"], row["code_id"]) for row in read_keys(file).to_pylist()]
+    return [str(PAIRS.index(key)) for key in keys]
+
+
+def test_a_further_judge_gets_what_is_unsure_undecided_or_not_proved(tmp_path: Path) -> None:
+    """A label 1 is unsure where few pairs match: much of what seems to match is misread."""
+    assert in_doubt(tmp_path / "a", "vote") == list("012345")
+    assert in_doubt(tmp_path / "b", "doubt") == list("04")
+    assert in_doubt(tmp_path / "c", "doubt", p0="valid_oracle") == list("4")
+    assert in_doubt(tmp_path / "d", "doubt", ahead=True) == list("045"), "5 may come to be unsure"
+
+
+def test_what_people_said_of_candidates_tells_how_judges_err(tmp_path: Path) -> None:
+    database, source = judged_by_two(tmp_path, "11--00", "10--00")
+    said = [Label(query_id=q, code_id=c, origin="people:a", relevance=1) for q, c in PAIRS[:2]]
+    rows = [item.model_dump(exclude={"confidence"}) | {"collection": "c"} for item in said]
+    rows[1] |= {"origin": "documentation"}
+    with database.transaction() as tx:
+        tx.insert("source_labels", rows)
+    assert corpus.label_origins(database, "c") == ["documentation", "people:a"]
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    current = current_labels(database, labels_of_agents(database, source, recipe))
+    judges = Judges(judges=(Judge(recipes=(CHEAP,)), Judge(recipes=(DEAR,))))
+    with_judges = current.model_copy(update={"judges": judges})
+    assert count_ballots(database, with_judges, "people:") == [
+        CountedBallot((0, 0), None, 2),
+        CountedBallot((1, 0), None, 1),
+        CountedBallot((1, 1), 1, 1),
+    ]
+    assert weigh_votes(database, current).known(0) == 1
+
+
+def test_the_newest_label_of_a_model_in_a_configuration_is_its_one_vote(tmp_path: Path) -> None:
+    database, source = judged_by_two(tmp_path, "11----", "------")
+    bodies = {RecipeId("again"): body("cheap", max_try_time=4), DEAR: body("dear")}
+    recipes.record_recipes(database, bodies, demo=False, used_on="c")
+    label(database, 0, 0, 0, "again")
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    current = current_labels(database, labels_of_agents(database, source, recipe))
+    voters = voters_of(current, recipes.load_bodies(database))
+    assert [(voter.model, voter.recipes) for voter in voters] == [
+        ("cheap", ("again", "cheap")), ("dear", ("dear",))
+    ]  # fmt: skip
+    ballots = weigh_votes(database, current).ballots
+    assert [(item.votes, item.pairs) for item in ballots] == [((0, None), 1), ((1, None), 1)]
+
+
+def test_a_label_that_a_comparison_changed_has_the_confidence_of_a_vote_for_it(
+    tmp_path: Path,
+) -> None:
+    database, source = judged_by_two(tmp_path, "111100", "------")
+    judge_canaries(database, CHEAP, wrong=1)
+    before = by_pair(exported(database, source))
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    due, *_ = due_comparisons(
+        database, current_labels(database, labels_of_agents(database, source, recipe)), 0, "p"
+    )
+    place = [query.query_id for query in QUERIES].index(due.query_id)
+    behaviours = tuple(
+        CodeBehaviour(
+            code_id=code.code_id, recipe_id=CHEAP, outcomes=("held",), behaviour="b", label=1,
+            agreed=0, reason="as another",
+        )
+        for code in CODES
+    )  # fmt: skip
+    record_comparisons(
+        database,
+        CHEAP,
+        [
+            Comparison(
+                query_id=due.query_id, comparison=due.comparison, claims=("1",), codes=behaviours
+            )
+        ],
+    )
+    after = by_pair(exported(database, source))
+    changed = after[2 * place]
+    assert (before[2 * place].relevance, changed.relevance) == (1, 0)
+    assert changed.confidence is not None
+    assert changed.confidence > 0.5, "the vote is the label after the comparison"

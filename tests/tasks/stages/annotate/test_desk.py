@@ -1,0 +1,121 @@
+"""How many pairs a judge works on at once, and what it does with those in reserve."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from infra.errors import BudgetExhaustedError, ModelRefusedError
+from infra.ids import RecipeId
+from infra.records import Annotation, Code, Pair, Query
+from tasks.runtime.pair_queue import Work
+from tasks.stages.annotate.desk import Desk, FailureCounter
+
+PAIRS = [Pair(query=Query.of(f"question {number}"), code=Code.of("a")) for number in range(6)]
+
+
+def annotation(pair: Pair) -> Annotation:
+    return Annotation(
+        query_id=pair.query.query_id, code_id=pair.code.code_id, recipe_id=RecipeId("r"),
+        status="labelled", label=1, path="read_alone",
+    )  # fmt: skip
+
+
+class Agents:
+    """Agents that finish a pair when they are told to, and note which ones they judge."""
+
+    def __init__(self) -> None:
+        self.judging: list[Pair] = []
+        self.begun = 0
+        self._ends: dict[int, asyncio.Future[Exception | None]] = {}
+
+    async def annotate(self, pair: Pair) -> Annotation:
+        """Judge a pair until it is ended."""
+        self.judging.append(pair)
+        self.begun += 1
+        end = self._ends[id(pair)] = asyncio.get_running_loop().create_future()
+        error = await end
+        self.judging.remove(pair)
+        if error:
+            raise error
+        return annotation(pair)
+
+    async def end(self, pair: Pair, error: Exception | None = None) -> None:
+        """Let a pair end."""
+        self._ends[id(pair)].set_result(error)
+        await asyncio.sleep(0.01)
+
+
+class Answers:
+    """A source that gives one answer after the other, and the last one again and again."""
+
+    def __init__(self, *answers: Work) -> None:
+        self.finished: list[Annotation] = []
+        self.answers = list(answers)
+
+    async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
+        """Keep what is finished; return the next answer."""
+        self.finished += finished
+        answer = self.answers.pop(0)
+        self.answers = self.answers or [answer._replace(pairs=[])]
+        return answer
+
+
+async def at_work(source: Answers) -> tuple[Agents, asyncio.Task[int]]:
+    agents = Agents()
+    desk = Desk(agents.annotate, source, FailureCounter(10), math.inf, lambda *_: None)
+    running = asyncio.create_task(desk.work(1.0))
+    await asyncio.sleep(0.05)
+    return agents, running
+
+
+async def test_a_pair_in_reserve_begins_as_another_ends_without_a_question() -> None:
+    source = Answers(Work(PAIRS[:4], 2, is_ended=True))
+    agents, running = await at_work(source)
+    source.answers = [Work([], 2, is_ended=True)]
+    assert agents.judging == PAIRS[:2]
+    await agents.end(PAIRS[0])
+    assert agents.judging == PAIRS[1:3]
+    for pair in PAIRS[1:4]:
+        await agents.end(pair)
+    assert await running == 0
+    assert len(source.finished) == 4
+
+
+async def test_fewer_places_and_a_pause_hold_the_reserve_until_there_is_room() -> None:
+    source = Answers(Work(PAIRS[:4], 2, is_ended=False), Work([], 0, is_ended=False))
+    agents, running = await at_work(source)
+    await asyncio.sleep(0.3)  # it has been told of the pause
+    await agents.end(PAIRS[0])
+    await agents.end(PAIRS[1])
+    await asyncio.sleep(0.1)
+    assert agents.judging == []
+    assert not running.done()
+    source.answers = [Work([], 1, is_ended=True)]
+    await asyncio.sleep(0.3)
+    assert agents.judging == PAIRS[2:3]
+    await agents.end(PAIRS[2])
+    await agents.end(PAIRS[3])
+    assert await running == 0
+
+
+async def test_a_closed_queue_ends_the_judge_with_its_reserve_unjudged() -> None:
+    source = Answers(Work(PAIRS[:3], 1, is_ended=False), Work([], 0, is_ended=True))
+    agents, running = await at_work(source)
+    await asyncio.sleep(0.3)
+    await agents.end(PAIRS[0])
+    assert await running == 0
+    assert (agents.begun, len(source.finished)) == (1, 1)
+
+
+@pytest.mark.parametrize("error", [ModelRefusedError("no"), BudgetExhaustedError("spent")])
+async def test_after_an_error_nothing_of_the_reserve_begins(error: Exception) -> None:
+    source = Answers(Work(PAIRS[:5], 2, is_ended=False))
+    agents, running = await at_work(source)
+    await agents.end(PAIRS[0], error)
+    source.answers = [Work([], 2, is_ended=True)]
+    await agents.end(PAIRS[1])
+    with pytest.raises(type(error)):
+        await running
+    assert (agents.begun, len(source.finished)) == (2, 1)

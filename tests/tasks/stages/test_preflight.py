@@ -1,0 +1,69 @@
+"""Before agents run, the engine's boxes must show what they must; else nothing is run.
+
+Covers `tasks.stages.preflight` where it asks the engine.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from infra.errors import SandboxError, UnknownNameError
+from infra.records import ExecutionResult
+from infra.settings import AnnotationSettings, LanguageModelSettings, SandboxSettings, Settings
+from sandbox.backends import backends
+from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.preflight import check_agents
+from tests.fakes.llm_server import KEY
+from tests.fakes.sandbox import PASSED, FakeSandbox
+
+
+class OpenEngine(FakeSandbox):
+    """An engine in whose boxes every program passes, whatever it must be refused."""
+
+    async def identity(self) -> str:
+        return "open"
+
+
+def passes(program: str, installed: frozenset[str]) -> ExecutionResult:
+    return PASSED
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenEngine]:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made = OpenEngine(passes)
+    backends.register("open")(lambda settings: made)
+    yield made
+    del backends._entries["open"]
+
+
+def settings_of(*accepted: str, configuration: str = "gated") -> Settings:
+    return Settings(
+        llm=LanguageModelSettings(model="openai/scripted", api_key=SecretStr(KEY)),
+        sandbox=SandboxSettings(backend="open", accept_without=accepted),
+        annotation=AnnotationSettings.model_validate({"configuration": configuration}),
+    )
+
+
+@pytest.mark.usefixtures("engine")
+def test_agents_do_not_begin_on_an_engine_that_lets_everything_through() -> None:
+    with pytest.raises(SandboxError) as caught:
+        check_agents(settings_of())
+    for name in ("no address can be reached", "a false assert has failed", "memory is limited"):
+        assert f"\n- {name}: " in str(caught.value)
+    assert "`cosqa sandbox check` asks for all anew" in str(caught.value)
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_name_that_nothing_has_is_refused_before_the_engine_is_asked() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'memory is limited'"):
+        check_agents(settings_of("memory is limitd"))
+
+
+def test_a_plan_and_agents_that_run_nothing_ask_for_no_behaviour(engine: OpenEngine) -> None:
+    assert current_recipe(settings_of()).sandbox == "fake sandbox"
+    assert check_agents(settings_of(configuration="arbiter")).sandbox == ""
+    assert engine.made == 0

@@ -1,0 +1,75 @@
+"""Laws of specifications out of the store: those that labels rest on, each once.
+
+Covers `tasks.stages.specifications`, `infra.store.specifications`.
+"""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from infra.ids import RecipeId
+from infra.records import LanguageModelCall
+from infra.settings import PublishSettings
+from infra.store import Database, annotations, recipes
+from tasks.benchmarks import QuerySpecification
+from tasks.runtime.references import CollectedSource
+from tasks.stages import specifications
+from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
+from tests.fakes.specified import SCREENING, SPECIFICATION, call_of
+from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store, judgement
+
+SCREENED = call_of("screener", SCREENING)
+UNREADABLE = call_of("specifier", {}, status="unreadable")
+
+
+def specified(folder: Path, *calls: LanguageModelCall) -> tuple[Database, CollectedSource]:
+    """Return a store, in which a recipe that specifies judged all pairs of the second query."""
+    database, source = judged_store(folder)
+    body = {"model": {"model": "m"}, "prompts": {"specifier": "1", "screener": "2"}}
+    recipes.record_recipes(database, {RecipeId("r9"): body}, demo=False, used_on="c")
+    query = QUERIES[1].query_id
+    judged = [
+        judgement(query, code.code_id, recipe_id="r9", calls=(*calls, SCREENED)) for code in CODES
+    ]
+    annotations.add_annotations(database, judged)
+    return database, source
+
+
+def exported(database: Database, source: CollectedSource) -> list[QuerySpecification]:
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    labels = labels_of_agents(database, source, recipe)
+    return list(labelled_benchmark(database, labels, PublishSettings()).specifications)
+
+
+def test_a_query_has_the_specification_that_its_candidates_share(tmp_path: Path) -> None:
+    call = call_of("specifier", SPECIFICATION | {"clarity": "underspecified"}, attempt=2)
+    [found] = exported(*specified(tmp_path, UNREADABLE, call))
+    assert found == QuerySpecification(
+        query_id=QUERIES[1].query_id,
+        recipe_id="r9",
+        model="m",
+        reading="reverse the characters of a text",
+        other_readings=("reverse the order of its words",),
+        demands=("the characters come in reverse order", "the text itself stays"),
+        left_open=("names of parameters",),
+        examples=("'abc' => 'cba'", "'' => ''", "'aab' => 'baa'"),
+        clarity="underspecified",
+        is_underspecified=True,
+    )
+
+
+def test_a_store_whose_recipes_specify_nothing_is_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(specifications, "replies_on_queries")
+    assert exported(*judged_store(tmp_path)) == []
+
+
+def test_a_specification_with_other_fields_is_left_out_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(specifications, "get_run_logger", logging.getLogger)
+    assert exported(*specified(tmp_path, call_of("specifier", {"reading": "as once"}))) == []
+    assert "1 specifications of queries have the fields of another release" in caplog.text
