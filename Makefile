@@ -23,7 +23,7 @@ test: setup engine  ## Set up, then run the tests without the exhaustive ones
 	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) -m "not exhaustive"
 
 test-all: setup engine  ## Set up, then run all tests
-	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL)
+	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) $(OPTIONS)
 
 SEEDS ?= 50
 chaos: setup engine  ## Set up, then break annotation runs of 2,000 pairs by SEEDS=50 seeds (an hour)

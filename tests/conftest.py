@@ -59,10 +59,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Escape lone surrogates in what a test wrote: the runner's processes cannot send them."""
-    report = yield
-    report.sections = [
-        (title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections
-    ]
-    return report
+def pytest_report_to_serializable() -> Generator[None, object, object]:
+    """Escape lone surrogates in what a test said or wrote: runners cannot send them."""
+    return _escaped((yield))
+
+
+def _escaped(data: object) -> object:
+    if isinstance(data, str):
+        return data.encode(errors="backslashreplace").decode()
+    if isinstance(data, dict):
+        return {_escaped(key): _escaped(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_escaped(item) for item in data]
+    return data
