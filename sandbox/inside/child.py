@@ -17,6 +17,7 @@ runner's place.
 
 from __future__ import annotations
 
+import _queue
 import _thread
 import gc
 import itertools
@@ -81,19 +82,20 @@ def prepare(job: Job) -> Callable[[], None]:
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     raise_memory_limit = partial(resource.setrlimit, resource.RLIMIT_DATA, (hard, hard))
     reports: Reports = ([], [])
-    signal, reply = _thread.allocate_lock(), _thread.allocate_lock()
-    signal.acquire()
-    reply.acquire()
+    signals, replies = (
+        _queue.SimpleQueue(),
+        _queue.SimpleQueue(),
+    )  # none fails when called too often
     counts = (entered.__len__, asserts.__next__, calls.__next__)
-    start_guard = partial(_start_guard, counts, reports, (signal.acquire, reply.release))
+    start_guard = partial(_start_guard, counts, reports, (signals.get, replies.put))
     return partial(
         play,
         run_program,
         raise_memory_limit,
         [start_guard],
         reports,
-        signal.release,
-        reply.acquire,
+        signals.put,
+        replies.get,
     )
 
 
@@ -129,7 +131,7 @@ def places(code: CodeType) -> Places:
 def _start_guard(
     counts: Counts,
     reports: Reports,
-    signals: tuple[Callable[[], bool], Callable[[], None]],
+    signals: tuple[Callable[[], None], Callable[[None], None]],
     frame: FrameType,
 ) -> None:
     """Start the guard over a frame of ``play``, and close the ways that lead to it."""
@@ -152,7 +154,7 @@ def _guard(
     start: tuple[Callable[[], int], Callable[[], None], bytes],
     counts: Counts,
     reports: Reports,
-    signals: tuple[Callable[[], bool], Callable[[], None]],
+    signals: tuple[Callable[[], None], Callable[[None], None]],
     frame: FrameType,
     tools: tuple[Any, ...],
 ) -> None:
@@ -176,7 +178,7 @@ def _guard(
         wait_for_signal()
         if frame.f_lineno in test_failed or frame.f_lineno in test_passed:
             outcomes += b"-" if frame.f_lineno in test_failed else b"+"
-            go_on()
+            go_on(None)
     stop_collecting()
     tests, asserts, calls = counts
     data = b"%d %d %d =%b\n" % (tests(), asserts(), calls(), outcomes[:most])

@@ -68,11 +68,11 @@ def play(
                 failed = True
                 raise_memory_limit()
                 gravest = tell_case(case_reports, name, error, gravest)
-                signal_guard()
+                signal_guard(None)
                 wait_for_guard()
             else:
                 case_reports.append(name)
-                signal_guard()
+                signal_guard(None)
                 wait_for_guard()
     except catch as error:
         failed = True
@@ -80,10 +80,10 @@ def play(
         gravest = tell(error)
     error_report[:] = (gravest,)
     if failed:
-        signal_guard()
+        signal_guard(None)
         wait_for_guard()
     else:
-        signal_guard()
+        signal_guard(None)
         wait_for_guard()
 
 

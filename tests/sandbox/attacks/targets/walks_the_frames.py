@@ -9,7 +9,7 @@ def double(number):
         if "case_reports" in names:
             names["case_reports"].append(b"test_it")
             names["error_report"].append(b"")
-            names["signal_guard"]()
+            names["signal_guard"](None)
         if "outcomes" in names:
             names["outcomes"] = b"+"
         frame = frame.f_back
