@@ -82,10 +82,9 @@ def prepare(job: Job) -> Callable[[], None]:
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     raise_memory_limit = partial(resource.setrlimit, resource.RLIMIT_DATA, (hard, hard))
     reports: Reports = ([], [])
-    signals, replies = (
-        _queue.SimpleQueue(),
-        _queue.SimpleQueue(),
-    )  # none fails when called too often
+    # One signal too many is no error, as it would be of a lock.
+    signals: _queue.SimpleQueue[None] = _queue.SimpleQueue()
+    replies: _queue.SimpleQueue[None] = _queue.SimpleQueue()
     counts = (entered.__len__, asserts.__next__, calls.__next__)
     start_guard = partial(_start_guard, counts, reports, (signals.get, replies.put))
     return partial(

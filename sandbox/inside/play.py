@@ -40,7 +40,7 @@ def play(
     raise_memory_limit: Call,
     start_guard: list[Callable[[FrameType], None]],
     reports: tuple[list[bytes], list[bytes]],
-    signal_guard: Call,
+    signal_guard: Callable[[None], None],
     wait_for_guard: Call,
 ) -> None:
     """Run a program and its tests; each outcome has its own two lines, where the guard looks.
