@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
+from agents.claims.values import alike, plain
 from infra.languages.python.syntax import UNREADABLE, is_deep, parse
 from infra.records import Record
 
@@ -63,8 +64,8 @@ def claims_in(text: str, most: int) -> tuple[Claim, ...]:
 def same_value(one: str, other: str) -> bool:
     """Return whether two values, as source, are equal, or the same text where they have names."""
     try:
-        first, second = (ast.literal_eval(text.strip()) for text in (one, other))
-        return bool(_comparable(first) == _comparable(second))
+        first, second = (plain(ast.literal_eval(text.strip())) for text in (one, other))
+        return alike(first, second)
     except (*UNREADABLE, TypeError):
         return _written(one) == _written(other)
 
@@ -131,9 +132,3 @@ def _expression(text: str) -> ast.expr | None:
     if not isinstance(statement, ast.Expr) or is_deep(statement, _MOST_LEVELS):
         return None
     return statement.value
-
-
-def _comparable(value: object) -> object:
-    if isinstance(value, list | tuple):
-        return [_comparable(part) for part in value]
-    return float(f"{value:.9g}") if isinstance(value, float) else value

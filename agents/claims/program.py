@@ -1,14 +1,16 @@
 """The test program that runs claims on a code through an adapter, and what its run says of each.
 
-Results are compared as text of one form, so that a list is a tuple, ``2.0`` is ``2``, and an
-iterator is the list of what it gives; no object of the code is asked whether it is equal.
+Results are compared as plain values (`agents.claims.values`), so that a list is a tuple and an
+iterator the list of what it gives; no object of the code is asked whether it is equal.
 """
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from agents.claims import values
 from agents.claims.claim import Claim
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python.scaffolding import scaffolded
@@ -18,48 +20,7 @@ from infra.records import CaseResult, ExecutionResult, Record
 _ADAPTED, _TEST, _PROBE = "adapted_answer", "test_claim_", "test_probe_"
 # The line of the assertion comes last: what a code gives may hold what looks like one.
 _GAVE = re.compile(r"\Agave (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
-_HELPERS = '''
-import itertools
-import traceback
-
-
-def text_of(value):
-    """Return a value as text that does not tell containers and kinds of numbers apart."""
-    if isinstance(value, bool):
-        return str(value)
-    if isinstance(value, int):
-        return int.__repr__(value)
-    if isinstance(value, float):
-        return text_of_number(float(value))
-    if isinstance(value, str):
-        return str.__repr__(value)
-    if isinstance(value, bytes):
-        return bytes.__repr__(value)
-    if hasattr(value, "tolist"):
-        return text_of(value.tolist())
-    if isinstance(value, dict):
-        items = sorted(f"{text_of(key)}: {text_of(one)}" for key, one in value.items())
-        return "{" + ", ".join(items) + "}"
-    if isinstance(value, (set, frozenset)):
-        return "{" + ", ".join(sorted(map(text_of, value))) + "}"
-    if isinstance(value, (list, tuple)) or hasattr(value, "__next__") or isinstance(value, VIEWS):
-        return "[" + ", ".join(text_of(part) for part in itertools.islice(value, 10_000)) + "]"
-    return str.__str__(str(value))
-
-
-def text_of_number(value):
-    """Return a float as nine digits, a whole one as the integer that it is, as long as it is."""
-    if value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return f"{value:.9g}"
-
-
-def alike(text):
-    """Return the texts that are as good as one: a truth value may be a number."""
-    return {text, {"True": "1", "False": "0", "1": "True", "0": "False"}.get(text, text)}
-
-
-VIEWS = (range, map, filter, zip, type({}.keys()), type({}.values()), type({}.items()))
+_HELPERS = '''import traceback
 
 
 def passed(*arguments):
@@ -68,16 +29,16 @@ def passed(*arguments):
 
 
 def given_by(arguments, wanted=""):
-    """Return what a call gives, or the exception that the code under test raises by its logic."""
+    """Return the plain value that a call gives, or what the code under test raises by its logic."""
     try:
-        return text_of(adapted_answer(*arguments))
+        return plain(adapted_answer(*arguments))
     except Exception as error:
         if wanted in kinds_of(error):
-            return f"raises {wanted}"
+            return "raises", f"raises {wanted}"
         files = [step.filename for step in traceback.extract_tb(error.__traceback__)]
         if "target.py" not in files or not isinstance(error, LOGIC) or is_of_surroundings(error):
             raise
-        return f"raises {type(error).__name__}"
+        return "raises", f"raises {type(error).__name__}"
 
 
 def kinds_of(error):
@@ -144,6 +105,7 @@ def claims_program(
     kept = [node for node in imports if getattr(node, "module", "") != "target"]
     parts = [
         *map(ast.unparse, kept),
+        inspect.getsource(values),
         _HELPERS,
         ast.unparse(function),
         *_tests(claims),
@@ -178,7 +140,7 @@ def _probes(probes: Sequence[str]) -> Iterator[str]:
     for number, arguments in enumerate(probes, 1):
         yield (
             f"\ndef {_PROBE}{number}():\n"
-            f"    given = given_by(passed({arguments}\n))\n"
+            f"    given = text_of(given_by(passed({arguments}\n)))\n"
             f'    assert not given, f"gave {{len(given)}} {{given:.250}}"\n'
         )
 
@@ -191,11 +153,11 @@ def _shown(case: CaseResult) -> str:
 def _tests(claims: Sequence[Claim]) -> Iterator[str]:
     for number, claim in enumerate(claims, 1):
         wanted = claim.error_type
-        value = repr(f"raises {wanted}") if wanted else f"text_of(({claim.value}\n))"
+        value = repr(("raises", f"raises {wanted}")) if wanted else f"plain(({claim.value}\n))"
         yield (  # a comment may end arguments and value; both are made before the code runs
             f"\ndef {_TEST}{number}():\n    demanded = {value}\n"
             f"    given = given_by(passed({claim.arguments}\n), {wanted!r})\n"
-            f'    assert given in alike(demanded), f"gave {{given:.300}}"\n'
+            f'    assert alike(given, demanded), f"gave {{text_of(given):.300}}"\n'
         )
 
 

@@ -206,7 +206,8 @@ async def _run(
                 first if first == second else ClaimRun(claim=first.claim, outcome="not_run")
                 for first, second in runs
             )
-            one.probed = probe_values(asked, result)
+            values = zip(probe_values(asked, result), probe_values(asked, again), strict=True)
+            one.probed = tuple(first if first == second else "" for first, second in values)
             return
 
 

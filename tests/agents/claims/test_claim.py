@@ -75,7 +75,8 @@ def test_an_exception_may_be_demanded() -> None:
         ("[1, 2]", "(1, 2)", True), ("1", "1.0", True), ("0.1", "0.10000000000001", True),
         ("'a'", '"a"', True), ("[1]", "[2]", False), ("'1'", "1", False),
         ("raises KeyError", "raises  KeyError", True), ("date(2, 1, 2)", "date(2,1,2)", True),
-        ("{'a': 1, 'b': 2}", "{'b': 2, 'a': 1}", True),
+        ("{'a': 1, 'b': 2}", "{'b': 2, 'a': 1}", True), ("[True]", "[1]", True),
+        ("6e-17", "0", True), ("{1, 2}", "[1, 2]", False),
     ],
 )  # fmt: skip
 def test_values_are_equal_as_python_says(one: str, other: str, equal: bool) -> None:

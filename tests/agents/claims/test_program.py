@@ -4,14 +4,16 @@ Covers `agents.claims.program`.
 """
 
 import json
+import math
 import re
 import sys
+from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from agents.claims.claim import Claim
+from agents.claims.claim import Claim, claims_in
 from agents.claims.program import claim_runs, claims_program
 from infra.records import CaseResult, ExecutionResult
 
@@ -34,35 +36,18 @@ def space_of(claims: list[Claim], adapter: str = ADAPTER) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [(1e9, 10**9), (1234567890.0, 1234567890), (-0.0, 0), (2.0, 2), (0.1 + 0.2, 0.3), (1e20, 1e20)],
+    ("claim", "given"),
+    [
+        ("1, math.pi / 2 => (0, 1)", (math.cos(math.pi / 2), math.sin(math.pi / 2))),
+        ("3, 2 => [1.5, 2]", iter((Fraction(3, 2), 2.0000000001))),
+    ],
 )
-def test_kinds_of_numbers_are_not_told_apart(one: float, other: float) -> None:
-    text_of = space_of([])["text_of"]
-    assert text_of([one]) == text_of((other,))
-
-
-def test_no_object_of_the_code_says_whether_it_is_equal() -> None:
-    class Agreeing(str):
-        __slots__ = ()
-        __hash__ = str.__hash__
-
-        def __eq__(self, other: object) -> bool:
-            return True
-
-        def __format__(self, form: str) -> str:
-            return self
-
-    class Shown:
-        def __str__(self) -> str:
-            return Agreeing("1")
-
-    class Number(float):
-        def __format__(self, form: str) -> str:
-            return Agreeing("1")
-
-    text_of = space_of([])["text_of"]
-    assert {type(text_of(value)) for value in (Shown(), Number(2.5), Agreeing("1"))} == {str}
+def test_a_value_that_is_right_but_for_the_last_digits_holds(claim: str, given: object) -> None:
+    (read,) = claims_in(claim, 1)
+    space = space_of([read]) | {"math": math}
+    exec(claims_program([read], ADAPTER, CODE), space)
+    space["adapted_answer"] = lambda *_: given
+    space["test_claim_1"]()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +72,7 @@ def test_an_exception_is_what_an_except_clause_would_catch(
     space = space_of([])
     space["adapted_answer"] = call
     if given is not None:
-        assert space["given_by"]((), wanted) == given
+        assert space["given_by"]((), wanted) == ("raises", given)
     else:
         with pytest.raises(type(raised)):
             space["given_by"]((), wanted)
@@ -116,7 +101,7 @@ def test_names_of_code_program_and_parameters_do_not_hide_one_another(adapter: s
 
 def test_what_was_given_is_read_to_its_end() -> None:
     given = "'a (line 1: assert b) \\n (line 2: c)'"
-    message = f"gave {given} (line 70: assert given in alike(text_of((2"
+    message = f"gave {given} (line 70: assert alike(given, demanded)"
     case = CaseResult(name="test_claim_1", outcome="assertion_failed", message=message)
     result = ExecutionResult(outcome="assertion_failed", tests=(case,))
     (run,) = claim_runs([Claim(arguments="1", value="2")], result)

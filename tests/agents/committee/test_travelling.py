@@ -166,6 +166,16 @@ async def test_code_that_never_ends_on_a_probe_is_known_by_its_claims(bench: Ben
     assert found.codes[0].outcomes == ("held",) * 4
 
 
+async def test_what_differs_from_run_to_run_is_no_part_of_a_behaviour(bench: Bench) -> None:
+    chance = [
+        RIGHT.replace("    n = n", f"    if n < 0:\n        return [hash({text!r})]\n    n = n", 1)
+        for text in ("one", "other")
+    ]
+    _, found = await behaviour(bench, [*chance, RIGHT], [specified(), screened("clear_match")])
+    first, second, without = (one.behaviour for one in found.codes)
+    assert first == second != without
+
+
 async def test_pairs_that_were_judged_without_claims_have_no_behaviour() -> None:
     pair = Pair(query=QUERY, code=Code.of(RIGHT))
     annotation = Annotation(

@@ -1,0 +1,86 @@
+"""Values that calls give, as lists, numbers and texts that are compared without the code's help.
+
+This module's text is part of each program of claims, so that it imports nothing. No object of the
+code under test is asked whether it is equal.
+"""
+
+RELATIVE, ABSOLUTE = 1e-6, 1e-9  # differences that do not count: single precision's, of zeros
+MOST_PARTS = 10_000  # of a sequence
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+LISTS: tuple[type, ...] = (list, tuple, range, map, filter, zip, *VIEWS)
+
+
+def plain(value: object) -> object:
+    """Return a value as numbers, texts and lists; what is none of them as its kind and its parts.
+
+    Kinds of sequences and of numbers are not told apart: a tuple, an iterator, a deque and an array
+    are lists, a decimal number is a float. Numbers and texts are of Python's own classes, not of
+    classes that the code under test made of them.
+    """
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int.__pos__(value)
+    if isinstance(value, float):
+        return float.__pos__(value)
+    if isinstance(value, complex):
+        return complex.__pos__(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    return plain(value.tolist()) if hasattr(value, "tolist") else plain_parts(value)
+
+
+def plain_parts(value: object) -> object:
+    """Return what is neither a number nor a text as `plain` does."""
+    name = type(value).__name__
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(memoryview(value))
+    if name in {"Decimal", "Fraction"}:
+        return float(value)  # type: ignore[arg-type]
+    if isinstance(value, dict):
+        items = ([plain(key), plain(one)] for key, one in value.items())
+        return "dict", sorted(items, key=text_of)
+    if isinstance(value, (set, frozenset)):
+        return "set", sorted(map(plain, value), key=text_of)
+    if isinstance(value, LISTS) or hasattr(value, "__next__") or name == "deque":
+        parts = iter(value)  # type: ignore[call-overload]
+        return [plain(part) for _, part in zip(range(MOST_PARTS), parts)]  # noqa: B905
+    return "object", str.__str__(str(value))
+
+
+def alike(one: object, other: object) -> bool:
+    """Return whether two plain values are equal, numbers but for the last digits."""
+    if isinstance(one, (list, tuple)) and type(one) is type(other):
+        return len(one) == len(other) and all(map(alike, one, other))
+    numbers = (int, float, complex)  # truth values are
+    if isinstance(one, numbers) and isinstance(other, numbers):
+        return one == other or close(one, other)
+    return type(one) is type(other) and one == other
+
+
+def close(one: complex, other: complex) -> bool:
+    """Return whether two numbers of which one is no integer differ in the last digits alone."""
+    if isinstance(one, int) and isinstance(other, int):
+        return False
+    if one != one or other != other:  # noqa: PLR0124 - no number is equal to itself
+        return one != one and other != other  # noqa: PLR0124
+    try:
+        size = max(abs(one), abs(other))
+        return abs(one - other) <= max(ABSOLUTE, RELATIVE * size) < float("inf")
+    except OverflowError:  # an integer that is larger than any float
+        return False
+
+
+def text_of(value: object) -> str:
+    """Return a plain value as text; equal ones have one text, but for numbers' last digits."""
+    if isinstance(value, list):
+        return "[" + ", ".join(map(text_of, value)) + "]"
+    if isinstance(value, tuple):
+        kind, parts = value
+        if kind == "dict":
+            return "{" + ", ".join(f"{text_of(key)}: {text_of(one)}" for key, one in parts) + "}"
+        return "{" + ", ".join(map(text_of, parts)) + "}" if kind == "set" else parts
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) < 2**53
+        return str(int(value)) if whole else f"{value:.9g}"
+    return repr(value)

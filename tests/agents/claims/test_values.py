@@ -1,0 +1,101 @@
+"""Laws of the values that calls give: which are equal, and that the code has no say in it.
+
+Covers `agents.claims.values`.
+"""
+
+import array
+import math
+from collections import OrderedDict, deque
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.claims.values import alike, plain, text_of
+
+NAN = float("nan")
+LITERALS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+    | st.binary(max_size=8) | st.complex_numbers(),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=3), parts),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1e9, 10**9), (1234567890.0, 1234567890), (-0.0, 0), (2.0, 2), (0.1 + 0.2, 0.3),
+        (math.cos(math.pi / 2), 0), (0.3 - 0.1 - 0.2, 0), (1 / 3, 0.333333), (NAN, NAN),
+        (np.float32(0.1), 0.1), (np.array([0.1, 2], "f4"), [0.1, 2]), (np.int64(3), 3),
+        ([1, 0], [True, False]), ({"a": 1.0}, OrderedDict(a=True)), ({2.0: "a"}, {2: "a"}),
+        (deque([1, 2]), [1, 2]), (array.array("i", [1]), (1,)), (bytearray(b"x"), b"x"),
+        (Decimal("2.50"), 2.5), (Fraction(1, 2), 0.5), (complex(1, 1e-17), 1), ({1, 2.0}, {2, 1}),
+        ({"a": 1}.items(), [("a", 1)]), (iter("ab"), ["a", "b"]), (range(3), [0, 1, 2]),
+    ],
+)  # fmt: skip
+def test_what_is_equal_but_for_kind_and_last_digits_is_alike(one: object, other: object) -> None:
+    first, second = plain(one), plain(other)
+    assert alike([first], [second])
+    assert alike([second], [first])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 2), (1, "1"), (1.0, 1.001), (1e-3, 2e-3), (10**30, 10**30 + 1), (10**400, 1e300),
+        (NAN, 1), (NAN, float("inf")), (float("inf"), 1e308), (float("inf"), -float("inf")),
+        ([1], [1, 2]), ([1, 2], {1, 2}), ({(1, 2)}, {1: 2}), ({}, set()), ([], None), (b"a", "a"),
+        (None, False), (None, "None"), ("", 0), ([[1], 2], [1, [2]]), ({"a": 1}, {"a": 2}),
+        ("raises ValueError", ("raises", "raises ValueError")),
+    ],
+)  # fmt: skip
+def test_what_differs_is_not_alike(one: object, other: object) -> None:
+    assert not alike(plain(one), plain(other))
+    assert not alike(plain(other), plain(one))
+
+
+@given(LITERALS)
+def test_a_value_is_alike_itself_and_has_a_text(value: object) -> None:
+    assert alike(plain(value), plain(value))
+    assert type(text_of(plain(value))) is str
+
+
+def test_an_iterator_without_end_is_read_in_part() -> None:
+    assert len(str(plain(iter(int, 1)))) == 30_000
+
+
+def test_no_object_of_the_code_says_whether_it_is_equal() -> None:
+    class Agreeing(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __format__(self, form: str) -> str:
+            return self
+
+    class Shown:
+        def __str__(self) -> str:
+            return Agreeing("1")
+
+    class Number(float):
+        __hash__ = float.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __pos__(self) -> float:
+            return 1.0
+
+    for value in (Agreeing("1"), Number(2.5)):
+        assert not alike(plain(value), plain(7))
+        assert not alike(plain([value]), plain(["7"]))
+    assert {type(text_of(plain(one))) for one in (Shown(), Number(2.5), Agreeing("1"))} == {str}
+    parts = plain([Number(2.5), Agreeing("1")])
+    assert isinstance(parts, list)
+    assert [type(part) for part in parts] == [float, str]
