@@ -42,6 +42,7 @@ def paths_of(world: World) -> dict[str, tuple[object, ...]]:
     return {name_of[str(text)]: tuple(rest) for text, *rest in rows}
 
 
+@pytest.mark.exhaustive
 def test_every_path_through_algorithm_1_is_stored_and_a_second_run_repeats_only_failed_pairs(
     world: World, model: ScriptedServer
 ) -> None:

@@ -16,6 +16,7 @@ from tests.flows.world import World, environment
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
 
 
+@pytest.mark.exhaustive
 def test_unjudged_results_are_judged_once_and_scored_again(
     folder: Path, prefect_server: str
 ) -> None:

@@ -46,6 +46,7 @@ SCRIPT = [
 ]
 
 
+@pytest.mark.exhaustive
 def test_a_program_of_one_candidate_shows_what_contradicts_the_labels_of_others(
     folder: Path, prefect_server: str
 ) -> None:
