@@ -1,31 +1,56 @@
 """Names of licences from their texts, and which of them permit redistribution.
 
-Names are SPDX's. A text is recognised by phrases that stand in one licence and in none of those
-asked before it; what is recognised by none is "unknown".
+Names are SPDX's. Licences name each other: GPL-3.0 has a section on the AGPL, MPL-2.0 lists those
+of GNU. So a text is under the licence that stands first in it, as a title, as a notice or by its
+words, and of a file with several that is the project's own, before those of what it bundles. What
+is recognised by no phrase is "unknown".
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
 
 UNKNOWN = "unknown"
 
-# In this order: phrases of the later ones stand in the earlier ones too. All must be there.
-_PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("AGPL-3.0", ("gnu affero general public license", "version 3")),
-    ("LGPL-3.0", ("gnu lesser general public license", "version 3")),
-    ("LGPL-2.1", ("gnu lesser general public license", "version 2.1")),
+_Phrases = tuple[str, tuple[str, ...]]
+
+
+def _titled(name: str, title: str, version: str) -> tuple[_Phrases, _Phrases]:
+    """Return the phrases of a licence that has versions: "title … version 2", "version 2 of title".
+
+    Between the two may stand what a notice has there, such as "as published by …, either", but
+    neither another title nor another version.
+    """
+    word = r"\bv(?:ersion|\.)?\s?"
+    between = rf"(?:(?!public license\b|{word}\d).)"
+    number = rf"{re.escape(version)}(?:\.0)?(?!\.?\d)"
+    behind = rf"{title}\b{between}{{0,200}}?(?:{word}|(?<=[\s/])(?=\d\.)){number}"
+    before = rf"version {number}\b{between}{{0,60}}?\bof (?:the )?{title}"
+    return (name, (behind,)), (name, (before,))
+
+
+# Patterns of words. The first of a row says where the licence stands, the others stand anywhere; of
+# rows at one place the upper one counts. Rows of UNKNOWN are licences that name others of these.
+_PHRASES: tuple[_Phrases, ...] = (
+    *_titled("AGPL-3.0", "gnu affero general public license", "3"),
+    *_titled("LGPL-3.0", "gnu lesser general public license", "3"),
+    *_titled("LGPL-2.1", "gnu lesser general public license", "2.1"),
     ("LGPL-2.0", ("gnu library general public license",)),
-    ("GPL-3.0", ("gnu general public license", "version 3")),
-    ("GPL-2.0", ("gnu general public license", "version 2")),
-    ("MPL-2.0", ("mozilla public license", "2.0")),
-    ("EPL-2.0", ("eclipse public license", "2.0")),
-    ("EPL-1.0", ("eclipse public license", "1.0")),
-    ("CC-BY-NC-4.0", ("attribution-noncommercial",)),
+    *_titled("GPL-3.0", "gnu general public license", "3"),
+    *_titled("GPL-2.0", "gnu general public license", "2"),
+    *_titled("GPL-1.0", "gnu general public license", "1"),
+    *_titled("MPL-2.0", "mozilla public license", "2"),
+    *_titled("MPL-1.1", "mozilla public license", "1.1"),
+    *_titled("EPL-2.0", "eclipse public license", "2"),
+    *_titled("EPL-1.0", "eclipse public license", "1"),
+    (UNKNOWN, ("european union public license",)),
+    (UNKNOWN, ("cecill",)),
     ("CC-BY-SA-4.0", ("attribution-sharealike 4.0",)),
     ("CC-BY-4.0", ("attribution 4.0 international",)),
     ("CC0-1.0", ("cc0 1.0",)),
     ("CC0-1.0", ("creative commons", "public domain dedication", "affirmer")),
-    ("Apache-2.0", ("apache license", "version 2.0")),
+    *_titled("Apache-2.0", "apache license", "2"),
     ("Artistic-2.0", ("artistic license 2.0",)),
     ("BSL-1.0", ("boost software license",)),
     ("PSF-2.0", ("python software foundation license",)),
@@ -38,19 +63,33 @@ _PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ISC", ("permission to use, copy, modify, and/or distribute this software for any purpose",)),
     ("ISC", ("permission to use, copy, modify, and distribute this software for any purpose",)),
     ("MIT", ("permission is hereby granted, free of charge, to any person obtaining a copy",)),
-    ("MIT", ("the mit license",)),
-    ("MIT", ("mit license",)),
+    # The name alone is a heading: prose names it for many reasons.
+    (
+        "MIT",
+        (r"^\W*(?:license\W+|the )?mit license(?:\W+(?:mit|expat|x11))?\W*(?:copyright|https?|$)",),
+    ),
 )
-_REDISTRIBUTABLE = frozenset(name for name, _ in _PHRASES if "-NC" not in name)
-_OTHERS = frozenset({"0BSD", "Python-2.0", "CC-BY-3.0", "CC-BY-SA-3.0", "MIT-0", "GPL-1.0"})
+# These count wherever they stand: what a text forbids, no other part of it permits.
+_FORBIDDING: tuple[_Phrases, ...] = (
+    ("CC-BY-NC-4.0", ("attribution-noncommercial",)),
+    ("BUSL-1.1", ("business source license",)),
+    ("SSPL-1.0", ("server side public license",)),
+    ("LicenseRef-Commons-Clause", ("commons clause",)),
+)
+_REDISTRIBUTABLE = frozenset(name for name, _ in _PHRASES if name != UNKNOWN)
+_OTHERS = frozenset({"0BSD", "Python-2.0", "CC-BY-3.0", "CC-BY-SA-3.0", "MIT-0"})
 _PERMITTED = frozenset(name.lower() for name in _REDISTRIBUTABLE | _OTHERS)
 _SUFFIX = re.compile(r"-(only|or-later)$|\+$")
 _LONGEST = 200_000  # characters of a text that are looked at
+# "not under the MIT License", but "not … except in compliance with the Apache License" permits.
+_DENIED = re.compile(
+    r"\b(?:not|cannot|never|no\slonger)\b(?:(?!except|unless|[.;:]).){0,60}\Z", re.DOTALL
+)
 
 
 def licence_of(texts: Iterable[str]) -> str:
     """Return the licence that the first recognisable of several texts states, or "unknown"."""
-    return next((name for name in map(_recognised, texts) if name), UNKNOWN)
+    return next((name for name in map(_recognised, texts) if name != UNKNOWN), UNKNOWN)
 
 
 def permits_redistribution(licence: str) -> bool:
@@ -63,8 +102,33 @@ def permits_redistribution(licence: str) -> bool:
 
 
 def _recognised(text: str) -> str:
-    folded = " ".join(text[:_LONGEST].lower().split())
-    for name, phrases in _PHRASES:
-        if all(phrase in folded for phrase in phrases):
-            return name
-    return ""
+    """Return the name of a text's licence, or "unknown"."""
+    lines = text[:_LONGEST].lower().replace("licence", "license").splitlines()
+    folded = "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
+    for rows in (_FORBIDDING, _PHRASES):
+        found = [(place, name) for name, phrases in rows for place in _places(phrases, folded)]
+        if found:
+            return min(found, key=lambda item: item[0])[1]
+    return UNKNOWN
+
+
+def _places(phrases: Sequence[str], text: str) -> list[int]:
+    """Return where the first phrase first stands undenied, if the others stand somewhere too."""
+    first, *others = phrases
+    granted = (at for at in _starts(first, text) if not _DENIED.search(text, max(0, at - 80), at))
+    found = list(islice(granted, 1))
+    return found if all(any(True for _ in _starts(other, text)) for other in others) else []
+
+
+def _starts(phrase: str, text: str) -> Iterator[int]:
+    """Yield where a phrase of whole words stands, whatever line breaks are in it."""
+    for match in _pattern(phrase).finditer(text):
+        start = match.start()
+        if not text[max(0, start - 1) : start].isalnum():
+            yield start
+
+
+@cache
+def _pattern(phrase: str) -> re.Pattern[str]:
+    # Without \b in front, which would keep the search from looking for the first word alone.
+    return re.compile(phrase.replace(" ", r"\s") + r"(?!\w)", re.DOTALL | re.MULTILINE)

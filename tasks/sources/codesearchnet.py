@@ -35,7 +35,7 @@ from tasks.sources import SourceOptions, sources, split_names
 NO_QUERY = "documentation that is no query"
 EMPTY = "empty function"
 
-_VERSION = "1"  # to be raised when the same files are to give other records
+_VERSION = "2"  # to be raised when the same files are to give other records
 _DEFINITIONS, _LICENCES = "{}_dedupe_definitions_v2.pkl", "{}_licenses.pkl"
 _WHERE = "https://s3.amazonaws.com/code-search-net/CodeSearchNet/v2"
 _INFO = SourceInfo(
