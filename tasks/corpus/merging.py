@@ -37,12 +37,13 @@ class Merged:
         self._keep = keep
         self._queries: set[bytes] = set()
         self._codes: set[bytes] = set()
+        self._pairs: set[bytes] = set()
         self._items: list[Item] = []
 
     def queries(self, queries: Iterable[Query]) -> Iterator[Query]:
         """Yield the queries that are equal to no earlier one."""
         for query in queries:
-            if _added(query.query_id, self._queries):
+            if _added(_short(query.query_id), self._queries):
                 yield query
             else:
                 self.dropped[REPEATED_QUERY] += 1
@@ -54,7 +55,7 @@ class Merged:
             known = self.has_code(code.code_id)
             reason = REPEATED_CODE if known else self._keep.reason_to_drop(function)
             if reason is None:
-                _added(code.code_id, self._codes)
+                _added(_short(code.code_id), self._codes)
                 yield code
             else:
                 self.dropped[reason] += 1
@@ -63,6 +64,14 @@ class Merged:
     def has_code(self, code_id: str) -> bool:
         """Return whether a function with this id has passed."""
         return _short(code_id) in self._codes
+
+    def new_labels(self, labels: Iterable[Label]) -> Iterator[Label]:
+        """Yield, as they come, the labels of pairs that had none before; they do not conflict."""
+        for label in labels:
+            if _added(_short(label.query_id) + _short(label.code_id), self._pairs):
+                yield label
+            else:
+                self.dropped[REPEATED_LABEL] += 1
 
     def labels(self, labels: Iterable[Label]) -> list[Label]:
         """Return labels of one origin whose functions have passed; of a pair's the highest."""
@@ -124,9 +133,9 @@ def _short(identity: str) -> bytes:
     return bytes.fromhex(identity[1:])
 
 
-def _added(identity: str, seen: set[bytes]) -> bool:
+def _added(short: bytes, seen: set[bytes]) -> bool:
     before = len(seen)
-    seen.add(_short(identity))
+    seen.add(short)
     return len(seen) > before
 
 

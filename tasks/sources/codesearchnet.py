@@ -35,7 +35,7 @@ from tasks.sources import SourceOptions, sources, split_names
 NO_QUERY = "documentation that is no query"
 EMPTY = "empty function"
 
-_VERSION = "2"  # to be raised when the same files are to give other records
+_VERSION = "3"  # to be raised when the same files are to give other records
 _DEFINITIONS, _LICENCES = "{}_dedupe_definitions_v2.pkl", "{}_licenses.pkl"
 _WHERE = "https://s3.amazonaws.com/code-search-net/CodeSearchNet/v2"
 _INFO = SourceInfo(
@@ -188,7 +188,10 @@ class CodeSearchNetSource:
         return {self._name: merged.streamed(_INFO, items)}
 
     def _pairs(self, functions: Iterable[tuple[_Function, Code]], merged: Merged) -> Iterator[Item]:
-        """Yield documentation as queries, and the functions without it."""
+        """Yield documentation as queries, and the functions without it.
+
+        As in its evaluation each function answers its own paragraph; several may have the same one.
+        """
         for function, code in functions:
             parsed = text_of_language(code)
             bare = Code.of(
@@ -198,15 +201,13 @@ class CodeSearchNetSource:
             codes = list(merged.codes([CorpusFunction(bare, parsed.syntax, parsed.parse_error)]))
             yield from codes
             paragraph = first_paragraph(function.documentation)
-            if not codes or not paragraph:
-                merged.dropped[NO_QUERY] += bool(codes)
-                continue
-            query = Query.of(paragraph, code.origin, function.split)
-            for kept in merged.queries([query]):
-                yield kept
-                yield Label(
-                    query_id=kept.query_id, code_id=bare.code_id, origin=ORIGIN, relevance=1.0
-                )
+            if paragraph and merged.has_code(bare.code_id):
+                query = Query.of(paragraph, code.origin, function.split)
+                pair = {"query_id": query.query_id, "code_id": bare.code_id}
+                yield from merged.queries([query])
+                yield from merged.new_labels([Label(**pair, origin=ORIGIN, relevance=1.0)])
+            elif codes:
+                merged.dropped[NO_QUERY] += 1
 
     def _functions(self, merged: Merged) -> _Functions:
         """Yield the functions of all files, each with its record."""

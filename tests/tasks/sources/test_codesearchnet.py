@@ -17,6 +17,7 @@ from infra.errors import SettingsError, SourceError
 from infra.records import Query
 from infra.settings import SourceSettings
 from tasks.benchmarks.licences import UNKNOWN
+from tasks.corpus.merging import REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
 from tasks.sources import open_source
 from tasks.sources.codesearchnet import EMPTY, NO_QUERY
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2
@@ -129,6 +130,31 @@ def test_documentation_gives_queries_and_the_code_is_searched_without_it(tmp_pat
     assert label.query_id == Query.of("Return twice the number.").query_id
     assert label.code_id == collected.codes[0].code_id
     assert collected.dropped == {NO_QUERY: 1}
+
+
+def test_functions_with_one_paragraph_are_all_relevant_to_it(tmp_path: Path) -> None:
+    """No function that its author documented so is left as an irrelevant one."""
+    split = "test"
+    rows = [
+        row("a", DOUBLE, split, docstring="Return a number.\n\nTwice."),
+        row("b", HALVE, split, docstring="Return a\n number."),
+        row("c", DOUBLE, split, docstring="Return twice."),
+        row("d", DOUBLE, split, docstring="Return twice."),
+        row("e", HALVE, split, docstring="Return twice."),
+        row("f", PYTHON_2, split, docstring="Return twice."),
+    ]
+    write_jsonl(tmp_path, split, rows)
+    collected = read(tmp_path, documentation_queries=True)
+    number, twice = collected.queries
+    double, halve = collected.codes
+    assert (number.text, twice.text) == ("Return a number.", "Return twice.")
+    assert [label.key for label in collected.labels] == [
+        (query.query_id, code.code_id) for query in (number, twice) for code in (double, halve)
+    ]
+    assert collected.dropped == {
+        REPEATED_QUERY: 3, REPEATED_CODE: 3, REPEATED_LABEL: 1,
+        "function does not parse: Python 2 statement": 1,
+    }  # fmt: skip
 
 
 def test_other_languages_are_read_without_being_parsed(tmp_path: Path) -> None:
