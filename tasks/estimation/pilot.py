@@ -4,6 +4,7 @@ Where nothing is judged yet, how well estimates do can only be tried on training
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from infra.settings import EstimationSettings
 from tasks.estimation.confidence import confidence_of
 from tasks.estimation.records import FEWEST_JUDGED, Plan, PlanRow
-from tasks.estimators import Estimate, PairVectors, measure_named, nearest, ranks_among
+from tasks.estimators import Estimate, Floats, PairVectors, measure_named, nearest, ranks_among
 from tasks.estimators.kape import neighbour_weights
 from tasks.statistics import Values
 from tasks.statistics.control_variate import controlled_mean
@@ -24,10 +25,10 @@ _MANY = 1_000_000_000
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """Training queries with their nearest other ones.
+    """Distinct training queries with their nearest other ones.
 
     Attributes:
-        rows: (n,) of the training pairs.
+        rows: (n,) of the training pairs, one for each query.
         neighbours: (n, k) rows of the nearest other training queries.
         similarities: (n, k) cosines, falling.
     """
@@ -37,23 +38,40 @@ class Pilot:
     similarities: Values
 
 
-def pilot_of(training: PairVectors, k: int, seed: int) -> Pilot:
+def pilot_of(training: PairVectors, k: int, seed: int) -> Pilot | None:
     """Return a random sample of the training queries with their k nearest others.
 
+    A query with several codes is one query, by its first pair: it is no other one to itself.
+
     Args:
-        training: At least two pairs.
+        training: The pairs.
         k: Neighbours; fewer where there are not as many others.
         seed: Of the sample.
+
+    Returns:
+        None where all pairs have the same query.
     """
-    rows = np.arange(len(training))
-    if len(rows) > MOST:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
-    found = nearest(training.queries[rows], training.queries, k + 1)
-    others = found.rows != rows[:, None]
-    # Among more than k equal queries a query may not be its own neighbour: the last one goes then.
+    distinct = _first_rows(training.queries)
+    if len(distinct) < 2:
+        return None
+    drawn = np.arange(len(distinct))
+    if len(drawn) > MOST:
+        drawn = np.sort(np.random.default_rng(seed).choice(drawn, MOST, replace=False))
+    found = nearest(training.queries[distinct[drawn]], training.queries[distinct], k + 1)
+    others = found.rows != drawn[:, None]
+    # Among more than k queries as near as itself a query may be missing: the last one goes then.
     others[others.all(axis=1), -1] = False
-    shape = (len(rows), found.rows.shape[1] - 1)
-    return Pilot(rows, found.rows[others].reshape(shape), found.similarities[others].reshape(shape))
+    shape = (len(drawn), found.rows.shape[1] - 1)
+    neighbours = distinct[found.rows[others].reshape(shape)]
+    return Pilot(distinct[drawn], neighbours, found.similarities[others].reshape(shape))
+
+
+def _first_rows(vectors: Floats) -> npt.NDArray[np.int64]:
+    """Return the first row of each distinct vector; equal texts have equal vectors, bit by bit."""
+    first: dict[bytes, int] = {}
+    for row, vector in enumerate(vectors):
+        first.setdefault(sha256(vector.tobytes()).digest(), row)
+    return np.array(list(first.values()), np.int64)
 
 
 def pilot_values(training: PairVectors, pilot: Pilot, measure: str) -> tuple[Values, Values]:

@@ -2,7 +2,7 @@
 
 KAPE takes a query's score from the training queries nearest to it. So the distance that counts is
 that between two sets of similarities: those of the queries to their nearest training query, and
-those of the training queries to the nearest other one. The energy distance of the vectors
+those of the distinct training queries to the nearest other one. The energy distance of the vectors
 themselves is given beside it, but decides nothing: with MiniLM and 20,200 pairs of documentation as
 training set its coefficient is .062 for web queries about code (CoSQA) and .036 for queries about
 cooking, sports, travel and law, while that of the similarities is .085 and .642. For documentation

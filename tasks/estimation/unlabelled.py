@@ -87,7 +87,7 @@ def estimate_scores(
     _check(judged, len(queries), settings.metrics)
     by_query, by_k = _kape(data, settings, say)
     say("comparing the queries with the training queries")
-    pilot = pilot_of(training, settings.k, settings.seed) if len(training) > 1 else None
+    pilot = pilot_of(training, settings.k, settings.seed)
     similarities, distance = _proximity(data, pilot, settings)
     given = settings.anyway or not distance.refused
     scores = _scores(data, by_query, judged, settings)

@@ -6,7 +6,7 @@ import pytest
 from infra.settings import EstimationSettings
 from tasks.estimation import pilot as module
 from tasks.estimation.confidence import confidence_of
-from tasks.estimation.pilot import USUAL_HALF_WIDTHS, pilot_of, pilot_values, plan_of
+from tasks.estimation.pilot import USUAL_HALF_WIDTHS, Pilot, pilot_of, pilot_values, plan_of
 from tasks.estimation.records import FEWEST_JUDGED
 from tasks.estimators import Floats, PairVectors
 from tasks.estimators.kape import neighbour_weights
@@ -20,9 +20,15 @@ def cosine(left: Floats, right: Floats) -> float:
     return float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))
 
 
+def pilot(training: PairVectors, k: int, seed: int) -> Pilot:
+    found = pilot_of(training, k, seed)
+    assert found is not None
+    return found
+
+
 def test_the_neighbours_are_the_nearest_other_queries() -> None:
     training = pairs(30, seed=4)
-    found = pilot_of(training, 3, seed=0)
+    found = pilot(training, 3, seed=0)
     assert found.rows.tolist() == list(range(30))
     for row in range(30):
         others = [other for other in range(30) if other != row]
@@ -32,15 +38,38 @@ def test_the_neighbours_are_the_nearest_other_queries() -> None:
         assert found.neighbours[row].tolist() == near[:3]
 
 
-def test_of_many_equal_queries_none_is_its_own_neighbour() -> None:
-    training = PairVectors(np.ones((9, 4), np.float32), pairs(9, 0).codes[:, :4])
-    found = pilot_of(training, 2, seed=0)
+def test_a_query_with_several_codes_is_no_other_one_to_itself() -> None:
+    """It counts once, by its first pair, in the sample as among the neighbours."""
+    once = pairs(30, seed=4)
+    rows = np.concatenate([np.arange(30), np.arange(30)[::-1], np.full(40, 7)])
+    several = PairVectors(once.queries[rows], pairs(100, seed=5).codes)
+    found, expected = pilot(several, 3, seed=0), pilot(once, 3, seed=0)
+    assert found.rows.tolist() == expected.rows.tolist()
+    assert found.neighbours.tolist() == expected.neighbours.tolist()
+    assert found.similarities.tolist() == pytest.approx(expected.similarities)
+    first = several.rows(np.arange(30))
+    for one, other in zip(
+        pilot_values(several, found, "MRR"), pilot_values(first, expected, "MRR"), strict=True
+    ):
+        assert one == pytest.approx(other)
+
+
+def test_without_another_query_there_is_no_pilot() -> None:
+    codes = pairs(9, 0).codes[:, :4]
+    assert pilot_of(PairVectors(np.ones((9, 4), np.float32), codes), 2, seed=0) is None
+    assert pilot_of(PairVectors(np.ones((1, 4), np.float32), codes[:1]), 2, seed=0) is None
+
+
+def test_of_many_queries_of_one_direction_none_is_its_own_neighbour() -> None:
+    lengths = np.arange(1, 10, dtype=np.float32)[:, None]
+    training = PairVectors(lengths * np.ones((1, 4), np.float32), pairs(9, 0).codes[:, :4])
+    found = pilot(training, 2, seed=0)
     assert found.neighbours.shape == (9, 2)
     assert not (found.neighbours == found.rows[:, None]).any()
 
 
 def test_a_training_set_with_fewer_others_than_k_gives_all_of_them() -> None:
-    assert pilot_of(pairs(2, 0), 5, seed=0).neighbours.tolist() == [[1], [0]]
+    assert pilot(pairs(2, 0), 5, seed=0).neighbours.tolist() == [[1], [0]]
 
 
 def test_the_sample_is_limited_and_its_codes_are_ranked_among_the_samples(
@@ -48,7 +77,7 @@ def test_the_sample_is_limited_and_its_codes_are_ranked_among_the_samples(
 ) -> None:
     monkeypatch.setattr(module, "MOST", 20)
     training = pairs(50, seed=5)
-    found = pilot_of(training, 2, seed=1)
+    found = pilot(training, 2, seed=1)
     assert len(set(found.rows.tolist())) == 20
     true, covariates = pilot_values(training, found, "MRR")
 

@@ -35,6 +35,18 @@ def test_it_is_kape_for_each_measure_and_k() -> None:
     assert found.judged is None
 
 
+def test_training_queries_with_two_codes_make_no_query_too_far() -> None:
+    """Nor are they near themselves: the distance is that of distinct training queries."""
+    rows = np.repeat(np.arange(len(TRAINING)), 2)
+    twice = PairVectors(TRAINING.queries[rows], pairs(len(rows), 4).codes)
+    found = estimate_scores("one", twice, TEST.queries).distance
+    expected = estimate_scores("one", TRAINING, TEST.queries).distance
+    assert (found.refused, found.reason) == (False, "")
+    assert found.nearest is not None
+    assert expected.nearest is not None
+    assert found.nearest.coefficient == pytest.approx(expected.nearest.coefficient)
+
+
 def test_judged_queries_give_intervals_with_kape_as_control_variate() -> None:
     found, sample = estimated(labels=40, confident=False), judged(TEST, 40)
     data = EstimationData.of_pairs(TRAINING, TEST)
