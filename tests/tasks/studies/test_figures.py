@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import StudyError
-from tasks.studies import Effort, Figure, Mean, Missing, studies
+from tasks.studies import CollectionFacts, Effort, Figure, Mean, Missing, studies
 from tests.fakes.studies import full_evidence
 
 EXPECTED: dict[str, dict[tuple[str, str], tuple[float, int | None]]] = {
@@ -106,6 +106,25 @@ def test_the_figures_are_those_computed_by_hand(study: str, tmp_path: Path) -> N
 
 def test_every_study_has_a_case_here() -> None:
     assert set(EXPECTED) == set(studies)
+
+
+def test_functions_read_are_functions_alone(tmp_path: Path) -> None:
+    """Queries, labels and files that were left out have rows of their own, as stores name them."""
+    functions = (
+        "function equal to an earlier one", "function does not parse: Python 2 statement",
+        "near duplicate", "no documentation", "empty function", "empty snippet",
+    )  # fmt: skip
+    others = (
+        "query equal to an earlier one", "documentation that is no query",
+        "paragraph that documents several functions", "pair that was not drawn",
+        "label given twice", "label of a pair that has a higher one", "label of a dropped function",
+        "label of a function that is in no chosen source of codes", "file does not parse",
+        "file whose name is not UTF-8",
+    )  # fmt: skip
+    facts = CollectionFacts(queries=3, codes=10, dropped=dict.fromkeys((*functions, *others), 2))
+    figures = computed("corpus", replace(full_evidence(tmp_path), collection=facts))
+    assert figures["functions read", "items"].value == 10 + 2 * len(functions)
+    assert all(figures[f"dropped: {reason}", "items"].value == 2 for reason in facts.dropped)
 
 
 def test_an_unknown_cost_stays_unknown(tmp_path: Path) -> None:
