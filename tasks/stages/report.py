@@ -27,6 +27,7 @@ from infra.store.figures import Values
 from infra.store.label_figures import LabelFigures, label_figures
 from infra.store.recipes import StoredRecipe
 from infra.store.standing import CurrentLabels
+from tasks.benchmarks import read_manifest
 from tasks.metrics import STANDARD
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.run import (
@@ -109,7 +110,7 @@ def gather_report(
     return ReportData(
         title=f"{main.name}: benchmark report",
         generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        benchmarks=tuple(_scores(database, item, source, settings) for item in published),
+        benchmarks=tuple(_scores(database, item, settings) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
         vectors=_vectors(database, source.collections, settings),
         candidates=len(similarities[0]),
@@ -121,19 +122,17 @@ def gather_report(
     )
 
 
-def _scores(
-    database: Database, published: Published, source: CollectedSource, settings: Settings
-) -> BenchmarkScores:
+def _scores(database: Database, published: Published, settings: Settings) -> BenchmarkScores:
     methods = chosen_methods(settings.evaluation, settings.search)
     keys = [method_key(method, settings) for method in methods]
     means = benchmarks.mean_scores(database, published.benchmark_id, keys, STANDARD)
-    collection = next(item for item in source.collections if item.name == published.collection)
+    manifest = read_manifest(Path(published.folder))
     return BenchmarkScores(
         name=published.name,
         label_origin=published.label_origin,
         demo=published.demo,
         queries=benchmarks.count_scored_queries(database, published.benchmark_id),
-        codes=collection.codes,
+        codes=manifest.counts["codes"],  # which may be fewer than were collected
         depth=settings.evaluation.depth,
         methods=tuple(MethodMeans(method=name, scores=row) for name, row in means.items()),
     )
