@@ -22,7 +22,9 @@ class NDCG:
 
     def score(self, lists: JudgedLists) -> Values:
         """Return NDCG of each query."""
-        return _dcg(lists.relevance) / _dcg(lists.ideal[:, : self.depth])
+        highest = lists.ideal[:, :1]  # gains are shares of its gain, so that no sum is infinite
+        ideal = lists.ideal[:, : self.depth]
+        return _dcg(lists.relevance / highest) / _dcg(ideal / highest)
 
 
 @metrics.register("NDCG-exp")
@@ -36,8 +38,18 @@ class ExponentialNDCG:
 
     def score(self, lists: JudgedLists) -> Values:
         """Return NDCG of each query."""
-        ideal = np.exp2(lists.ideal[:, : self.depth]) - 1
-        return _dcg(np.exp2(lists.relevance) - 1) / _dcg(ideal)
+        highest = lists.ideal[:, :1]
+        ideal = lists.ideal[:, : self.depth]
+        return _dcg(_scaled(lists.relevance, highest)) / _dcg(_scaled(ideal, highest))
+
+
+def _scaled(relevance: Values, highest: Values) -> Values:
+    """Return 2^-highest times the gains; the gains themselves are infinite from 1024 on.
+
+    2^-highest (2^r - 1) = 2^(r - highest) (1 - 2^-r), which for small r too is above 0.
+    """
+    gains: Values = np.exp2(relevance - highest) * -np.expm1(-relevance * np.log(2))
+    return gains
 
 
 def _dcg(gains: Values) -> Values:

@@ -87,6 +87,25 @@ def test_exponential_gain_is_linear_gain_of_2_to_the_relevance_minus_1(
     assert values == pytest.approx(theirs, abs=1e-9)
 
 
+@pytest.mark.parametrize("family", ["NDCG", "NDCG-exp"])
+@pytest.mark.parametrize("grade", [1e308, 1e5, 1024.0, 1023.0, 1e-17, 1e-300])
+def test_any_grade_has_a_gain(family: str, grade: float) -> None:
+    """Three codes have the grade, two of them are found, at the ranks 1 and 3."""
+    qrels = {"q": {"a": grade, "b": grade, "c": grade, "d": 0.0}}
+    rankings = rankings_of({"q": {"a": 3.0, "d": 2.0, "b": 1.0}})
+    value = evaluate(rankings, qrels, [f"{family}@3"])[f"{family}@3"]["q"]
+    discounts = 1 / np.log2([2, 3, 4])
+    assert value == pytest.approx((discounts[0] + discounts[2]) / discounts.sum())
+
+
+def test_a_grade_far_below_the_highest_counts_for_nothing_beside_it() -> None:
+    qrels = {"q": {"a": 2000.0, "b": 1999.0, "c": 3.0}}
+    rankings = rankings_of({"q": {"c": 3.0, "b": 2.0, "a": 1.0}})
+    value = evaluate(rankings, qrels, ["NDCG-exp@3"])["NDCG-exp@3"]["q"]
+    first, second, third = 1 / np.log2([2, 3, 4])
+    assert value == pytest.approx((second / 2 + third) / (first + second / 2))
+
+
 def test_every_value_of_1000_random_runs_is_that_of_ir_measures(
     cases: tuple[Rankings, Qrels],
 ) -> None:
