@@ -22,8 +22,6 @@ REASON_SUMMARIES: Mapping[Reason, str] = {
     "audit": "a random sample of labelled pairs, judged again to measure whether labels are stable",
 }
 
-_DAY_S = 86_400.0
-
 
 class ReannotationSettings(Section):
     """For which reasons pairs are judged, in which order, and how many."""
@@ -108,7 +106,3 @@ class ReannotationSettings(Section):
         """
         most = min(labelled, self.audit_pairs, self.limits.get("audit", self.audit_pairs))
         return most if self.pairs is None else min(most, max(0, self.pairs - judged))
-
-    def delay_s(self, tries: int) -> float:
-        """Return after how many seconds a pair that failed so often is due again."""
-        return 0.0 if tries < 2 else float(min(self.retry_after_s * 2 ** (tries - 2), _DAY_S))
