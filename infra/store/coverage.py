@@ -10,11 +10,9 @@ from infra.records import Record
 from infra.store.annotations import OF_SEARCHES, label_origin
 from infra.store.database import Database
 
-_JUDGED_BY = {"recipe_id": pa.string(), "met": pa.string()}
-_FRESHNESS = pa.schema({**_JUDGED_BY, "fresh": pa.bool_()})
 _COVERED = pa.schema(
     {
-        **_JUDGED_BY,
+        **dict.fromkeys(("recipe_id", "met"), pa.string()),
         **dict.fromkeys(("number", "round", "rounds"), pa.int32()),
         **dict.fromkeys(("own", "is_judged"), pa.bool_()),
         "origin": pa.string(),
@@ -120,13 +118,6 @@ class Coverage(Record):
             for item in self.covered
         ]
         return pa.Table.from_pylist(rows, schema=_COVERED)
-
-    @property
-    def freshness(self) -> pa.Table:
-        """Columns ``recipe_id``, ``met`` and ``fresh``, each recipe and ``met`` once."""
-        fresh = self.fresh
-        rows = [item._asdict() | {"fresh": item in fresh} for item in sorted(fresh | self.stale)]
-        return pa.Table.from_pylist(rows, schema=_FRESHNESS)
 
     def _of_set(self, number: int) -> Iterable[Covered]:
         return (item for item in self.covered if item.number == number)
