@@ -1,13 +1,13 @@
 """What ``cosqa forecast`` does: print the forecast as tables or as JSON."""
 
 import json
-import shutil
 
 import typer
 
 from flows.cli.console import say
 from flows.cli.forecast_options import ForecastOptions
 from flows.cli.tables import print_table
+from infra.disk import free_bytes
 from tasks.forecast.forecast import Forecast
 from tasks.forecast.stages import StageForecast
 from tasks.forecast.workload import Cluster
@@ -35,7 +35,7 @@ def forecast(options: ForecastOptions) -> None:
     _print_stages(made)
     _print_rates(made)
     _print_limit(made)
-    free = _free_gb(options)
+    free = free_bytes(options.settings.store.folder.resolve()) / 1e9
     missing = made.shortages
     if free < made.disk_gb:
         missing.append(f"it needs {made.disk_gb:.1f} GB of disk and {free:.1f} GB are free here")
@@ -140,10 +140,3 @@ def duration(seconds: float) -> str:
 def money(usd: float | None) -> str:
     """Return an amount of US dollars; unknown is a question mark."""
     return "?" if usd is None else "-" if not usd else f"${usd:,.2f}"
-
-
-def _free_gb(options: ForecastOptions) -> float:
-    """Return the free space of the disk that the store is or would be on."""
-    folder = options.settings.store.folder.resolve()
-    existing = next(place for place in (folder, *folder.parents) if place.exists())
-    return shutil.disk_usage(existing).free / 1e9

@@ -3,7 +3,6 @@
 A DuckDB file does not shrink. The new one takes its place once every table has the same rows.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from infra.disk import OTHER_STORE, space_on
+from infra.disk import OTHER_STORE, free_bytes, space_on
 from infra.errors import DiskFullError, StoreError
 from infra.packed_upkeep import pack, packed_stores
 from infra.settings import StoreSettings
@@ -107,7 +106,7 @@ def _require_equal(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _require_room(file: Path, size: int) -> None:
-    free = shutil.disk_usage(file.parent).free
+    free = free_bytes(file.parent)
     if free < size:
         raise DiskFullError(
             f"{file} is written anew beside itself, which takes at most {size / _MB:,.0f} MiB "

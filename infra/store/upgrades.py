@@ -6,7 +6,6 @@ another name beside it. Nobody has it open meanwhile.
 
 import logging
 import re
-import shutil
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from infra.disk import OTHER_STORE, space_on
+from infra.disk import OTHER_STORE, free_bytes, space_on
 from infra.errors import DiskFullError, StoreError, StoreVersionError
 from infra.settings import StoreSettings
 from infra.store.connections import alone, opened_alone
@@ -132,7 +131,7 @@ def _run_steps(file: Path, version: int, report: Callable[[str], object]) -> Non
 
 def _require_room(settings: StoreSettings) -> None:
     """Refuse a disk without room for the copy and for what the steps write."""
-    size, free = settings.database.stat().st_size, shutil.disk_usage(settings.folder).free
+    size, free = settings.database.stat().st_size, free_bytes(settings.folder)
     if free < 2 * size:
         raise DiskFullError(
             f"the store {settings.folder} is of an earlier version, and its upgrade takes about "
