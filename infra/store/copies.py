@@ -10,8 +10,6 @@ from pathlib import Path
 from infra.atomic import atomic_write, sync
 from infra.errors import StoreError
 
-_CHUNK = 2**20
-
 
 def copy_whole(source: Path, target: Path) -> None:
     """Copy a file with its times; ``target`` stays as it was, or absent, where this fails."""
@@ -80,8 +78,5 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 def checksum(file: Path) -> str:
     """Return the SHA-256 of a file's content, in hexadecimal digits."""
-    state = hashlib.sha256()
     with file.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            state.update(chunk)
-    return state.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
