@@ -205,7 +205,6 @@ from infra.languages import Language, languages
 @languages.register("new-comer")
 class NewComer(Language):
     name = "new-comer"
-    suffixes = (".newcomer",)
 
     def functions_of(self, text):
         return []

@@ -80,11 +80,9 @@ class Language(ABC):
 
     Attributes:
         name: Its registered name.
-        suffixes: The endings of its files' names, dots included.
     """
 
     name: ClassVar[str]
-    suffixes: ClassVar[tuple[str, ...]]
 
     @abstractmethod
     def functions_of(self, text: str) -> Sequence[Function]:

@@ -19,7 +19,6 @@ class Python(Language):
     """Python 3, as this interpreter reads it."""
 
     name = "python"
-    suffixes = (".py",)
 
     def functions_of(self, text: str) -> Sequence[functions.Function]:
         """Return a file's top-level functions and the methods of its classes."""

@@ -23,12 +23,10 @@ def asked(call: Callable[[], object]) -> object:
 
 
 @every_language
-def test_a_language_has_its_registered_name_and_suffixes(name: str) -> None:
+def test_a_language_has_its_registered_name(name: str) -> None:
     language = languages.get(name)()
     assert isinstance(language, Language)
     assert language.name == name
-    assert language.suffixes
-    assert all(suffix.startswith(".") for suffix in language.suffixes)
 
 
 @every_language
@@ -42,14 +40,9 @@ def test_any_text_has_an_answer(name: str, text: str) -> None:
     assert len(language.strong_mutants_of(text, 3)) <= 3
 
 
-def test_no_two_languages_share_a_suffix() -> None:
-    suffixes = [suffix for name in languages for suffix in languages.get(name)().suffixes]
-    assert len(suffixes) == len(set(suffixes))
-
-
 def test_a_language_that_is_only_searched_needs_no_more_than_functions_and_signatures() -> None:
     class Searched(Language):
-        name, suffixes = "searched", (".s",)
+        name = "searched"
 
         def functions_of(self, text: str) -> list[object]:  # type: ignore[override]
             return []
@@ -92,7 +85,7 @@ from infra.languages import Language, languages
 
 @languages.register("toy")
 class Toy(Language):
-    name, suffixes = "toy", (".toy",)
+    name = "toy"
 
     def functions_of(self, text):
         return ()
@@ -104,7 +97,7 @@ LOOK = """
 import sys
 import infra.languages as package
 package.__path__.append(sys.argv[1])
-print(package.languages.names(), package.languages.get("toy")().suffixes)
+print(package.languages.names(), package.languages.get("toy")().name)
 """
 
 
@@ -114,4 +107,4 @@ def test_a_new_language_is_one_new_file(tmp_path: Path) -> None:
         [sys.executable, "-c", LOOK, str(tmp_path)], capture_output=True, text=True, check=True
     ).stdout
     assert "'toy'" in printed
-    assert "('.toy',)" in printed
+    assert printed.endswith(" toy\n")
