@@ -8,8 +8,8 @@ All other folders hold pure functions and plug-ins, which can be used without a 
 - input: ``sources`` (plug-ins), and what they share: ``corpus``, ``filters`` (plug-ins), ``files``;
 - retrieval: ``encoders`` and ``retrievers`` (plug-ins); ``search`` over vectors; ``ranking`` by
   one or several methods;
-- evaluation: ``metrics``, ``suites`` and ``estimators`` (plug-ins), ``estimation`` by these,
-  ``statistics``;
+- evaluation: ``metrics``, ``suites``, ``studies`` and ``estimators`` (plug-ins), ``estimation`` by
+  these, ``statistics``;
 - output: ``benchmarks`` as data and as files, ``reports``;
 - planning: ``forecast``.
 
