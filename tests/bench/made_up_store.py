@@ -174,7 +174,7 @@ def make_store(folder: Path, scale: float = 1.0) -> Settings:
     texts = Texts(0)
     write_source(folder / "source", sizes, texts)
     database = open_database(settings.store)
-    _collect(database, settings, sizes)
+    _collect(database, settings)
     settings = with_named_encoders(settings)
     _embed(database)
     search = search_identity(database, COLLECTION, settings.search)
@@ -233,7 +233,7 @@ def write_source(folder: Path, sizes: Sizes, texts: Texts) -> None:
         )
 
 
-def _collect(database: Database, settings: Settings, sizes: Sizes) -> None:
+def _collect(database: Database, settings: Settings) -> None:
     """Store the source under its fingerprint, without parsing its functions."""
     source = open_source(settings.source)
     info = SourceInfo(name="made-up", licence="MIT", revision="1", location="made up")

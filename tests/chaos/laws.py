@@ -24,7 +24,6 @@ _TABLES = {
     "executions": "query_id, code_id, recipe_id, ordinal, round, program, requirements::VARCHAR, "
     "outcome, error_type, message, stderr, tests_run, asserts_executed, target_calls",
 }
-_KEPT_FILES = ("cosqa.duckdb", "replies", "ledgers", "vectors", "writer.lock")
 
 
 class Reference(NamedTuple):

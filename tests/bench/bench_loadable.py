@@ -1,6 +1,6 @@
 """How many of CoSQA's dev functions load: as they are, after mending, or not without context.
 
-    COSQA_DATA=... python -m tests.bench.report_loadable [--without tensorflow torch]
+    COSQA_DATA=... python -m tests.bench.bench_loadable [--without tensorflow torch]
 
 A function loads where a box can import it, nobody else need give it a name, and the modules that it
 imports when it is called are there. Mending is what the pipeline does with no model: imports before
