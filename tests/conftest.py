@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from tests.browser import CHROMIUM
 from tests.real_sandbox import ask_engine_once, engine_problem
 
 for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's processes are told
@@ -49,7 +50,9 @@ def _seconds(item: pytest.Item) -> float:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs a Docker engine where there is none, or fail where one is demanded."""
+    """Skip what needs a browser or an engine that is not there; fail if the engine is demanded."""
+    if item.get_closest_marker("browser") and CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: run `make browser`")
     if item.get_closest_marker("docker") and (problem := engine_problem()):
         if os.environ.get("COSQA_REQUIRE_DOCKER") == "1":
             pytest.fail(problem)

@@ -1,14 +1,14 @@
 """The Prefect UI in a headless browser, with a screenshot of each page on request."""
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+from tests.browser import CHROMIUM
+
 _WIDTH, _HEIGHT = 1280, 860
 _PATIENCE_MS = 150_000
 _LEFT_GRAPH = "null (reading 'position')"  # Prefect's, of a graph that is left while it is drawn

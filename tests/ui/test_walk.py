@@ -14,14 +14,13 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import World, environment
 from tests.ui.collection import ADDED, FORMER, script
 from tests.ui.local_system import LocalSystem, local_system
-from tests.ui.pages import CHROMIUM, Pages, opened
+from tests.ui.pages import Pages, opened
 
 pytestmark = [
     pytest.mark.exhaustive,
     pytest.mark.browser,
     pytest.mark.docker,
     pytest.mark.slow(300),
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: make browser"),
 ]
 
 # The server looks at new schedules once a minute.

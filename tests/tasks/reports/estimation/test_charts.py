@@ -1,14 +1,13 @@
 """Laws of an estimate's drawings, and of its page in a browser."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tasks.reports.estimation import render_estimation
 from tasks.reports.estimation.charts import WIDTH, density_chart, interval_chart
+from tests.browser import open_page
 from tests.fakes.estimations import estimated, estimation_report
-from tests.tasks.reports.run.test_browser import _open
 
 
 @pytest.mark.parametrize("labels", [0, 1, 40, 200])
@@ -43,14 +42,10 @@ def test_both_densities_are_inside_and_one_of_them_reaches_the_top(far: bool) ->
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(
-    not (shutil.which("chromium") or shutil.which("chromium-browser")),
-    reason="no Chromium on this machine: apt install chromium",
-)
 @pytest.mark.parametrize("far", [False, True])
 def test_the_page_renders_without_a_complaint(tmp_path: Path, far: bool) -> None:
     hostile = "<img src=x onerror=document.title='owned'>"
-    document, complaints = _open(
+    document, complaints = open_page(
         render_estimation(estimation_report(hostile, "two", far=far)), tmp_path
     )
     assert complaints == []

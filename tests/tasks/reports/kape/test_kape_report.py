@@ -4,7 +4,6 @@ Covers `tasks.reports.kape.*`.
 """
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -29,8 +28,8 @@ from tasks.reports.kape.charts import (
     half_charts,
     style_numbers,
 )
+from tests.browser import open_page
 from tests.fakes.kape_study import kape_report, studied_method
-from tests.tasks.reports.run.test_browser import _open
 
 HOSTILE = "</style><script>document.title='owned'</script>|<img src=x onerror=a>"
 
@@ -150,12 +149,8 @@ def test_one_query_leaves_out_halves_and_intervals() -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(
-    not (shutil.which("chromium") or shutil.which("chromium-browser")),
-    reason="no Chromium on this machine: apt install chromium",
-)
 def test_the_page_renders_without_a_complaint(tmp_path: Path) -> None:
-    document, complaints = _open(render_kape(kape_report(HOSTILE)), tmp_path)
+    document, complaints = open_page(render_kape(kape_report(HOSTILE)), tmp_path)
     assert complaints == []
     assert "<title>owned" not in document
     assert document.count('class="area similar"') == 4 + 1

@@ -3,7 +3,6 @@
 Covers `tasks.reports._axes`.
 """
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,8 @@ from hypothesis import strategies as st
 
 from tasks.reports.study import Line, StudySection, build_report, render_study
 from tasks.reports.study.charts import HEIGHT, bar_charts
+from tests.browser import open_page
 from tests.fakes.studies import full_evidence
-from tests.tasks.reports.run.test_browser import _open
 
 
 def section(values: list[int | float | None]) -> StudySection:
@@ -52,12 +51,8 @@ def test_a_column_without_figures_is_not_drawn() -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(
-    not (shutil.which("chromium") or shutil.which("chromium-browser")),
-    reason="no Chromium on this machine: apt install chromium",
-)
 def test_the_page_renders_without_a_complaint(tmp_path: Path) -> None:
     report = build_report(full_evidence(tmp_path), "t", "now", demo=False)
-    document, complaints = _open(render_study(report), tmp_path)
+    document, complaints = open_page(render_study(report), tmp_path)
     assert complaints == []
     assert document.count("<rect") == 20 + 5 + 10
