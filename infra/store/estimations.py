@@ -1,9 +1,14 @@
 """Table of estimates: figures over queries without labels, each a JSON object under its id."""
 
 import json
+from typing import TypeVar
+
+from pydantic import ValidationError
 
 from infra.records import Record
 from infra.store.database import Database
+
+Figures = TypeVar("Figures", bound=Record)
 
 
 class StoredEstimation(Record):
@@ -48,3 +53,15 @@ def load(database: Database, estimation_id: str) -> StoredEstimation | None:
     if not rows:
         return None
     return StoredEstimation.model_validate({**rows[0], "body": json.loads(str(rows[0]["body"]))})
+
+
+def load_as(database: Database, estimation_id: str, kind: type[Figures]) -> Figures | None:
+    """Return the figures of that id as a record.
+
+    None where they are not computed yet, or where another release has stored them in its form.
+    """
+    stored = load(database, estimation_id)
+    try:
+        return kind.model_validate(stored.body) if stored else None
+    except ValidationError:
+        return None

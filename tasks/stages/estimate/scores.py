@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from prefect.logging import get_run_logger
-from pydantic import ValidationError
 
 from infra.errors import StoreError
 from infra.identity import digest
@@ -43,7 +42,7 @@ def _key(p: Parameters) -> str:
 
 
 def _is_stored(p: Parameters) -> bool:
-    return _stored(p.database, _identity(p)) is not None
+    return estimations.load_as(p.database, _identity(p), MethodEstimate) is not None
 
 
 @stage("estimate", "estimate-{inputs.name}-{method}", key=_key, is_valid=_is_stored)
@@ -104,18 +103,7 @@ def load_estimate(database: Database, identity: str) -> MethodEstimate:
     Raises:
         StoreError: It is not in the store.
     """
-    stored = _stored(database, identity)
+    stored = estimations.load_as(database, identity, MethodEstimate)
     if stored is None:
         raise StoreError(f"estimate {identity} is not in the store: run the same command again")
     return stored
-
-
-def _stored(database: Database, identity: str) -> MethodEstimate | None:
-    """Return a stored estimate, None where there is none or an earlier release wrote it."""
-    stored = estimations.load(database, identity)
-    if stored is None:
-        return None
-    try:
-        return MethodEstimate.model_validate(stored.body)
-    except ValidationError:
-        return None

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 
 from prefect.logging import get_run_logger
-from pydantic import ValidationError
 
 from infra.identity import digest, digest_of_set
 from infra.records import Record
@@ -80,17 +79,9 @@ def _estimation_id(data: StudyData, method: str) -> str:
     )
 
 
-def _stored(database: Database, estimation_id: str) -> StudyFigures | None:
-    """Return what is stored; None where nothing is, or figures in the form of another release."""
-    stored = estimations.load(database, estimation_id)
-    try:
-        return StudyFigures.model_validate(stored.body) if stored else None
-    except ValidationError:
-        return None
-
-
 def _is_stored(p: Parameters) -> bool:
-    return _stored(p.database, _estimation_id(p.data, p.method)) is not None
+    identity = _estimation_id(p.data, p.method)
+    return estimations.load_as(p.database, identity, StudyFigures) is not None
 
 
 @stage(
@@ -112,7 +103,7 @@ def study_method(
         EstimationError: It gave vectors that have no cosine.
     """
     estimation_id = _estimation_id(data, method)
-    if _stored(database, estimation_id) is None:
+    if estimations.load_as(database, estimation_id, StudyFigures) is None:
         figures = _computed(database, data, method, settings)
         stored = StoredEstimation(
             estimation_id=estimation_id,
@@ -134,7 +125,7 @@ def load_studied(
     described = {each.name: _described(each) for each in data}
     studied = []
     for each in references:
-        figures = _stored(database, each.estimation_id)
+        figures = estimations.load_as(database, each.estimation_id, StudyFigures)
         assert figures, each.estimation_id  # noqa: S101 - the stage has stored it
         studied.append(
             StudiedMethod(

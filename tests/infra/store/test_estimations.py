@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from infra.records import Record
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.estimations import StoredEstimation, load, save
+from infra.store.estimations import StoredEstimation, load, load_as, save
 
 FIRST = StoredEstimation(
     estimation_id="e1", kind="estimate", train="docs", test="web", method="minilm",
@@ -20,3 +21,15 @@ def test_figures_come_back_as_they_went_in_and_newer_ones_replace_them(tmp_path:
     newer = FIRST.model_copy(update={"body": {"MRR": 0.25}})
     save(database, newer)
     assert load(database, "e1") == newer
+
+
+def test_figures_are_a_record_unless_they_are_missing_or_in_another_form(tmp_path: Path) -> None:
+    class Means(Record):
+        mean: float
+
+    database = open_database(StoreSettings(folder=tmp_path))
+    assert load_as(database, "e1", Means) is None
+    save(database, FIRST)
+    assert load_as(database, "e1", Means) is None
+    save(database, FIRST.model_copy(update={"body": {"mean": 0.25}}))
+    assert load_as(database, "e1", Means) == Means(mean=0.25)
