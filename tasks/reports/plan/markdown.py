@@ -37,7 +37,7 @@ def _amounts(expected: Expected) -> tuple[str, str, str, str]:
     return (
         amount(expected.requests),
         amount(expected.tokens),
-        UNKNOWN if expected.usd is None else dollars(expected.usd),
+        dollars(expected.usd),
         minutes(expected.minutes),
     )
 
@@ -47,9 +47,9 @@ def amount(value: Amount) -> str:
     return _with_ends(value, lambda number: f"{number:,.0f}")
 
 
-def dollars(value: Amount) -> str:
-    """Return an amount of money with its interval."""
-    return _with_ends(value, cost)
+def dollars(value: Amount | None) -> str:
+    """Return an amount of money with its interval, if it is known."""
+    return UNKNOWN if value is None else _with_ends(value, cost)
 
 
 def minutes(value: Amount) -> str:

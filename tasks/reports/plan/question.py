@@ -1,8 +1,7 @@
 """The plan of an annotation run as a question: what a person sees who is to approve it."""
 
 from infra.markdown import markdown_table, markdown_text
-from tasks.forecast.pairs import Expected
-from tasks.reports._text import NONE, UNKNOWN, words
+from tasks.reports._text import NONE, words
 from tasks.reports.plan.markdown import dollars, minutes, plan_notes, plan_sentence
 from tasks.reports.plan.record import RunPlan
 
@@ -12,13 +11,13 @@ _HEADER = ("reason", "pairs", "cost", "time")
 def plan_question(plan: RunPlan) -> str:
     """Return the plan in short: it stands in a narrow dialog, above a form."""
     expected = plan.expected
-    effort = f"cost {_usd(expected)}, time {minutes(expected.minutes)}"
+    effort = f"cost {dollars(expected.usd)}, time {minutes(expected.minutes)}"
     total = f"{plan.model} judges {plan.taken:,} pairs: {effort}."
     rows = [
         (
             words(item.reason),
             f"{item.taken:,}",
-            _usd(item.expected) if item.expected else NONE,
+            dollars(item.expected.usd) if item.expected else NONE,
             minutes(item.expected.minutes) if item.expected else NONE,
         )
         for item in plan.reasons
@@ -31,7 +30,3 @@ def plan_question(plan: RunPlan) -> str:
         "\n".join(f"- {markdown_text(note)}" for note in plan_notes(plan)),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _usd(expected: Expected) -> str:
-    return UNKNOWN if expected.usd is None else dollars(expected.usd)
