@@ -5,6 +5,8 @@ from typing import Literal
 
 from infra.records import ExecutionResult, OracleReport, Record, RepairStep
 
+FixAction = Literal["install", "add_import", "add_import_to_code", "replace_program"]
+
 _LONGEST_PROBLEM = 300  # characters of a failed fix in a prompt
 
 
@@ -17,7 +19,7 @@ class FailedFix(Record):
         problem: Why it was not done.
     """
 
-    action: Literal["install", "add_import", "add_import_to_code", "replace_program"]
+    action: FixAction
     content: str = ""
     problem: str
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from typing import Literal
 
-from agents.evidence import Draft, FailedFix
+from agents.evidence import Draft, FailedFix, FixAction
 from agents.gates.gates import Gate
 from agents.gates.static_checks import faults_of
 from agents.llm.prompt import fence, pair_section
@@ -82,10 +82,10 @@ async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | N
 
 async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
     if not _REQUIREMENT.fullmatch(requirement):
-        return _failed(draft, "install", repr(requirement), "not the name of a distribution")
+        return failed(draft, "install", repr(requirement), "not the name of a distribution")
     outcome = await box.install([requirement])
     if not outcome.ok:
-        return _failed(draft, "install", requirement, outcome.message)
+        return failed(draft, "install", requirement, outcome.message)
     update = {"requirements": (*draft.requirements, requirement)}
     return draft.model_copy(update=update).with_repair(f"install {requirement}")
 
@@ -94,11 +94,11 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
     try:
         import_statements(lines)
     except ValueError as error:
-        return _failed(draft, "add_import", repr(lines), str(error))
+        return failed(draft, "add_import", repr(lines), str(error))
     program = f"{lines.strip()}\n{draft.program}"
     fault = faults_of(program, code).get(Gate.LEAVES_TARGET_ALONE)
     if fault and Gate.LEAVES_TARGET_ALONE not in faults_of(draft.program, code):
-        return _failed(draft, "add_import", repr(lines), fault)
+        return failed(draft, "add_import", repr(lines), fault)
     added = draft.model_copy(update={"program": program})
     return added.with_repair(f"add_import {lines.strip()}")
 
@@ -111,9 +111,9 @@ def _replaced(program: str, draft: Draft, code: str) -> Draft:
     faults = faults_of(program, code)
     for gate in (Gate.READABLE, Gate.LEAVES_TARGET_ALONE):
         if gate in faults:
-            return _failed(draft, "replace_program", "", faults[gate])
+            return failed(draft, "replace_program", "", faults[gate])
     if _assertions_of(draft.program) not in (None, _assertions_of(program)):
-        return _failed(draft, "replace_program", "", "it changes what the assertions demand")
+        return failed(draft, "replace_program", "", "it changes what the assertions demand")
     return draft.model_copy(update={"program": program}).with_repair("replace_program")
 
 
@@ -125,10 +125,6 @@ def _assertions_of(program: str) -> Counter[str] | None:
         return None
 
 
-def _failed(
-    draft: Draft,
-    action: Literal["install", "add_import", "replace_program"],
-    content: str,
-    problem: str,
-) -> Draft:
+def failed(draft: Draft, action: FixAction, content: str, problem: str) -> Draft:
+    """Return the draft with a repair that was not done, see `FailedFix`."""
     return draft.without_success(FailedFix(action=action, content=content, problem=problem))

@@ -4,7 +4,7 @@ from typing import Literal
 
 from agents.evidence import Draft, FailedFix
 from agents.gates.outcomes import catches_of
-from agents.roles.fixer import Fixer, Repair
+from agents.roles.fixer import Fixer, Repair, failed
 from infra.languages.python.imports import import_statements, names_bound_by, with_imports
 from infra.languages.python.scaffolding import lacking_names
 from infra.records import ExecutionResult, Pair
@@ -43,7 +43,7 @@ class SpecifiedFixer(Fixer):
             more = catches_of(repair.content, code)
             if len(more) > known:
                 problem = f"{more[-1]}, which would hide what the code does"
-                return _failed(draft, "replace_program", "", problem)
+                return failed(draft, "replace_program", "", problem)
         return await super()._apply(repair, draft, code, box)
 
 
@@ -63,19 +63,10 @@ def _with_imports_of_code(lines: str, draft: Draft, code: str) -> Draft:
         statements = import_statements(lines)
         lacking = lacking_names(with_imports(code, draft.code_imports))
     except (SyntaxError, ValueError) as error:
-        return _failed(draft, _TO_CODE, repr(lines), str(error))
+        return failed(draft, _TO_CODE, repr(lines), str(error))
     bound = {name for statement in statements for name in names_bound_by(statement)}
     if others := bound - lacking:
         problem = f"{min(others)} is no name that the code lacks"
-        return _failed(draft, _TO_CODE, repr(lines), problem)
+        return failed(draft, _TO_CODE, repr(lines), problem)
     imports = f"{draft.code_imports}\n{lines}".strip()
     return draft.model_copy(update={"code_imports": imports}).with_repair(f"{_TO_CODE} {lines}")
-
-
-def _failed(
-    draft: Draft,
-    action: Literal["add_import_to_code", "replace_program"],
-    content: str,
-    problem: str,
-) -> Draft:
-    return draft.without_success(FailedFix(action=action, content=content, problem=problem))
