@@ -76,9 +76,9 @@ def judge_candidates(
     """
     approval = agreed(plan_run(search, recipe, ready.settings), ready)
     settings = approval.bound(ready.settings)
-    before_usd = spent_before(settings)
     plans: list[AnnotationPlan] = []
     with writing(settings.store):
+        before_usd = spent_before(settings)  # by now: the run that it waited for has spent too
         for of_round in rounds_of(recipe, settings):
             before = [item for former in plans for item in former.reasons]
             asked = with_run_budget(of_round.settings(settings), before_usd)

@@ -44,8 +44,7 @@ def audit_as_agreed(ready: Ready, search: SearchReference, recipe: RecipeReferen
     audited = ready.settings.model_copy(update={"reannotation": policy})
     plan = plan_run(search, recipe, audited)
     audited = recipe.settings(agreed(plan, ready).bound(audited))
-    audited = with_run_budget(audited)
     if "audit" not in audited.reannotation.take:
         return None
-    with writing(audited.store):
-        return audit_labels(search, recipe, audited)
+    with writing(audited.store):  # what a run spends that this one waits for is not of its budget
+        return audit_labels(search, recipe, with_run_budget(audited))

@@ -4,6 +4,8 @@ Covers `flows.audit`.
 """
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,11 +14,18 @@ import pytest
 from prefect import flow
 from prefect.logging import disable_run_logger
 
+from agents.llm.rate_limit import SharedLimiter
 from flows import annotate, audit
 from flows.audit import audit_as_agreed
 from flows.runtime.approval import Approval
 from infra.errors import SettingsError
-from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
+from infra.settings import (
+    LanguageModelSettings,
+    OperationSettings,
+    ReannotationSettings,
+    Settings,
+    StoreSettings,
+)
 from infra.store.plans import last_plans
 from tasks.reports.plan import RunPlan
 from tasks.stages.annotate.audit import plan_audit
@@ -96,3 +105,35 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_pla
     ready: Any = SimpleNamespace(settings=settings)
     annotate.judge_candidates(ready, recipe, recipe)
     assert left == [40]
+
+
+@pytest.mark.parametrize("of", [annotate, audit])
+def test_what_the_run_spends_that_another_waits_for_is_not_of_the_others_budget(
+    of: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = ReannotationSettings(take=("audit",), budget_usd=2.0)
+    llm = LanguageModelSettings(model="openai/m")
+    settings = Settings(store=StoreSettings(folder=tmp_path), llm=llm, reannotation=policy)
+    recipe: Any = SimpleNamespace(settings=lambda settings: settings, place=1)
+    ends: list[float | None] = []
+
+    @contextmanager
+    def waiting(store: StoreSettings) -> Iterator[None]:
+        ledger = SharedLimiter(store.ledgers, llm)
+        ledger.settle(ledger.reserve(100, 5.0), 100, 5.0)
+        yield
+
+    instead: dict[str, object] = {
+        "plan_run": None, "agreed": Approval(decision="unasked"), "rounds_of": [],
+    }  # fmt: skip
+    for name, value in instead.items():
+        monkeypatch.setattr(of, name, lambda *_, value=value: value, raising=False)
+    monkeypatch.setattr(of, "writing", waiting)
+    monkeypatch.setattr(
+        of, "audit_labels", lambda _, __, asked, *___: ends.append(asked.llm.run_ends_usd)
+    )
+    ready: Any = SimpleNamespace(settings=settings)
+    run = audit_as_agreed if of is audit else annotate.judge_candidates
+    with suppress(IndexError):  # annotation returns the plan of its first round, and has none here
+        run(ready, recipe, recipe)
+    assert ends == [5.0 + 2.0]
