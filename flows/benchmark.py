@@ -8,7 +8,7 @@ from flows.evaluate import score_benchmarks
 from flows.publish import publish_labels
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
-from tasks.stages.preflight import check_agents, check_ready
+from tasks.stages.preflight import check_agents, check_ready, check_scoring
 from tasks.stages.report import WrittenReport
 
 
@@ -22,6 +22,7 @@ def benchmark(settings: FlowSettings = None) -> WrittenReport:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
+    check_scoring(ready.settings)
     recipe = check_agents(ready.settings) if ready.settings.annotation.agents else None
     source = collect_candidates(ready)
     if recipe:

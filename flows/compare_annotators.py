@@ -5,9 +5,10 @@ from pathlib import Path
 
 from prefect import flow
 
-from infra.settings import Configuration, Settings, load_settings
-from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.compare_annotators import JudgedTruth, judge_truth, settings_of_annotators
+from flows.runtime.parameters import FlowSettings
+from infra.settings import Configuration
+from tasks.stages.compare_annotators import JudgedTruth, judge_truth
+from tasks.stages.preflight import check_annotators
 
 
 @flow(name="compare-annotators", flow_run_name="compare-annotators-{truth.name}")
@@ -15,7 +16,7 @@ def compare_annotators(
     truth: Path,
     models: Sequence[str],
     configurations: Sequence[Configuration],
-    settings: Settings | None = None,
+    settings: FlowSettings = None,
     *,
     limit: int | None = None,
 ) -> list[JudgedTruth]:
@@ -28,5 +29,5 @@ def compare_annotators(
         settings: All other settings; None reads them from file and environment.
         limit: Number of pairs to judge, from the first; None takes all.
     """
-    annotators = settings_of_annotators(settings or load_settings(), models, configurations)
-    return [judge_truth(truth, limit, current_recipe(variant), variant) for variant in annotators]
+    annotators = check_annotators(settings, models, configurations)
+    return [judge_truth(truth, limit, recipe, asked) for asked, recipe in annotators]

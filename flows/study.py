@@ -5,7 +5,7 @@ from prefect import flow
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
 from tasks.ranking.methods import chosen_methods
-from tasks.stages.preflight import check_ready, collected_source
+from tasks.stages.preflight import check_ready, check_scoring, collected_source
 from tasks.stages.scoring import OpenBenchmark, score_method
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.overlap import overlaps_of
@@ -26,6 +26,7 @@ def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> Wri
         files: Further files that figures are computed from.
     """
     ready = check_ready(settings)
+    check_scoring(ready.settings)
     database, chosen = ready.database, with_study_metrics(ready.settings)
     source = collected_source(ready)
     published = studied_benchmark(database, source, chosen)

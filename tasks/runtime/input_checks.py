@@ -105,8 +105,8 @@ def with_named_encoders(settings: Settings) -> Settings:
 
 def check_comparison_input(
     settings: Settings, benchmarks: Sequence[Path], runs: Sequence[Path] = ()
-) -> list[str]:
-    """Return the methods to compare, after checking metrics, folders and files of runs.
+) -> None:
+    """Check the methods to compare, metrics, folders and files of runs.
 
     Raises:
         UnknownNameError: There is no such method or metric.
@@ -120,7 +120,6 @@ def check_comparison_input(
     for folder in benchmarks:
         check_folder(folder)
     _check_runs(methods, runs)
-    return methods
 
 
 def check_estimate_input(

@@ -11,9 +11,9 @@ from pydantic import SecretStr
 from agents import check_model, loaded_litellm
 from agents.llm.batch.messages import check_batches
 from infra.errors import SettingsError
-from infra.settings import Settings, StoreSettings, load_settings
+from infra.settings import Configuration, Settings, StoreSettings, load_settings
 from infra.store import Database, open_database
-from tasks.ranking.methods import RERANKED
+from tasks.ranking.methods import RERANKED, chosen_methods
 from tasks.reports.plan import RunPlan
 from tasks.runtime.input_checks import (
     check_comparison_input,
@@ -29,6 +29,7 @@ from tasks.stages.annotate.plan import current_recipe, rounds_of
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import as_collected, stored_collections
+from tasks.stages.compare_annotators import settings_of_annotators
 from tasks.stages.generate.write import verifying_settings
 
 
@@ -147,6 +148,39 @@ def check_generation(settings: Settings) -> None:
     check_agents(verifying_settings(settings))
 
 
+def check_scoring(settings: Settings) -> None:
+    """Check the model if a method to score re-ranks by it.
+
+    Raises:
+        SettingsError: The language model's name or key is invalid.
+    """
+    methods = chosen_methods(settings.evaluation, settings.search)
+    if any(method.startswith(RERANKED) for method in methods):
+        check_model(settings.llm)
+
+
+def check_annotators(
+    settings: Settings | None, models: Sequence[str], configurations: Sequence[Configuration]
+) -> list[tuple[Settings, RecipeReference]]:
+    """Return the settings and the recipe of each annotator to compare, all of them checked.
+
+    Args:
+        settings: The flow's settings; None reads them from file and environment.
+        models: The models' names for litellm.
+        configurations: The configurations of the agents.
+
+    Raises:
+        SettingsError: A model's name or key is invalid.
+        EngineUnavailableError: No Docker engine answers.
+        ImageMissingError: The sandbox image is missing.
+        SandboxError: The engine's boxes do not show what they must.
+    """
+    annotators = list(settings_of_annotators(_loaded(settings), models, configurations))
+    for asked in annotators:
+        check_model(asked.llm)
+    return [(asked, current_recipe(asked, require_shown=True)) for asked in annotators]
+
+
 def check_comparison(
     settings: Settings | None, benchmarks: Sequence[Path], runs: Sequence[Path] = ()
 ) -> Ready:
@@ -164,9 +198,8 @@ def check_comparison(
             name or key is invalid.
     """
     settings = _loaded(settings)
-    methods = check_comparison_input(settings, benchmarks, runs)
-    if any(method.startswith(RERANKED) for method in methods):
-        check_model(settings.llm)
+    check_comparison_input(settings, benchmarks, runs)
+    check_scoring(settings)
     return Ready(settings, _opened(settings.store))
 
 

@@ -22,18 +22,23 @@ from pydantic import SecretStr
 
 import flows
 from flows.benchmark import benchmark
+from flows.compare_annotators import compare_annotators
+from flows.evaluate import evaluate
 from flows.leaderboard import leaderboard
 from flows.runtime.run_names import subject_of
+from flows.study import study
 from infra.errors import SettingsError
 from infra.settings import (
+    AnnotationSettings,
     EvaluationSettings,
     LanguageModelSettings,
     PublishSettings,
     Settings,
+    SourceSettings,
     StoreSettings,
 )
 from tasks.benchmarks import write_benchmark
-from tasks.stages.preflight import check_comparison
+from tasks.stages.preflight import check_annotators, check_comparison
 from tests.tasks.reports.leaderboard.cases import benchmark as toy
 
 KEY = "sk-never-to-be-stored"
@@ -132,6 +137,46 @@ def test_the_key_is_read_from_a_prefect_block_unless_the_settings_have_one(
     assert ready.settings.llm.api_key == SecretStr(KEY)
     given = settings_in(tmp_path, api_key_block=block, api_key=SecretStr("given"))
     assert check_comparison(given, []).settings.llm.api_key == SecretStr("given")
+
+
+def test_annotators_that_are_compared_have_the_key_of_the_block(tmp_path: Path, block: str) -> None:
+    settings = settings_in(tmp_path, api_key_block=block)
+    found = check_annotators(settings, ["openai/m", "openai/n"], ["single", "arbiter"])
+    assert [(asked.llm.model, asked.annotation.configuration) for asked, _ in found] == [
+        ("openai/m", "single"), ("openai/m", "arbiter"),
+        ("openai/n", "single"), ("openai/n", "arbiter"),
+    ]  # fmt: skip
+    assert {asked.llm.api_key for asked, _ in found} == {SecretStr(KEY)}
+    assert [recipe.model for _, recipe in found] == [asked.llm.model for asked, _ in found]
+
+
+def test_annotators_that_cannot_be_asked_are_refused_before_any_of_them_judges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    settings = settings_in(tmp_path)
+    truth = tmp_path / "missing.jsonl"
+    models = [settings.llm.model, "openai/gpt-4o-mini"]
+    with pytest.raises(SettingsError, match="openai/gpt-4o-mini needs a key"):
+        compare_annotators.fn(truth, models, ["single"], settings)
+
+
+@pytest.mark.parametrize("of", [benchmark, evaluate, study])
+def test_a_model_that_is_to_re_rank_is_checked_before_anything_is_done(
+    of: Flow[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "queries.jsonl").write_text('{"query": "add"}')
+    (tmp_path / "codes.jsonl").write_text('{"code": "def add(a, b): return a + b"}')
+    settings = settings_in(tmp_path, model="openai/gpt-4o-mini").model_copy(
+        update={
+            "source": SourceSettings.model_validate({"name": "jsonl", "path": tmp_path}),
+            "annotation": AnnotationSettings(agents=False),
+            "evaluation": EvaluationSettings(methods=("llm:bm25",)),
+        }
+    )
+    with pytest.raises(SettingsError, match="openai/gpt-4o-mini needs a key"):
+        of.fn(settings)
 
 
 @pytest.mark.usefixtures("prefect_server")
