@@ -83,8 +83,8 @@ def limit(
     in_flight: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Pairs judged at once.", rich_help_panel=_LIMITS,
-            show_default=False,
+            min=1, metavar="N", help="Pairs that annotation judges at once.",
+            rich_help_panel=_LIMITS, show_default=False,
         ),
     ] = None,
     requests_per_minute: Annotated[

@@ -17,7 +17,8 @@ WATCHING = {
         options="steering_options:pause",
         action="steering:change_controls",
         details="A run that goes on obeys within seconds and waits; it holds for later runs too, "
-        "until `cosqa resume`.",
+        "until `cosqa resume`. What else asks a model goes on: `generate`, `annotators compare` "
+        "and methods that re-rank.",
         examples=("cosqa pause",),
     ),
     "resume": Command(
@@ -32,9 +33,10 @@ WATCHING = {
         "on.",
         options="steering_options:limit",
         action="steering:change_controls",
-        details="A run obeys within seconds. Limits are kept in the store, with who set them, and "
-        "hold for later runs until they are changed or cleared. Without an option it prints those "
-        "in force.",
+        details="Annotation obeys within seconds; `generate`, `annotators compare` and methods "
+        "that re-rank keep the requests a minute and the budget that are set when they begin. "
+        "Limits are kept in the store, with who set them, and hold for later runs until they are "
+        "changed or cleared. Without an option it prints those in force.",
         examples=(
             "cosqa limit --in-flight 8",
             "cosqa limit --requests-per-minute 60 --budget-usd 5",

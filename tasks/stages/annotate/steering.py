@@ -15,6 +15,11 @@ _LOOK_S = 2.0
 _PATIENCE_S = 0.5  # a store that another process has open is looked at the next time
 
 
+def limits_of(controls: Controls) -> Limits:
+    """Return the limits of the model that hold in place of the settings'."""
+    return Limits(controls.requests_per_minute, controls.budget_usd)
+
+
 class Steered(Protocol):
     """A queue of pairs that can be changed while judges work on it."""
 
@@ -67,8 +72,7 @@ class Steering:
 
     def _pass_on(self, controls: Controls, changes: list[Change]) -> None:
         before, self.controls = self.controls, controls
-        limits = Limits(controls.requests_per_minute, controls.budget_usd)
-        self._queue.steer(self.in_flight, limits, paused=controls.paused)
+        self._queue.steer(self.in_flight, limits_of(controls), paused=controls.paused)
         who = {item.control: f"{item.set_by}, {item.set_at:%Y-%m-%d %H:%M}" for item in changes}
         log = run_logger(__name__)
         if controls.paused and not before.paused:

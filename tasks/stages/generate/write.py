@@ -23,6 +23,7 @@ from infra.errors import (
 from infra.records import Query, Record
 from infra.settings import Settings
 from infra.store import Database, benchmarks, corpus, generated, recipes
+from infra.store.controls import current_controls
 from infra.store.generated import GeneratedCode
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
@@ -31,6 +32,7 @@ from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.sinks import store_annotations
+from tasks.stages.annotate.steering import limits_of
 from tasks.stages.generate.plan import (
     answers_by_query,
     queries_without_match,
@@ -155,6 +157,9 @@ class Workshop:
         sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
         model = build_model(settings)
         committee = build_committee(settings, self._recipe_id, sandbox)
+        limits = limits_of(current_controls(self._database))
+        model.limit(*limits)
+        committee.limit(*limits)
 
         async def take() -> None:
             for query, before in queue:

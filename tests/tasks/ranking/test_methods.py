@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infra.errors import ModelRefusedError, UnknownNameError
+from infra.errors import BudgetExhaustedError, ModelRefusedError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
+from infra.store import open_database
+from infra.store.controls import set_control
 from infra.store.vector_files import Vectors
 from tasks.encoders import encoders
 from tasks.ranking.fusion import fuse
@@ -94,8 +96,8 @@ def test_re_ranking_without_a_model_is_refused() -> None:
         ranker().rank("llm:bm25", 4)
 
 
-def reranked(folder: Path, server: ScriptedServer) -> dict[str, list[str]]:
-    model = {"base_url": server.base_url, "api_key": KEY}
+def reranked(folder: Path, server: ScriptedServer, **llm: str) -> dict[str, list[str]]:
+    model = llm | {"base_url": server.base_url, "api_key": KEY}
     settings = Settings(
         llm=LanguageModelSettings.model_validate(QUICK | model), store=StoreSettings(folder=folder)
     )
@@ -132,3 +134,11 @@ def test_a_refused_request_ends_the_run(tmp_path: Path) -> None:
         pytest.raises(ModelRefusedError),
     ):
         reranked(tmp_path, server)
+
+
+def test_a_budget_that_was_set_by_hand_bounds_re_ranking(tmp_path: Path) -> None:
+    set_control(open_database(StoreSettings(folder=tmp_path)), "budget_usd", 1e-9)
+    with ScriptedServer([rule("reranker", {"reply": {"order": [4, 3]}})]) as server:
+        with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
+            reranked(tmp_path, server, model="openai/gpt-4o-mini")
+        assert server.calls == []

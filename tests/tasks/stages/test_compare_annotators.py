@@ -7,15 +7,18 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from infra.errors import EngineUnavailableError
+from infra.errors import BudgetExhaustedError, EngineUnavailableError
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
+    AnnotationSettings,
     Configuration,
     LanguageModelSettings,
     SandboxSettings,
     Settings,
     StoreSettings,
 )
+from infra.store import open_database
+from infra.store.controls import set_control
 from sandbox.backends import backends
 from tasks.benchmarks.labelled_pairs import TruePair
 from tasks.stages.annotate.plan import current_recipe
@@ -221,3 +224,19 @@ def test_a_configuration_that_runs_nothing_needs_no_engine(
     assert score.agreement.decided == len(TRUTH)
     with pytest.raises(EngineUnavailableError):
         compared(settings, "executor")
+
+
+def test_a_budget_that_was_set_by_hand_holds_for_annotators_that_are_compared(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = Settings(
+        store=StoreSettings(folder=tmp_path),
+        llm=LanguageModelSettings(
+            model="openai/gpt-4o-mini", base_url=server.base_url, api_key=SecretStr(KEY)
+        ),
+        annotation=AnnotationSettings(configuration="single"),
+    )
+    set_control(open_database(settings.store), "budget_usd", 1e-9)
+    with pytest.raises(BudgetExhaustedError, match="cosqa limit --budget-usd"):
+        annotate_in_process([item.pair for item in TRUTH], current_recipe(settings), settings)
+    assert server.calls == []
