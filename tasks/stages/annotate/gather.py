@@ -188,6 +188,8 @@ class Gathering:
         """
         for _ in range(judges):  # their processes start while the queue's own does
             self._start()
+        with self._ending_the_run():
+            self._watch.begin()  # before any pair is handed out
         self._turn(writer, queue_length)
         while self._running:
             ended = ended_futures(list(self._running), _POLL_S)

@@ -89,6 +89,10 @@ class RunWatch:
         """The error that ends the run, or None."""
         return self._canaries.alarm
 
+    def begin(self) -> None:
+        """Obey the controls that were set before, as `Steering.begin`."""
+        self._steering.begin()
+
     def add(self, arrived: Sequence[Annotation]) -> None:
         """Count annotations."""
         self._canaries.add(arrived)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from infra.errors import StoreLockedError
@@ -46,7 +47,8 @@ class Steering:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         patience = {"lock_timeout_s": _PATIENCE_S}
-        self._database = Database(database.settings.model_copy(update=patience), database.store_id)
+        self._database = database
+        self._glanced = Database(database.settings.model_copy(update=patience), database.store_id)
         self._queue = queue
         self._in_flight = annotation.in_flight
         self._clock = clock
@@ -58,17 +60,27 @@ class Steering:
         """The most pairs in the hands of judges."""
         return self.controls.in_flight or self._in_flight
 
+    def begin(self) -> None:
+        """Pass on what was set before, which holds for the first pair that is handed out.
+
+        It waits for the store as long as the run does.
+
+        Raises:
+            StoreLockedError: Another process holds the store.
+        """
+        self._look(self._database)
+
     def turn(self) -> None:
         """Look for changes where it is time to."""
-        if self._clock() < self._look_at:
-            return
+        if self._clock() >= self._look_at:
+            with suppress(StoreLockedError):
+                self._look(self._glanced)
+
+    def _look(self, database: Database) -> None:
         self._look_at = self._clock() + _LOOK_S
-        try:
-            controls = current_controls(self._database)
-            if controls != self.controls:
-                self._pass_on(controls, last_changes(self._database))
-        except StoreLockedError:
-            return
+        controls = current_controls(database)
+        if controls != self.controls:
+            self._pass_on(controls, last_changes(database))
 
     def _pass_on(self, controls: Controls, changes: list[Change]) -> None:
         before, self.controls = self.controls, controls

@@ -8,7 +8,7 @@ import pytest
 from infra.errors import StoreLockedError
 from infra.settings import AnnotationSettings, StoreSettings
 from infra.store import Database, open_database
-from infra.store.controls import CONTROLS, Controls, set_control
+from infra.store.controls import CONTROLS, Controls, current_controls, set_control
 from tasks.runtime.pair_queue import Limits
 from tasks.stages.annotate import steering
 from tasks.stages.annotate.steering import Steering
@@ -97,3 +97,29 @@ def test_a_store_that_is_held_is_looked_at_the_next_time(
         patched.setattr(steering, "current_controls", held)
         assert run.turn() == []
     assert run.turn() == [(2, Limits(), False)]
+
+
+def test_a_run_begins_by_what_holds_and_waits_for_a_held_store_as_long_as_it_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = open_database(StoreSettings(folder=tmp_path, lock_timeout_s=600))
+    set_control(database, "budget_usd", 2.5)
+    waits: list[float] = []
+
+    def known(asked: Database) -> Controls:
+        waits.append(asked.settings.lock_timeout_s)
+        return current_controls(asked)
+
+    def held(asked: Database) -> Controls:
+        raise StoreLockedError("another process has it open")
+
+    monkeypatch.setattr(steering, "current_controls", known)
+    run = Run(database)
+    run.steering.begin()
+    assert run.queue.told == [(64, Limits(None, 2.5), False)]
+    assert run.turn() == []
+    assert waits[0] == 600
+    assert waits[1] < 1, "a run that goes on is not held up"
+    monkeypatch.setattr(steering, "current_controls", held)
+    with pytest.raises(StoreLockedError):
+        Run(database).steering.begin()
