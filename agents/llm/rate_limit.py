@@ -11,16 +11,9 @@ from contextlib import ExitStack, contextmanager
 from math import inf
 from pathlib import Path
 
-from agents.llm.ledger import (
-    DamagedLedgerError,
-    Ledger,
-    Money,
-    Pace,
-    note_taken_over,
-    take_over,
-)
 from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
 from infra.identity import mark
+from infra.ledger import DamagedLedgerError, Ledger, Money, Pace, take_over
 from infra.locks import locked
 from infra.records import Record
 from infra.settings import LanguageModelSettings
@@ -259,16 +252,12 @@ class SharedLimiter:
         Raises:
             BudgetExhaustedError: It cannot be known, or not be written down.
         """
-        with self._explained(), ExitStack() as stack:
-            former = self._former if self._former and self._former.is_file() else None
-            if former:
-                stack.enter_context(locked(former))  # until it is noted what was taken over
-            with self._money.opened(durable=durable or former is not None) as money:
-                content = take_over(former, money) if former else b""
-                yield money
-            if former:
-                note_taken_over(former, content)
+        with self._explained():
+            if self._former and self._former.is_file():
+                take_over(self._former, self._money)
             self._former = None
+            with self._money.opened(durable=durable) as money:
+                yield money
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

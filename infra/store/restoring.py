@@ -9,15 +9,17 @@ from pathlib import Path
 from infra.atomic import exchange, sync
 from infra.disk import OTHER_STORE, is_disk_full, space_on
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
+from infra.ledger import merge
 from infra.locks import locked
 from infra.packed_files import current_file, first_of
 from infra.packed_upkeep import add_missing, packed_stores, snapshot
 from infra.settings import StoreSettings
-from infra.store.backups import BATCHES, Backup, copy_ledger, faults_of, files_below, read_backup
+from infra.store.backups import BATCHES, Backup, faults_of, files_below, read_backup
 from infra.store.connections import alone
 from infra.store.copies import copy_verified, link_or_copy
 from infra.store.lease import writer_lease
 from infra.store.migrations import SCHEMA_VERSION
+from infra.store.upgrades import identity_of
 
 
 def restore(
@@ -30,7 +32,8 @@ def restore(
     """Put a backup in the place of a store; return where the one that was there is kept.
 
     The backup is copied and compared with its checksums beside the store first; then both folders
-    take each other's names. Replies that were paid for since, and what was spent, are taken over.
+    take each other's names. Replies that were paid for since, and what was spent, are taken over;
+    so are batches in flight, where the backup is of the store that is there.
 
     Args:
         settings: Where the store is to be.
@@ -68,7 +71,7 @@ def restore(
                 f"the backup {folder} is damaged: {'; '.join(faults[:5])}; nothing was changed, "
                 "use another backup"
             )
-        return _put_in_place(settings, new, report, present=present)
+        return _put_in_place(settings, new, report, backup if present else None)
 
 
 def _readable(folder: Path) -> Backup:
@@ -98,10 +101,11 @@ def _only_one(store: Path) -> Iterator[None]:
 
 
 def _put_in_place(
-    settings: StoreSettings, new: Path, report: Callable[[str], object], *, present: bool
+    settings: StoreSettings, new: Path, report: Callable[[str], object], since: Backup | None
 ) -> Path | None:
+    """Let the copy of a backup take the store's name, and what was paid for ``since`` then."""
     store = settings.folder.resolve()
-    if not present:
+    if not since:
         report("putting it in place")
         new.rename(store)
         sync(store.parent)
@@ -110,7 +114,7 @@ def _put_in_place(
     with ExitStack() as stack:
         stack.enter_context(writer_lease(settings, "cosqa store restore"))
         report("taking over what was paid for since")
-        _take_over(settings, new, stack)
+        _take_over(settings, new, stack, is_same=_is_of(settings, since))
         stack.enter_context(alone(settings, whole=False))
         report("putting it in place")
         new.rename(kept)  # the name that the former store has after the exchange
@@ -125,23 +129,42 @@ def _put_in_place(
     return kept
 
 
-def _take_over(settings: StoreSettings, new: Path, stack: ExitStack) -> None:
-    """Add the replies that the backup lacks; what was spent and is in batches is as it is now.
+def _is_of(settings: StoreSettings, backup: Backup) -> bool:
+    """Return whether a backup is of the store that is there, as far as that one can tell."""
+    if not settings.database.is_file():
+        return True
+    try:
+        return identity_of(settings).store_id == backup.store_id
+    except StoreLockedError:
+        raise
+    except StoreError:
+        return True
+
+
+def _take_over(settings: StoreSettings, new: Path, stack: ExitStack, *, is_same: bool) -> None:
+    """Add the replies that the backup lacks and what was spent since.
+
+    The batches are as they are now, but for those of another store, which stay where they were:
+    what is reserved for them counts as spent.
 
     Args:
         settings: The store that is there, which may be damaged.
         new: The copy of the backup.
         stack: Holds the locks of replies, so that none is kept elsewhere from then on.
+        is_same: Whether the backup is of that store.
     """
     for replies in packed_stores(settings.replies):
         if replies.file.name != BATCHES:  # which is taken for one where it is damaged
             stack.enter_context(replies.locked())
             add_missing(replies, current_file(new / "replies" / first_of(replies.file).name))
-    if (settings.replies / BATCHES).is_file():
+    has_its_batches = False
+    if is_same and (settings.replies / BATCHES).is_file():
         with suppress(StoreError):  # damaged: as in the backup
             snapshot(settings.replies / BATCHES, new / "replies" / BATCHES)
+            has_its_batches = True
     for file in files_below(settings.ledgers):
-        copy_ledger(file, new / "ledgers" / file.name)
+        copy = new / "ledgers" / file.name
+        merge(file, copy, is_same=is_same, has_its_batches=has_its_batches)
 
 
 def _copy(copy: Callable[[Path, Path], None], source: Path, target: Path) -> None:

@@ -1,4 +1,4 @@
-"""Laws of the rate limit and the budget that processes share, with ``ledger.py`` under them."""
+"""Laws of the rate limit and the budget that processes share, with `infra.ledger` under them."""
 
 import multiprocessing
 import os

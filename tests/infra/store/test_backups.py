@@ -22,6 +22,7 @@ from infra.errors import (
     StoreLockedError,
     StoreVersionError,
 )
+from infra.ledger import Ledger, Money
 from infra.packed import PackedStore
 from infra.settings import StoreSettings
 from infra.sqlite import connect
@@ -141,6 +142,45 @@ def test_what_was_paid_for_since_the_backup_is_taken_over(
     assert (settings.ledgers / "0123456789abcdef0123").read_bytes() == b"more"
     assert batches_of(settings) == (["cd"] if damage == "batches.sqlite" else ["cd", "ef"])
     check_whole(settings)
+
+
+def test_what_another_store_has_spent_is_added_and_its_batches_stay_there(
+    database: Database, tmp_path: Path
+) -> None:
+    """The store was lost, a fresh one was used, then the backup was found."""
+    settings, name = database.settings, "0123456789abcdef0123"
+    paid(settings, "cd", b"")
+    for spent, store in ((50.0, settings), (1.0, StoreSettings(folder=tmp_path / "fresh"))):
+        with Ledger(open_database(store).settings.ledgers / name, Money).opened() as money:
+            money.usd = spent
+    back_up(settings, tmp_path / "backup")
+    (settings.ledgers / name).unlink()
+    paid(
+        fresh := StoreSettings(folder=tmp_path / "fresh"), "ef", (fresh.ledgers / name).read_bytes()
+    )
+    kept = restore(fresh, tmp_path / "backup", force=True)
+    with Ledger(fresh.ledgers / name, Money).opened() as money:
+        assert money.usd == 51.0
+    assert batches_of(fresh) == ["cd"], "those in flight that only the backup knows"
+    assert kept is not None
+    assert batches_of(StoreSettings(folder=kept)) == ["ef"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"damaged"])
+def test_a_ledger_that_was_lost_is_as_in_the_backup(
+    database: Database, tmp_path: Path, damage: bytes
+) -> None:
+    settings = database.settings
+    file = settings.ledgers / "0123456789abcdef0123"
+    file.unlink()
+    with Ledger(file, Money).opened() as money:
+        money.usd = 50.0
+    back_up(settings, tmp_path / "backup")
+    file.write_bytes(damage)
+    settings.database.write_bytes(b"damaged too, so that it cannot tell whose it is")
+    restore(settings, tmp_path / "backup", force=True)
+    with Ledger(file, Money).opened() as money:
+        assert money.usd == 50.0
 
 
 def test_a_store_by_a_link_stays_on_its_disk(database: Database, tmp_path: Path) -> None:

@@ -1,0 +1,134 @@
+"""Laws of ledgers: no sum is lost or counted twice where files are taken over or merged."""
+
+import signal
+import struct
+import subprocess
+import sys
+import zlib
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from infra.ledger import Ledger, Money, Pace, merge, take_over
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import infra.ledger
+def kill(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+note, times = infra.ledger._note, []
+def noting(*arguments):
+    times.append(arguments)
+    if len(times) == int(sys.argv[3]):
+        kill()
+    note(*arguments)
+infra.ledger._note = noting
+if sys.argv[3] == "0":
+    infra.ledger._write = kill
+infra.ledger.take_over(
+    Path(sys.argv[1]), infra.ledger.Ledger(Path(sys.argv[2]), infra.ledger.Money)
+)
+"""
+
+
+def holding(file: Path, **numbers: float) -> Path:
+    with Ledger(file, Money).opened() as money:
+        vars(money).update(numbers)
+    return file
+
+
+def money_in(file: Path) -> dict[str, float]:
+    with Ledger(file, Money).opened() as money:
+        return {name: value for name, value in asdict(money).items() if value}
+
+
+def former_file(file: Path, usd: float) -> Path:
+    file.write_bytes(struct.pack("<7d", 1e9, 1e9, 100.0, usd, 0.5, 0.0, 7.0))
+    return file
+
+
+@pytest.mark.parametrize("moment", ["0", "1", "2"])
+@pytest.mark.parametrize("is_other_first", [False, True])
+def test_a_former_file_is_added_once_whenever_a_process_is_killed(
+    tmp_path: Path, moment: str, is_other_first: bool
+) -> None:
+    former, other = (former_file(tmp_path / name, usd) for name, usd in (("a", 10.0), ("b", 3.0)))
+    sum_file = holding(tmp_path / "sum", usd=1.0)
+    command = [sys.executable, "-c", KILLED, str(former), str(sum_file), moment]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    ledger = Ledger(sum_file, Money)
+    for file in (other, former, other) if is_other_first else (former, other, former):
+        take_over(file, ledger)
+    assert money_in(sum_file)["usd"] == 14.0
+    former_file(former, 12.0)  # by a former version since
+    take_over(former, ledger)
+    assert money_in(sum_file)["usd"] == 16.0
+    assert len((tmp_path / "a.added").read_bytes()) == len(former.read_bytes()), "as ever"
+
+
+THEN = {"tokens": 50.0, "usd": 5.0, "max_request_usd": 0.5, "unpriced": 1.0, "change": 7.0}
+NOW = {"tokens": 60.0, "usd": 4.0, "max_request_usd": 0.25, "change": 8.0}
+
+
+@pytest.mark.parametrize("has_its_batches", [True, False])
+def test_ledgers_of_one_store_keep_the_larger_numbers_and_those_of_two_are_added_up(
+    tmp_path: Path, has_its_batches: bool
+) -> None:
+    change = (NOW if has_its_batches else THEN)["change"]
+    now = holding(tmp_path / "now", **NOW)
+    for is_same, expected in (
+        (True, {"tokens": 60.0, "usd": 5.0}),
+        (False, {"tokens": 110.0, "usd": 9.0}),
+    ):
+        copy = holding(tmp_path / f"copy {is_same}", **THEN)
+        merge(now, copy, is_same=is_same, has_its_batches=has_its_batches)
+        rest = {"max_request_usd": 0.5, "unpriced": 1.0, "change": change}
+        assert money_in(copy) == expected | rest
+
+
+def test_what_was_taken_over_of_former_files_is_not_taken_over_again(tmp_path: Path) -> None:
+    """In neither of two stores nor in the one that they become."""
+    for name, usd in (("then", 10.0), ("now", 3.0)):
+        (tmp_path / name).mkdir()
+        former_file(tmp_path / name / "former", usd)
+        take_over(tmp_path / name / "former", Ledger(tmp_path / name / "sum", Money))
+    for file in ("former", "former.added", "sum"):
+        merge(
+            tmp_path / "now" / file, tmp_path / "then" / file, is_same=False, has_its_batches=False
+        )
+    take_over(tmp_path / "then" / "former", Ledger(tmp_path / "then" / "sum", Money))
+    assert money_in(tmp_path / "then" / "sum")["usd"] == 13.0
+
+
+@pytest.mark.parametrize("lost", [b"", b"damaged"])
+def test_a_ledger_that_says_nothing_does_not_take_the_place_of_one_that_does(
+    tmp_path: Path, lost: bytes
+) -> None:
+    now, copy = tmp_path / "now", holding(tmp_path / "copy", usd=50.0)
+    now.write_bytes(lost)
+    merge(now, copy, is_same=True, has_its_batches=True)
+    assert money_in(copy) == {"usd": 50.0}
+    copy.write_bytes(lost)
+    merge(holding(tmp_path / "whole", usd=1.0), copy, is_same=True, has_its_batches=True)
+    assert money_in(copy) == {"usd": 1.0}
+    merge(now, absent := tmp_path / "absent", is_same=True, has_its_batches=True)
+    assert absent.read_bytes() == lost, "that it is damaged is said by the next run"
+
+
+def test_a_pace_is_merged_too(tmp_path: Path) -> None:
+    files = [tmp_path / "now", tmp_path / "copy"]
+    for file, turn in zip(files, (5.0, 9.0), strict=True):
+        with Ledger(file, Pace).opened() as pace:
+            pace.last_turn = turn
+    merge(*files, is_same=False, has_its_batches=False)
+    with Ledger(files[1], Pace).opened() as pace:
+        assert pace.last_turn == 9.0
+
+
+@pytest.mark.parametrize("numbers", [4, 5])
+def test_a_ledger_of_an_earlier_release_is_read(tmp_path: Path, numbers: int) -> None:
+    packed = struct.pack(f"<8s{numbers}d", b"cosqa-2\n", *[2.0] * numbers)
+    (tmp_path / "file").write_bytes(packed + struct.pack("<I", zlib.crc32(packed)))
+    assert money_in(tmp_path / "file")["usd"] == 2.0
