@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager
-from functools import partial
 from typing import NamedTuple
 
 from agents.llm.rate_limit import SharedLimiter, Ticket
@@ -67,14 +66,20 @@ class Budget:
         """Reserve a request's tokens and price, and wait until it may be sent.
 
         The block gets a function that replaces the reservation by the tokens and the price that the
-        request took. Where it is not called, the reservation stays: the request may be billed.
+        request took; a price that is not told counts as that of its limits, where the model has
+        one. Where it is not called, the reservation stays: the request may be billed.
 
         Raises:
             BudgetExhaustedError: The request could exceed the budget.
         """
         ticket = await self._reserve(limits)
         try:
-            yield partial(self._limiter.settle, await self._turn(ticket))
+            ticket = await self._turn(ticket)
+
+            def settle(tokens: float, usd: float | None) -> None:
+                self._limiter.settle(ticket, tokens, self._price_of(limits) if usd is None else usd)
+
+            yield settle
         finally:
             self._in_flight -= 1
             if not self._in_flight:

@@ -15,7 +15,7 @@ and ``usage`` (the token counts to report) beside a reply.
 At ``/v1/embeddings`` each request takes the next of the steps in ``embedding_steps``, the last one
 for ever: ``status`` (with ``declines``, a word, only for requests that have it) and ``delay_s`` as
 above, ``data`` (what is sent for the list of vectors) or nothing, for vectors that `embedding_of`
-makes of the texts.
+makes of the texts; ``usage`` too.
 
 Batches of requests are answered by the same rules; see `tests.fakes.llm_batches`.
 
@@ -203,7 +203,7 @@ class ScriptedServer:
             "object": "list",
             "model": request["model"],
             "data": step.get("data", data),
-            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+            "usage": step.get("usage", {"prompt_tokens": tokens, "total_tokens": tokens}),
         }
         return _http(HTTPStatus.OK, body)
 

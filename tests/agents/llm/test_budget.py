@@ -94,6 +94,19 @@ async def test_longer_prompts_reserve_more(bench: Bench) -> None:
     assert short > MOST_USD
 
 
+async def test_a_reply_without_usage_bars_no_later_budget_of_a_model_whose_price_is_known(
+    bench: Bench,
+) -> None:
+    untold = {"prompt_tokens": -1, "completion_tokens": -1, "total_tokens": -2}
+    server = bench.serve([rule("screener", {**CLEAR, "usage": untold})])
+    unlimited = bench.model(model=PRICED)
+    await wave(unlimited, 1)
+    _, usd = unlimited._budget._limiter.spent()
+    assert MOST_USD < usd < 2 * MOST_USD, "the most that it may have cost"
+    await Screener(bench.model(model=PRICED, budget_usd=1.0)).screen(pairs(2)[-1])
+    assert len(server.calls) == 2
+
+
 async def test_an_unknown_price_is_said_once_and_stops_after_the_first_replies(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -184,6 +184,17 @@ async def test_a_model_without_a_known_price_gets_one_request_on_a_budget_of_dol
     assert len(server.embedded) == 1
 
 
+async def test_an_answer_without_usage_bars_no_later_budget_where_the_price_is_known(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.embedding_steps = [{"usage": {"prompt_tokens": -1, "total_tokens": -1}}, {}]
+    one_by_one = EmbeddingLimits(max_tokens=50, concurrency=1)
+    await embed(client(server, tmp_path, one_by_one), ["a"])
+    model = client(server, tmp_path, one_by_one, budget_usd=1.0)
+    await embed(model, ["b"])
+    assert len(server.embedded) == 2
+
+
 async def test_a_text_of_many_tokens_cannot_exceed_the_budget(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
