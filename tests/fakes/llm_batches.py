@@ -6,7 +6,8 @@ looked at after its polls in progress. The faults of the batches are set before 
 
 - ``status``: ``failed`` (with ``code`` and ``message``), ``expired`` or ``cancelled``;
 - ``answered``: only the first so many requests are answered;
-- ``lines``: place of a request → status of an error line in place of its answer;
+- ``lines``: place of a request → status of an error line in place of its answer, with ``message``;
+- ``error``: that of every line, in place of its answer;
 - ``garbage``, ``more``: bytes before and after the replies;
 - ``repeat``: every line is there so many times more; ``forget``: requests that have no result.
 
@@ -141,10 +142,13 @@ class Batches:
                     errors.append(_line(row["custom_id"], None, error))
                 continue
             if place in fault.get("lines", {}):
-                status, body = fault["lines"][place], {"error": {"message": "scripted"}}
+                message = fault.get("message", "scripted")
+                status, body = fault["lines"][place], {"error": {"message": message}}
             else:
                 status, body = self._answer(row["body"])
-            line = _line(row["custom_id"], {"status_code": status, "body": body})
+            line = _line(
+                row["custom_id"], {"status_code": status, "body": body}, fault.get("error")
+            )
             (replies if status == 200 else errors).extend([line] * (1 + fault.get("repeat", 0)))
         replies.append(fault.get("more", b""))
         batch["output_file_id"] = self._keep(b"".join(replies))

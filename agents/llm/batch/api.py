@@ -28,6 +28,7 @@ _MAX_PAGES = 100
 _NOT_TOLD = 405  # as by a server that lists no batches
 _CHUNK = 2**20
 _MAX_MESSAGE = 600
+_SHORT = 100  # of what cannot be read
 _MARK = "cosqa"
 _ORGANIZATION = {
     "OPENAI_ORGANIZATION": "OpenAI-Organization",
@@ -90,7 +91,7 @@ class BatchApi:
             form = aiohttp.FormData()
             form.add_field("purpose", "batch")
             form.add_field("file", stream, filename=file.name)
-            return _text(await self._send("POST", "/files", data=form), "id")
+            return self._text(await self._send("POST", "/files", data=form), "id")
 
     async def create(self, file_id: str, mark: str) -> ProviderBatch:
         """Make a batch of an uploaded file, with our name of it."""
@@ -100,11 +101,11 @@ class BatchApi:
             "completion_window": _WINDOW,
             "metadata": {_MARK: mark},
         }
-        return _batch(await self._send("POST", "/batches", json=body))
+        return self._batch(await self._send("POST", "/batches", json=body))
 
     async def retrieve(self, batch_id: str) -> ProviderBatch:
         """Return the state of a batch."""
-        return _batch(await self._send("GET", f"/batches/{batch_id}"))
+        return self._batch(await self._send("GET", f"/batches/{batch_id}"))
 
     async def find(self, mark: str) -> ProviderBatch | None:
         """Return the batch of our name, None where there is none.
@@ -119,10 +120,10 @@ class BatchApi:
             rows = [row for row in listed if isinstance(row, dict)] if _is_list(listed) else []
             for row in rows:  # those of others may be of any kind
                 if _mark(row) == mark:
-                    return _batch(row)
+                    return self._batch(row)
             if not answer.get("has_more"):
                 return None
-            after = {"after": _text(rows[-1] if rows else {}, "id")}
+            after = {"after": self._text(rows[-1] if rows else {}, "id")}
         raise RequestError(_NOT_TOLD, f"there are more than {_PAGE * _MAX_PAGES:,} batches")
 
     async def download(self, file_id: str, to: Path) -> None:
@@ -143,8 +144,8 @@ class BatchApi:
             content = await response.read()
         answer = read_object(content)
         if answer is None:
-            shown = self._shown(f"{path} was answered by {content[:100]!r}, not a JSON object")
-            raise RequestError(502, shown)
+            shown = self._shown(repr(content))[:_SHORT]
+            raise RequestError(502, f"{path} was answered by {shown}, not a JSON object")
         return answer
 
     @asynccontextmanager
@@ -181,22 +182,28 @@ class BatchApi:
         """Return a message without secrets."""
         return without_secrets_in(message, self._key)[:_MAX_MESSAGE]
 
+    def _batch(self, answer: Mapping[str, Any]) -> ProviderBatch:
+        counts = _mapping(answer.get("request_counts"))
+        errors = _mapping(answer.get("errors")).get("data")
+        problems = [_mapping(error) for error in errors] if isinstance(errors, list) else []
+        files = [answer.get(name) for name in ("output_file_id", "error_file_id")]
+        return ProviderBatch(
+            batch_id=self._text(answer, "id"),
+            status=self._text(answer, "status"),
+            done=sum(_count(counts.get(name)) for name in ("completed", "failed")),
+            files=tuple(file for file in files if isinstance(file, str) and file),
+            problem=self._shown(
+                "; ".join(f"{item.get('code')}: {item.get('message')}" for item in problems)
+            ),
+            mark=_mark(answer),
+        )
 
-def _batch(answer: Mapping[str, Any]) -> ProviderBatch:
-    counts = _mapping(answer.get("request_counts"))
-    errors = _mapping(answer.get("errors")).get("data")
-    problems = [_mapping(error) for error in errors] if isinstance(errors, list) else []
-    files = [answer.get(name) for name in ("output_file_id", "error_file_id")]
-    return ProviderBatch(
-        batch_id=_text(answer, "id"),
-        status=_text(answer, "status"),
-        done=sum(_count(counts.get(name)) for name in ("completed", "failed")),
-        files=tuple(file for file in files if isinstance(file, str) and file),
-        problem=without_secrets_in(
-            "; ".join(f"{item.get('code')}: {item.get('message')}" for item in problems)
-        )[:_MAX_MESSAGE],
-        mark=_mark(answer),
-    )
+    def _text(self, answer: Mapping[str, Any], name: str) -> str:
+        value = answer.get(name)
+        if not isinstance(value, str) or not value:
+            shown = self._shown(str(answer))[:_SHORT]
+            raise RequestError(502, f"an answer without {name}: {shown}")
+        return value
 
 
 def _mark(answer: Mapping[str, Any]) -> str:
@@ -213,12 +220,3 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _count(value: object) -> int:
     return max(0, value) if isinstance(value, int) else 0
-
-
-def _text(answer: Mapping[str, Any], name: str) -> str:
-    value = answer.get(name)
-    if not isinstance(value, str) or not value:
-        raise RequestError(
-            502, f"an answer without {name}: {without_secrets_in(str(answer))[:100]}"
-        )
-    return value

@@ -58,7 +58,7 @@ def read_results(
     """
     incoming = Incoming(missing=set(keys))
     replies: list[tuple[str, RawReply]] = []
-    for outcome in _first_of_each(files, incoming.missing):
+    for outcome in _first_of_each(files, incoming.missing, messages.key):
         reply = _reply_of(outcome, messages)
         if reply is None:
             _count_failure(outcome, incoming)
@@ -71,12 +71,14 @@ def read_results(
     return incoming
 
 
-def _first_of_each(files: Sequence[Path], missing: set[str]) -> Iterable[Outcome]:
+def _first_of_each(
+    files: Sequence[Path], missing: set[str], api_key: str | None
+) -> Iterable[Outcome]:
     """Yield the first outcome of each request, which is then no longer missing."""
     keys = frozenset(missing)
     repeated = 0
     for file in files:
-        for outcome in outcomes_of(file, keys):
+        for outcome in outcomes_of(file, keys, api_key):
             if outcome.key in missing:
                 missing.remove(outcome.key)
                 yield outcome

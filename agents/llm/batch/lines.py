@@ -42,7 +42,7 @@ def request_line(key: str, body: dict[str, Any]) -> bytes:
     return json.dumps(line).encode() + b"\n"
 
 
-def outcomes_of(file: Path, keys: Collection[str]) -> Iterator[Outcome]:
+def outcomes_of(file: Path, keys: Collection[str], api_key: str | None) -> Iterator[Outcome]:
     """Yield the outcomes in a downloaded file.
 
     Lines that are no outcome, or of a request that the batch did not have, are left out with a
@@ -51,11 +51,12 @@ def outcomes_of(file: Path, keys: Collection[str]) -> Iterator[Outcome]:
     Args:
         file: The file of replies or of errors.
         keys: The batch's requests.
+        api_key: What no problem may tell, though the provider may echo it.
     """
     strange = 0
     with file.open("rb") as stream:
         for line in stream:
-            outcome = _outcome(line) if line.strip() else None
+            outcome = _outcome(line, api_key) if line.strip() else None
             if outcome and outcome.key in keys:
                 yield outcome
             else:
@@ -67,7 +68,7 @@ def outcomes_of(file: Path, keys: Collection[str]) -> Iterator[Outcome]:
         )  # fmt: skip
 
 
-def _outcome(line: bytes) -> Outcome | None:
+def _outcome(line: bytes, api_key: str | None) -> Outcome | None:
     row = read_object(line) or {}
     key, response, error = row.get("custom_id"), row.get("response"), row.get("error")
     if not isinstance(key, str):
@@ -75,16 +76,16 @@ def _outcome(line: bytes) -> Outcome | None:
     if isinstance(error, dict) and error.get("code") == _EXPIRED:
         return Outcome(key=key, kind="expired", problem=_EXPIRED)
     if isinstance(response, dict) and not error:
-        return _answer(key, response.get("status_code"), response.get("body"))
-    return Outcome(key=key, kind="failed", problem=_shown(error or response))
+        return _answer(key, response.get("status_code"), response.get("body"), api_key)
+    return Outcome(key=key, kind="failed", problem=_shown(error or response, api_key))
 
 
-def _answer(key: str, status: object, body: object) -> Outcome:
+def _answer(key: str, status: object, body: object, api_key: str | None) -> Outcome:
     """Return what became of a request to which the model's server answered."""
     if status == _OK and isinstance(body, dict):
         return Outcome(key=key, kind="answered", body=body)
     code = status if isinstance(status, int) and 100 <= status < 600 and status != _OK else 500
-    failure = RequestError(code, _shown(body))
+    failure = RequestError(code, _shown(body, api_key))
     return Outcome(
         key=key,
         kind="failed" if failure.kind == "transient" else "refused",
@@ -92,5 +93,5 @@ def _answer(key: str, status: object, body: object) -> Outcome:
     )
 
 
-def _shown(problem: object) -> str:
-    return without_secrets_in(str(problem))[:_MAX_MESSAGE]
+def _shown(problem: object, api_key: str | None) -> str:
+    return without_secrets_in(str(problem), api_key)[:_MAX_MESSAGE]

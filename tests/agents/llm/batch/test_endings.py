@@ -2,23 +2,26 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agents.llm.batch.api import BatchApi
 from agents.llm.batch.lines import outcomes_of
 from agents.llm.batch.money import BatchMoney
 from agents.llm.batch.records import SentBatch
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.rate_limit import SharedLimiter
-from infra.errors import ModelUnavailableError
+from agents.llm.retry import RequestError
+from infra.errors import LanguageModelError, ModelUnavailableError
 from infra.settings import Settings
 from tests.agents.judging import made_up_sandbox, script
 from tests.agents.llm.batch.batching import answer, batch_settings, judged, one_pass
 from tests.agents.llm.batch.test_runner import PAIRS, twice
-from tests.fakes.llm_server import ScriptedServer
+from tests.fakes.llm_server import KEY, ScriptedServer
 
 
 @pytest.fixture
@@ -118,8 +121,53 @@ async def test_a_line_that_cannot_be_read_does_not_lose_the_batch(
 @pytest.mark.parametrize("line", ODD_LINES)
 def test_an_outcome_of_our_request_is_read_whatever_is_in_it(tmp_path: Path, line: str) -> None:
     (tmp_path / "file").write_bytes(ODD_LINES[line])
-    for outcome in outcomes_of(tmp_path / "file", ["0", "\ufffd"]):
+    for outcome in outcomes_of(tmp_path / "file", ["0", "\ufffd"], None):
         outcome.model_dump_json()
+
+
+ECHO = f"401: {KEY} is no key"
+ECHOES: dict[str, dict[str, Any]] = {
+    "a batch that failed": {"status": "failed", "code": ECHO, "message": ECHO},
+    "lines of errors": {"error": {"code": "invalid", "message": ECHO}},
+    "lines of refusals": {"lines": dict.fromkeys(range(PAIRS), 400), "message": ECHO},
+}
+
+
+@pytest.mark.parametrize("fault", ECHOES)
+async def test_a_key_that_a_provider_echoes_is_in_no_log_and_no_error(
+    server: ScriptedServer, tmp_path: Path, fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    server.batches.faults = [ECHOES[fault], {}]
+    settings = batch_settings(server.base_url, tmp_path)
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    error = None
+    try:
+        await answer(settings)
+    except LanguageModelError as refused:
+        error = refused
+    told = f"{caplog.text} {error}"
+    assert "401: *** is no key" in told
+    assert KEY not in told
+
+
+@pytest.mark.parametrize("content", [b'{"id": "scripted-key"}', b"x" * 90 + b"scripted-key"])
+async def test_a_key_in_an_answer_that_cannot_be_read_is_told_neither_whole_nor_in_part(
+    monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    class Answered:
+        async def read(self) -> bytes:
+            return content
+
+    @asynccontextmanager
+    async def answered(*_: object, **__: object) -> AsyncIterator[Answered]:
+        yield Answered()
+
+    api = BatchApi("http://localhost", KEY, 1.0)
+    monkeypatch.setattr(api, "_answer", answered)
+    with pytest.raises(RequestError) as caught:
+        await api.retrieve("batch")
+    assert KEY[:5] not in caught.value.message
 
 
 async def test_a_bill_that_cannot_be_true_counts_as_reserved(
