@@ -17,7 +17,7 @@ from pathlib import Path
 
 from infra.settings import SourceSettings
 from infra.store.vector_files import Vectors
-from tasks.benchmarks import Benchmark, benchmark_fingerprint
+from tasks.benchmarks import Benchmark, benchmark_fingerprint, qrels_of
 from tasks.benchmarks.mteb import ReplayedRun, mteb_task
 from tasks.encoders import Kind, encoders
 from tasks.metrics import evaluate, mean
@@ -99,9 +99,7 @@ def main() -> None:
     methods = LEXICAL if parser.parse_args().without_encoder else LEXICAL + WITH_ENCODER
     warnings.simplefilter("ignore")
     benchmark = development_benchmark(cosqa_data())
-    qrels: dict[str, dict[str, float]] = {}
-    for label in benchmark.labels:
-        qrels.setdefault(label.query_id, {})[label.code_id] = label.relevance
+    qrels = qrels_of(benchmark.labels)
     ranker = Ranker(benchmark.queries, benchmark.codes, Embedded(benchmark))
     runs = {}
     for method in methods:

@@ -10,7 +10,7 @@ import pytest
 from infra.errors import PublishError
 from infra.records import Code, Label, Query
 from infra.settings import SourceSettings
-from tasks.benchmarks import Benchmark, write_benchmark, write_run
+from tasks.benchmarks import Benchmark, qrels_of, write_benchmark, write_run
 from tasks.benchmarks.beir import read_beir
 from tasks.benchmarks.mteb import ReplayedRun, mteb_task
 from tasks.benchmarks.runs import Rankings
@@ -58,15 +58,8 @@ def benchmark() -> Benchmark:
     )
 
 
-def qrels_of(of: Benchmark) -> dict[str, dict[str, float]]:
-    qrels: dict[str, dict[str, float]] = {}
-    for label in of.labels:
-        qrels.setdefault(label.query_id, {})[label.code_id] = label.relevance
-    return qrels
-
-
 def means(rankings: Rankings, of: Benchmark, *names: str) -> dict[str, float]:
-    scores = evaluate(rankings, qrels_of(of), names)
+    scores = evaluate(rankings, qrels_of(of.labels), names)
     return {name: round(mean(values.values()), ROUNDED) for name, values in scores.items()}
 
 
@@ -159,7 +152,7 @@ def test_cosqas_development_queries_get_the_same_scores_from_all(
     )
     rankings = retrievers.get(method)().rank(of.queries, of.codes, 1000)
     if reciprocal_rank:
-        found = mean(evaluate(rankings, qrels_of(of), ["MRR"])["MRR"].values())
+        found = mean(evaluate(rankings, qrels_of(of.labels), ["MRR"])["MRR"].values())
         assert found == pytest.approx(reciprocal_rank, abs=0.002)
     check_beir(rankings, of, tmp_path)
     check_mteb(rankings, of)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from infra.records import Code, Label, Query
-from tasks.benchmarks import Benchmark
+from tasks.benchmarks import Benchmark, qrels_of
 from tasks.benchmarks.runs import Rankings, rank_scores
 from tasks.metrics import evaluate
 from tasks.reports.leaderboard import (
@@ -36,16 +36,9 @@ def benchmark() -> Benchmark:
     return people_benchmark().model_copy(update=update)
 
 
-def qrels(of: Benchmark) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for label in of.labels:
-        found.setdefault(label.query_id, {})[label.code_id] = label.relevance
-    return found
-
-
 def run(of: Benchmark, noise: float) -> Rankings:
     """Return rankings that are the worse the more noise is in them."""
-    judged = qrels(of)
+    judged = qrels_of(of.labels)
     codes = sorted(code.code_id for code in of.codes)
     queries = sorted(judged)
     truth = np.array([[judged[query].get(code, 0.0) for code in codes] for query in queries])
@@ -57,7 +50,7 @@ RUNS = {"good": 0.2, "fair": 0.8, "same as fair": 0.8, "bad": 9.0}
 
 
 def scores(of: Benchmark) -> list[MethodScores]:
-    judged = qrels(of)
+    judged = qrels_of(of.labels)
     return [
         MethodScores(
             method=name,
