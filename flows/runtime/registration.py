@@ -203,12 +203,10 @@ def _parameters(found: DeploymentResponse, deployment: Deployment) -> dict[str, 
     return new | {name: value for name, value in found.parameters.items() if name in names}
 
 
-def _schedule(
-    schedule: Schedule, target: Target, *, active: bool = True
-) -> DeploymentScheduleCreate:
+def _schedule(schedule: Schedule, target: Target) -> DeploymentScheduleCreate:
     return DeploymentScheduleCreate(
         schedule=CronSchedule(cron=schedule.cron, timezone="UTC"),
-        active=active if target.schedules is None else target.schedules,
+        active=True if target.schedules is None else target.schedules,
         slug=schedule.slug,
     )
 
