@@ -18,7 +18,7 @@ from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import ID
 from tasks.benchmarks.splits import SPLITS
-from tasks.benchmarks.trec import _write_lines, qrels_table
+from tasks.benchmarks.trec import qrels_table, write_lines
 from tasks.files.columns import NAME, NUMBER, read_columns
 from tasks.files.json_lines import read_lines, refuse_repeated
 
@@ -130,18 +130,18 @@ def write_beir(benchmark: Benchmark, folder: Path) -> None:
         {"_id": code.code_id, "title": "", "text": code.text, **_metadata(code)}
         for code in columns.codes.ordered()
     )
-    _write_lines(folder / "corpus.jsonl", map(_json_line, corpus))
+    write_lines(folder / "corpus.jsonl", map(_json_line, corpus))
     questions = (
         {"_id": query.query_id, "text": query.text, **_metadata(query)}
         for query in columns.queries.ordered()
     )
-    _write_lines(folder / "queries.jsonl", map(_json_line, questions))
+    write_lines(folder / "queries.jsonl", map(_json_line, questions))
     parts: dict[str, list[str]] = {part: [] for part in (SPLITS if benchmark.splits else ["test"])}
     for label in columns.labels.ordered():
         parts[benchmark.splits.get(label.query_id, "test")].append(_qrels_line(label))
     for part, lines in parts.items():
         header = "query-id\tcorpus-id\tscore"
-        _write_lines(folder / "qrels" / f"{part}.tsv", [header, *lines])
+        write_lines(folder / "qrels" / f"{part}.tsv", [header, *lines])
 
 
 def _metadata(record: Query | Code) -> dict[str, dict[str, str]]:

@@ -241,6 +241,7 @@ def _refuse_rising(rankings: Rankings, rows: slice, tag: str) -> None:
         )
 
 
-def _write_lines(file: Path, lines: Iterable[str]) -> None:
+def write_lines(file: Path, lines: Iterable[str]) -> None:
+    """Write a text file whose lines all end with a line feed."""
     with file.open("w", encoding="utf-8", newline="\n") as stream:
         stream.writelines(f"{line}\n" for line in lines)
