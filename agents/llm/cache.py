@@ -16,10 +16,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, ValidationError
 
-from infra.claims import Claims
 from infra.disk import OTHER_STORE, free_bytes
 from infra.errors import BudgetExhaustedError, StoreError
 from infra.identity import former_digest
+from infra.key_locks import Claims
 from infra.packed import PackedStore
 from infra.records import Record
 

@@ -65,7 +65,7 @@ class Story:
         patch.setattr("agents.llm.budget._LOOK_S", 0.001)
         patch.setattr("infra.packed.connect", lambda file: connect(file, "OFF"))  # for speed
         patch.setattr(os, "fdatasync", lambda handle: None)
-        patch.setattr("infra.claims._FIRST_LOOK_S", 0.0005)
+        patch.setattr("infra.key_locks._FIRST_LOOK_S", 0.0005)
         patch.setattr("agents.llm.rate_limit.time.time", self.time)
         self._disk, self._write = 0.0, os.pwrite
         patch.setattr(os, "pwrite", self.pwrite)

@@ -86,7 +86,7 @@ class Story:
         patch.setattr(f"{batch}.outgoing.batch_price", self.batches.price_of)
         patch.setattr(f"{batch}.messages.price_of_usage", self.batches.price_of_usage)
         patch.setattr("agents.llm.budget._LOOK_S", 0.001)
-        patch.setattr("infra.claims._FIRST_LOOK_S", 0.0005)
+        patch.setattr("infra.key_locks._FIRST_LOOK_S", 0.0005)
         patch.setattr("infra.packed.connect", lambda file: connect(file, "OFF"))  # for speed
         patch.setattr(os, "fdatasync", lambda handle: None)
         self.set_the_steps(patch)

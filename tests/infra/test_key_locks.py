@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.claims import Claims
 from infra.errors import StoreError
+from infra.key_locks import Claims
 
 KEYS = ["fa18bde7d67817e65b32", "0" * 20, "f" * 20]
 
