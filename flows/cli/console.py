@@ -4,7 +4,7 @@ import shutil
 
 from rich.console import Console
 
-from tasks.reports._text import visible
+from tasks.reports.text import visible
 
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)

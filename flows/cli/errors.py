@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from infra.errors import CosqaError
-from tasks.reports._text import visible
+from tasks.reports.text import visible
 
 _LONGEST, _LONGEST_OF_ALL = 2_000, 20_000
 _FAILED = "Finished in state Failed("

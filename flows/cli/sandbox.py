@@ -12,7 +12,7 @@ from rich.text import Text
 
 from flows.cli.console import console, say
 from infra.settings import SandboxSettings, load_settings
-from tasks.reports._text import visible
+from tasks.reports.text import visible
 from tasks.stages import sandbox as stage
 
 _LONGEST_CELL = 2_000

@@ -14,7 +14,7 @@ from flows.cli.steering_options import StatusOptions
 from flows.runtime.standing import Standing, standing_of
 from infra.store.database import require_store
 from infra.store.stage_state import JudgingState, StageState
-from tasks.reports._text import cost, duration, rate, visible
+from tasks.reports.text import cost, duration, rate, visible
 
 _DRAW_S = 1.0
 _LOOK_S = 5.0  # at the database and the Prefect server

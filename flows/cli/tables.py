@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 
 from flows.cli.console import say, terminal_width
-from tasks.reports._text import visible
+from tasks.reports.text import visible
 
 _GAP = "  "
 _LABEL_SHARE = 3  # names may take a third of the width before columns are left out

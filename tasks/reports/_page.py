@@ -4,7 +4,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from tasks.reports import _text as text
+from tasks.reports import text
 
 _SHARED = Path(__file__).parent / "run"
 

@@ -6,7 +6,7 @@ from math import floor
 from infra.records import Record
 from tasks.estimation.records import MethodEstimate, Score
 from tasks.reports._axes import Tick
-from tasks.reports._text import shortened
+from tasks.reports.text import shortened
 from tasks.statistics.intervals import Interval
 
 WIDTH = 720

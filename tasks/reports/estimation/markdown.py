@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from infra.markdown import markdown_table, markdown_text
-from tasks.reports import _text as text
+from tasks.reports import text
 from tasks.reports.estimation import sentences
 from tasks.reports.estimation.build import EstimationReport
 from tasks.reports.estimation.tables import (

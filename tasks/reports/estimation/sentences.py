@@ -1,7 +1,7 @@
 """What an estimate says, in sentences."""
 
 from tasks.estimation.records import Density, MethodEstimate
-from tasks.reports import _text as text
+from tasks.reports import text
 from tasks.reports.estimation.build import EstimationReport, LabelPrice
 
 _PILOTS = {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tasks.estimation.records import Difference, MethodEstimate
-from tasks.reports import _text as text
+from tasks.reports import text
 from tasks.reports.estimation.build import EstimationReport
 from tasks.statistics.intervals import Interval
 

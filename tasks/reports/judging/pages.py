@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from infra.markdown import markdown_table, markdown_text
-from tasks.reports._text import NONE, cost, duration, share, words
 from tasks.reports.judging.run import JudgedPair, JudgedRun
+from tasks.reports.text import NONE, cost, duration, share, words
 
 _STATUSES = ("labelled", "undecided", "failed")
 

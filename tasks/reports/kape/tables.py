@@ -15,8 +15,8 @@ from tasks.estimation.study_figures import (
     StudiedMethod,
 )
 from tasks.estimators.kape import KAPE, WEIGHTINGS
-from tasks.reports._text import NONE
 from tasks.reports.kape.build import DEFAULT_K, KapeReport
+from tasks.reports.text import NONE
 
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"

@@ -6,8 +6,8 @@ from math import log
 
 from infra.records import Record
 from tasks.reports._axes import Tick
-from tasks.reports._text import shortened
 from tasks.reports.leaderboard.build import RECALL_DEPTHS, Leaderboard
+from tasks.reports.text import shortened
 
 WIDTH = 720
 _LEFT, _RIGHT, _TOP, _BOTTOM = 190, 24, 12, 34

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tasks.reports import _text as text
+from tasks.reports import text
 from tasks.reports._page import page_environment
 from tasks.reports.leaderboard import charts
 from tasks.reports.leaderboard.build import Leaderboard

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from infra.markdown import markdown_table, markdown_text
 from infra.settings.reannotation import REASON_SUMMARIES
 from tasks.forecast.pairs import Amount, Expected
-from tasks.reports._text import NONE, UNKNOWN, cost, duration, words
 from tasks.reports.plan.record import ReasonPlan, RunPlan
+from tasks.reports.text import NONE, UNKNOWN, cost, duration, words
 
 HEADER = ("reason", "pairs", "taken", "requests", "tokens", "cost", "time")
 

@@ -1,9 +1,9 @@
 """The plan of an annotation run as a question: what a person sees who is to approve it."""
 
 from infra.markdown import markdown_table, markdown_text
-from tasks.reports._text import NONE, words
 from tasks.reports.plan.markdown import dollars, minutes, plan_notes, plan_sentence
 from tasks.reports.plan.record import RunPlan
+from tasks.reports.text import NONE, words
 
 _HEADER = ("reason", "pairs", "cost", "time")
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tasks.reports import _text as text
+from tasks.reports import text
 from tasks.reports._highlight import coloured
 from tasks.reports.run import charts
 from tasks.reports.run.data import PAIRS_SHOWN, Histogram, ReportData

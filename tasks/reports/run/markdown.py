@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from infra.markdown import markdown_table, markdown_text
-from tasks.reports import _text as text
+from tasks.reports import text
 from tasks.reports.run.data import AgentsPart, BenchmarkScores, ReportData
 
 _LONGEST_LINE = 300

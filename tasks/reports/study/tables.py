@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from infra.markdown import markdown_table, markdown_text
-from tasks.reports._text import NONE, UNKNOWN
 from tasks.reports.study.build import Line, StudyReport, StudySection
+from tasks.reports.text import NONE, UNKNOWN
 
 SCHEMA = pa.schema(
     {

@@ -21,7 +21,7 @@ from infra.store.pair_files import new_keys_file
 from infra.store.pending import write_pending
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import require_behaviours
-from tasks.reports._text import words
+from tasks.reports.text import words
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import Canary, KnownLabel, load_judged_canaries, next_canaries

@@ -14,8 +14,8 @@ from infra.errors import BudgetExhaustedError, CanaryError, RunBudgetExhaustedEr
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings
 from infra.store.stage_state import JudgingState
-from tasks.reports._text import cost
 from tasks.reports.judging import JudgedPair, JudgedRun, funnel_markdown, pairs_markdown
+from tasks.reports.text import cost
 from tasks.runtime import run_events
 from tasks.runtime.progress import Bar, Progress
 from tasks.runtime.run_events import artifact_key

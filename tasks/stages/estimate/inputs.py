@@ -10,7 +10,7 @@ from infra.errors import EstimationError
 from tasks.benchmarks.pairs import Pairs, read_pairs
 from tasks.benchmarks.query_files import QueryTexts, read_query_texts
 from tasks.estimation.overlap import shared_queries
-from tasks.reports._text import visible
+from tasks.reports.text import visible
 
 _LONGEST = 1_000
 

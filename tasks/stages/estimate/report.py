@@ -20,7 +20,6 @@ from infra.store import Database, recipes
 from tasks.benchmarks.folder import atomic_folder
 from tasks.estimation.comparison import compare_methods
 from tasks.estimation.records import MethodComparison, MethodEstimate
-from tasks.reports._text import visible
 from tasks.reports.estimation import (
     EstimationReport,
     LabelPrice,
@@ -28,6 +27,7 @@ from tasks.reports.estimation import (
     estimation_markdown,
     render_estimation,
 )
+from tasks.reports.text import visible
 from tasks.stages.estimate.inputs import EstimationInput
 from tasks.stages.estimate.judged import JudgedQueries
 from tasks.stages.estimate.scores import load_estimate

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.reports import _text as wording
+from tasks.reports import text as wording
 
 
 @pytest.mark.parametrize(

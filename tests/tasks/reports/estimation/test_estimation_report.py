@@ -9,7 +9,6 @@ import pytest
 
 from infra.settings import EstimationSettings
 from tasks.estimation.records import MethodEstimate, Plan, PlanRow
-from tasks.reports._text import NONE
 from tasks.reports.estimation import (
     EstimationReport,
     LabelPrice,
@@ -22,6 +21,7 @@ from tasks.reports.estimation import (
     refusal,
     render_estimation,
 )
+from tasks.reports.text import NONE
 from tests.fakes.estimations import estimated, estimation_report
 
 HOSTILE = "</title><script>document.title='owned'</script>|`x`"

@@ -10,7 +10,6 @@ import pytest
 
 from tasks.estimation.study_figures import BUDGETS
 from tasks.estimators import MEASURES
-from tasks.reports._text import NONE
 from tasks.reports.kape import (
     KapeReport,
     build_kape_report,
@@ -28,6 +27,7 @@ from tasks.reports.kape.charts import (
     half_charts,
     style_numbers,
 )
+from tasks.reports.text import NONE
 from tests.browser import open_page
 from tests.fakes.kape_study import kape_report, studied_method
 

@@ -7,7 +7,6 @@ from flows.forms.fields import RETRY_ALL
 from infra.ids import RecipeId
 from infra.records import Record
 from tasks.forecast.pairs import Amount, Expected
-from tasks.reports._text import NONE
 from tasks.reports.plan import (
     HEADER,
     Cause,
@@ -19,6 +18,7 @@ from tasks.reports.plan import (
     plan_rows,
     plan_sentence,
 )
+from tasks.reports.text import NONE
 
 EXPECTED = Expected(
     requests=Amount(expected=360, low=300, high=420),

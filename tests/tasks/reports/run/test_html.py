@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 import pytest
 
 from infra.records import Annotation
-from tasks.reports._text import NONE
 from tasks.reports.run import ReportData, render_html
+from tasks.reports.text import NONE
 from tests.fakes.reports import hostile_report, realistic_report
 
 _VOID = {"meta", "br", "wbr", "line", "rect"}

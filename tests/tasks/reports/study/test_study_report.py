@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.reports._text import NONE
 from tasks.reports.study import (
     Line,
     StudyReport,
@@ -23,6 +22,7 @@ from tasks.reports.study import (
 )
 from tasks.reports.study.build import differences
 from tasks.reports.study.tables import number
+from tasks.reports.text import NONE
 from tasks.studies import Evidence, Missing, published_figures, studies
 from tests.fakes.studies import CONDITIONS, full_evidence
 
