@@ -78,10 +78,10 @@ def judge_candidates(
     settings = approval.bound(ready.settings)
     plans: list[AnnotationPlan] = []
     with writing(settings.store):
-        before_usd = spent_before(settings)  # by now: the run that it waited for has spent too
+        spent = spent_before(settings)  # by now: the run that it waited for has spent too
         for of_round in rounds_of(recipe, settings):
             before = [item for former in plans for item in former.reasons]
-            asked = with_run_budget(of_round.settings(settings), before_usd)
+            asked = with_run_budget(of_round.settings(settings), spent)
             offered = approval.in_round(of_round.place)
             plan = plan_annotation(search, of_round, asked, before, offered)
             judge_round(plan, search, of_round, asked)
@@ -89,7 +89,7 @@ def judge_candidates(
         judged = sum(item.pairs for plan in plans for item in plan.reasons)
         policy = settings.reannotation
         if "audit" in policy.take and policy.audited(policy.audit_pairs, judged):
-            asked = with_run_budget(recipe.settings(settings), before_usd)
+            asked = with_run_budget(recipe.settings(settings), spent)
             audit_labels(search, recipe, asked, judged)
     return plans[0].reference
 

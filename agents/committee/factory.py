@@ -104,6 +104,6 @@ def build_model(
     return LanguageModel(llm, ReplyCache(replies), limiter, endpoint, labelling_round, deferral)
 
 
-def spent_usd(settings: Settings) -> float:
-    """Return the US dollars that all runs of a store have spent on the model, or have reserved."""
-    return SharedLimiter(settings.store.ledgers, adapted(settings.llm)).spent()[1]
+def spent(settings: Settings) -> tuple[int, float]:
+    """Return the tokens and US dollars that all runs of a store have spent, or have reserved."""
+    return SharedLimiter(settings.store.ledgers, adapted(settings.llm)).spent()

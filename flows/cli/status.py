@@ -102,6 +102,12 @@ def _ended(state: StageState, *, is_alive: bool) -> str:
 
 
 def _of_judging(state: JudgingState) -> Iterator[Line]:
+    if state.in_flight:
+        yield from _of_pairs(state)
+    yield "cost", _cost(state)
+
+
+def _of_pairs(state: JudgingState) -> Iterator[Line]:
     yield (
         "pairs",
         (
@@ -119,7 +125,6 @@ def _of_judging(state: JudgingState) -> Iterator[Line]:
         if counts.obeyed:
             wrong += f"; {counts.obeyed} of {counts.injected} obeyed what the code told them"
         yield "canaries", f"{rate(counts.wrong, counts.judged)} judged wrongly: {wrong}"
-    yield "cost", _cost(state)
 
 
 def _cost(state: JudgingState) -> str:

@@ -129,6 +129,7 @@ class LanguageModelSettings(Section):
     # Of one run, set by the program: no variable and no file has it.
     _run_ends_usd: float | None = PrivateAttr(None)
     _others_usd: float = PrivateAttr(0.0)
+    _before: tuple[int, float] | None = PrivateAttr(None)
 
     @property
     def run_ends_usd(self) -> float | None:
@@ -151,6 +152,20 @@ class LanguageModelSettings(Section):
         beside = self.model_copy()
         beside._others_usd = usd  # noqa: SLF001 - its own class's
         return beside
+
+    @property
+    def before(self) -> tuple[int, float] | None:
+        """Tokens and dollars of the model beyond which all is the run's own; None if not known."""
+        return self._before
+
+    def since(self, tokens: int, usd: float) -> Self:
+        """Return the settings of a run whose own cost is what is spent beyond these.
+
+        What other judges spend in the run is taken off: so it may be less than nothing.
+        """
+        since = self.model_copy()
+        since._before = tokens, usd  # noqa: SLF001 - its own class's
+        return since
 
     @property
     def is_demo(self) -> bool:

@@ -26,13 +26,13 @@ class JudgingState(Record):
         model: The language model.
         waiting: Pairs in the queue; more are read from the store as it empties.
         held: Pairs that judges are at work on.
-        in_flight: The most that they may have.
+        in_flight: The most that they may have; 0 while batches answer what they have asked.
         statuses: Status of an annotation → number of pairs of this run.
         labels: Label → number of pairs of this run.
         canaries: How pairs with known labels were judged.
         spent_usd: Spent or reserved on the model's key, by all runs.
         spent_tokens: The same in tokens.
-        spent_before_usd: What that was when this run began.
+        spent_before_usd: What that was when this run began, less what its other judges have cost.
         budget_usd: The budget of the key; None is no limit.
         budget_tokens: The same in tokens.
         controls: What was changed by hand, in words.

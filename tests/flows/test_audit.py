@@ -91,7 +91,7 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_pla
     plan = SimpleNamespace(pending=40, reasons=(Taken("new_queries", 60),), reference=None)
     left: list[int] = []
     instead: dict[str, object] = {
-        "plan_run": None, "spent_before": 0.0, "rounds_of": [recipe], "plan_annotation": plan,
+        "plan_run": None, "spent_before": (0, 0.0), "rounds_of": [recipe], "plan_annotation": plan,
         "agreed": Approval(decision="unasked"), "judge_plan": None, "compare_round": None,
         "label_duplicates_of_round": None,
     }  # fmt: skip

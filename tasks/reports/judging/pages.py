@@ -18,7 +18,7 @@ def funnel_markdown(run: JudgedRun) -> str:
         (status, words(path), NONE if label is None else str(label), f"{number:,}")
         for status, path, label, number in run.endings
     ]
-    spent = f"{cost(run.spent_usd)} and {run.spent_tokens:,} tokens were spent meanwhile."
+    spent = f"{cost(run.spent_usd)} and {run.spent_tokens:,} tokens were spent by the run so far."
     blocks = [
         f"# {markdown_text(run.collection)}",
         f"Judged by {markdown_text(run.model)}, canaries included. {spent}",

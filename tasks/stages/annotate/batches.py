@@ -5,7 +5,7 @@ Then all of them are answered by batches, and the next pass goes one step furthe
 """
 
 import asyncio
-from functools import partial
+from contextlib import suppress
 
 import pyarrow as pa
 from prefect import task
@@ -18,9 +18,10 @@ from agents.llm.batch.requests import BatchRequests
 from agents.llm.batch.runner import BatchRunner
 from infra.errors import BudgetExhaustedError
 from infra.settings import Settings
-from infra.store import Database, open_database
+from infra.store import open_database
 from infra.store.controls import current_controls
 from infra.store.pair_files import unfinished, write_unfinished
+from infra.store.stage_state import JudgingState
 from tasks.runtime.progress import Progress, progress
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.run_watch import Spending, tell_of_budget
@@ -54,13 +55,16 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     step = of_roles or "of an earlier run"
     get_run_logger().info("%s requests are to be answered by batches: %s", f"{number:,}", step)
     with progress("batches", f"requests answered by batches ({step})", number) as bar:
-        report, allowed = _Report(bar, step), partial(_allowed, open_database(settings.store))
+        report = _Report(bar, step, plan, settings)
+        allowed = report.allowed
         runner = BatchRunner(settings.llm, settings.annotation, settings.store, report, allowed)
         try:
             asyncio.run(runner.answer_all())
         except BudgetExhaustedError as error:
             tell_of_budget(plan, error, Spending(settings))
             raise
+        finally:
+            report.look()
     next_pass = _next_pass(plan, settings)
     if next_pass.pairs:
         return next_pass
@@ -72,12 +76,6 @@ def _end(requests: BatchRequests, settings: Settings) -> None:
     """Forget what serves the passes of one run alone."""
     requests.clear()
     forget_runs(settings.store.replies)
-
-
-def _allowed(database: Database) -> Allowance:
-    """Return what people allow now: batches that are submitted go on, the next ones obey."""
-    controls = current_controls(database)
-    return Allowance(controls.paused, controls.budget_usd)
 
 
 def _next_pass(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan:
@@ -104,12 +102,33 @@ def _next_pass(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan:
 class _Report:
     """Writes the state of batches to the progress bar, and to the log where it has changed."""
 
-    def __init__(self, bar: Progress, step: str) -> None:
+    def __init__(self, bar: Progress, step: str, plan: AnnotationPlan, settings: Settings) -> None:
         self._bar = bar
         self._step = step
+        self._plan = plan
         self._last = (0, "")
+        self._database = open_database(settings.store)
+        self._budget_usd: float | None = None
+        self._spending = Spending(settings)
+        self.look()
+        bar.write_state()
+
+    def allowed(self) -> Allowance:
+        """Return what people allow now: batches that are submitted go on, the next ones obey."""
+        controls = current_controls(self._database)
+        self._budget_usd = controls.budget_usd
+        return Allowance(controls.paused, controls.budget_usd)
+
+    def look(self) -> None:
+        """Show what is spent."""
+        with suppress(BudgetExhaustedError):  # the ledger cannot be read: then as last looked at
+            llm = self._spending.look(self._budget_usd)
+            collection, model = self._plan.reference.collection, self._plan.recipe.model
+            state = JudgingState(collection=collection, model=model)
+            self._bar.judging = self._spending.shown_in(state, llm)
 
     def __call__(self, done: int, total: int, states: str) -> None:
+        self.look()
         self._bar.advance(max(0, done - self._bar.done))
         if (done, states) != self._last:
             self._last = done, states

@@ -31,19 +31,33 @@ _SHOWN_PAIRS = 20
 class Spending:
     """What a model's key has cost, of which the budget says how much it may.
 
+    What it had cost before is that of the run's beginning, whatever pass or round of it this is.
+
     Args:
         settings: The store and the model.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._limiter = SharedLimiter(settings.store.ledgers, settings.llm)
-        self.tokens, self.usd = self.before_tokens, self.before_usd = self._limiter.spent()
+        self.tokens, self.usd = self._limiter.spent()
+        self.before_tokens, self.before_usd = settings.llm.before or (self.tokens, self.usd)
 
     def look(self, budget_usd: float | None) -> LanguageModelSettings:
         """Read what is spent; return the model's settings with the budget in force."""
         self._limiter.limit(None, budget_usd)
         self.tokens, self.usd = self._limiter.spent()
         return self._limiter.settings
+
+    def shown_in(self, state: JudgingState, llm: LanguageModelSettings) -> JudgingState:
+        """Return a state with what is spent, and with the budget in force."""
+        figures = {
+            "spent_usd": self.usd,
+            "spent_tokens": self.tokens,
+            "spent_before_usd": self.before_usd,
+            "budget_usd": llm.budget_usd,
+            "budget_tokens": llm.budget_tokens,
+        }
+        return state.model_copy(update=figures)
 
 
 def tell_of_budget(plan: AnnotationPlan, error: BudgetExhaustedError, spending: Spending) -> None:
@@ -134,7 +148,7 @@ class RunWatch:
                 labels[label] += number
         llm = self._spending.look(self._steering.controls.budget_usd)
         self._show_budget(llm, at_end=False)
-        return JudgingState(
+        state = JudgingState(
             collection=self._plan.reference.collection,
             model=self._plan.recipe.model,
             waiting=waiting,
@@ -143,13 +157,9 @@ class RunWatch:
             statuses=statuses,
             labels=labels,
             canaries=self._canaries.counts,
-            spent_usd=self._spending.usd,
-            spent_tokens=self._spending.tokens,
-            spent_before_usd=self._spending.before_usd,
-            budget_usd=llm.budget_usd,
-            budget_tokens=llm.budget_tokens,
             controls=str(self._steering.controls),
         )
+        return self._spending.shown_in(state, llm)
 
     def _show_budget(self, llm: LanguageModelSettings, *, at_end: bool) -> None:
         """Show the cost against the budget as a bar, where there is a budget."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,9 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
+from agents.llm.rate_limit import SharedLimiter
+from flows.cli.status import lines
+from flows.runtime.standing import Standing
 from infra.errors import BudgetExhaustedError
 from infra.ids import CodeId, PairKey, QueryId, RecipeId, SearchId
 from infra.records import Annotation
@@ -19,10 +23,12 @@ from infra.store import open_database
 from infra.store.annotation_writer import add_annotations
 from infra.store.controls import set_control
 from infra.store.pair_files import new_keys_file, write_keys
+from infra.store.stage_state import StageState
 from tasks.runtime import progress, run_events
 from tasks.runtime.references import AnnotationReference, RecipeReference
 from tasks.stages.annotate import batches
 from tasks.stages.annotate.batches import _next_pass, answer_by_batch
+from tasks.stages.annotate.budget import with_run_budget
 from tasks.stages.annotate.canaries import KnownLabel
 from tasks.stages.annotate.plan import AnnotationPlan
 from tests.agents.judging import made_up_sandbox, script
@@ -57,6 +63,40 @@ def test_a_budget_that_was_set_by_hand_bounds_batches_and_its_end_is_told(
         answer_by_batch.fn(plan, settings)
     assert server.calls == []
     assert told == [(run_events.BUDGET_EXHAUSTED,)]
+
+
+def test_what_batches_cost_is_shown_as_the_cost_of_the_run_that_they_are_of(
+    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
+    asyncio.run(one_pass(settings, PAIRS, made_up_sandbox()))
+    ledger = SharedLimiter(settings.store.ledgers, settings.llm)
+    ledger.settle(ledger.reserve(100, 3.0), 100, 3.0)
+    asked = with_run_budget(settings)
+    ledger.settle(ledger.reserve(100, 0.5), 100, 0.5)  # by an earlier pass of the run
+    shown: list[StageState] = []
+    monkeypatch.setattr(progress, "write_state", lambda _, state: shown.append(state))
+    monkeypatch.setattr(progress, "_store", ContextVar("here", default=settings.store))
+    monkeypatch.setattr(batches, "get_run_logger", lambda: logging.getLogger("run"))
+    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    monkeypatch.setattr(batches, "_next_pass", lambda plan, _: plan)
+    for name in ("create_progress_artifact", "update_progress_artifact"):
+        monkeypatch.setattr(progress, name, lambda *_, **__: uuid4())
+    plan: Any = SimpleNamespace(
+        reference=SimpleNamespace(collection="c"), recipe=SimpleNamespace(model="m"), pairs=1
+    )
+    answer_by_batch.fn(plan, asked)
+    costs = [
+        (state.judging.spent_before_usd, state.judging.spent_usd)
+        for state in shown[1:]
+        if state.judging
+    ]
+    assert {before for before, _ in costs} == {3.0}
+    assert costs[0][1] == 3.5, "from the first moment"
+    assert costs[-1][1] == ledger.spent()[1] > 3.5, "and with the last batch"
+    said = dict(lines(Standing(folder=tmp_path, holder="h", stage=shown[-1])))
+    assert said["cost"].startswith("$0.5")
+    assert "labels" not in said, "no judge is at work"
 
 
 def test_a_later_pass_leaves_out_what_was_finished_or_has_failed_in_this_run(

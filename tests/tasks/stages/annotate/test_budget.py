@@ -21,6 +21,7 @@ from infra.settings import (
 from infra.store import open_database
 from tasks.stages.annotate.budget import spent_before, with_run_budget
 from tasks.stages.annotate.effort import cost_of_reason, expected_of, history_of
+from tasks.stages.annotate.run_watch import Spending
 
 
 def settings(folder: Path, of_run: float | None, shared: float | None, model: str) -> Settings:
@@ -109,6 +110,34 @@ def test_a_budget_that_is_set_by_hand_alone_is_of_all_judges_together(tmp_path: 
     assert limiter.settings.budget_usd is None
     limiter.limit(None, 4.5)
     assert limiter.settings.budget_usd == 0.5
+
+
+@pytest.mark.parametrize("of_run", [None, 2.0])
+def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds_and_judges(
+    tmp_path: Path, of_run: float | None
+) -> None:
+    judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
+    given = settings(tmp_path, of_run, None, "openai/other")
+    given = given.model_copy(update={"annotation": judges})
+    cheap, dear = given.by_judge
+
+    def spend(judge: Settings, usd: float) -> None:
+        limiter = SharedLimiter(given.store.ledgers, judge.llm)
+        limiter.settle(limiter.reserve(100, usd), 100, usd)
+
+    def own(judge: Settings) -> tuple[int, float]:
+        spending = Spending(pickle.loads(pickle.dumps(with_run_budget(judge, before))))
+        return spending.tokens - spending.before_tokens, spending.usd - spending.before_usd
+
+    spend(cheap, 4.0)
+    spend(dear, 8.0)
+    before = spent_before(given)
+    assert own(cheap) == (0, 0.0)
+    spend(cheap, 0.5)
+    assert own(cheap) == (100, 0.5), "a later round, or pass between batches"
+    assert own(dear) == (100, 0.5)
+    spend(dear, 0.25)
+    assert own(dear) == own(cheap) == (200, 0.75)
 
 
 def test_the_demo_model_has_no_budget(tmp_path: Path) -> None:
