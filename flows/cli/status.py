@@ -52,7 +52,7 @@ def _page(standing: Standing) -> Table:
     for name, text in lines(standing):
         page.add_row(name, Text(visible(text, _LONGEST)))
         state = standing.stage
-        if name == "stage" and state and state.total and standing.holder:
+        if name == "stage" and state and state.total and _is_alive(standing):
             page.add_row("", ProgressBar(total=state.total, completed=state.done, width=60))
     return page
 
@@ -60,9 +60,10 @@ def _page(standing: Standing) -> Table:
 def lines(standing: Standing) -> Iterator[Line]:
     """Yield the name and the text of each line that there is something to say on."""
     yield "store", str(standing.folder)
-    yield "runs", standing.holder or "nothing"
+    nothing = "nothing that writes labels" if _is_alive(standing) else "nothing"
+    yield "runs", standing.holder or nothing
     if standing.stage:
-        yield from _of_stage(standing.stage, is_alive=bool(standing.holder))
+        yield from _of_stage(standing.stage, is_alive=_is_alive(standing))
     if standing.controls:
         yield "controls", standing.controls
     for name, texts in (
@@ -77,6 +78,17 @@ def lines(standing: Standing) -> Iterator[Line]:
         yield "due", f"{due.starts_at.astimezone():%Y-%m-%d %H:%M} {due.name}"
     if standing.server:
         yield "server", standing.server
+
+
+def _is_alive(standing: Standing) -> bool:
+    """Return whether a run is at work: one that writes no labels shows it by its state alone."""
+    state = standing.stage
+    is_seen = state is not None and not state.is_ended and not _is_silent(state)
+    return bool(standing.holder) or is_seen
+
+
+def _is_silent(state: StageState) -> bool:
+    return time.time() - state.updated_at.timestamp() > _SILENT_S
 
 
 def _of_stage(state: StageState, *, is_alive: bool) -> Iterator[Line]:
@@ -97,8 +109,7 @@ def _ended(state: StageState, *, is_alive: bool) -> str:
         return f" (ended {at})"
     if not is_alive:
         return f" (interrupted; last seen {at})"
-    silent_s = time.time() - state.updated_at.timestamp()
-    return f" (no sign since {at})" if silent_s > _SILENT_S else ""
+    return f" (no sign since {at})" if _is_silent(state) else ""
 
 
 def _of_judging(state: JudgingState) -> Iterator[Line]:

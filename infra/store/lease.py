@@ -42,6 +42,11 @@ class Holder:
     pid: int
     since: str
 
+    @property
+    def is_this_process(self) -> bool:
+        """Whether it is the process that asks."""
+        return (self.host, self.pid) == (socket.gethostname(), os.getpid())
+
     def __str__(self) -> str:
         if not self.pid:
             return self.name

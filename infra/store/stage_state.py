@@ -1,7 +1,7 @@
 """The state of the stage at work on a store, in a file beside the database.
 
 It is a picture for people who look on, written every few seconds and read without a lock. What is
-true stands in the database, and whether a run is alive in the lease.
+true stands in the database, and whether a run that writes labels is alive in the lease.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError
 from infra.atomic import atomic_write
 from infra.records import Record
 from infra.settings import StoreSettings
+from infra.store.lease import lease_holder
 from infra.summaries import CanaryCounts
 
 _FILE = "stage.json"
@@ -99,9 +100,15 @@ class StageState(Record):
 
 
 def write_state(settings: StoreSettings, state: StageState) -> None:
-    """Write a state in place of the last one; a folder that takes none ends no run."""
-    with contextlib.suppress(OSError), atomic_write(settings.folder / _FILE) as partial:
-        partial.write_text(state.model_dump_json(), encoding="utf-8")
+    """Write a state in place of the last one; a folder that takes none ends no run.
+
+    While another process holds the lease, the state is that one's: this one writes none.
+    """
+    with contextlib.suppress(OSError):
+        holder = lease_holder(settings)
+        if holder is None or holder.is_this_process:
+            with atomic_write(settings.folder / _FILE) as partial:
+                partial.write_text(state.model_dump_json(), encoding="utf-8")
 
 
 def read_state(settings: StoreSettings) -> StageState | None:

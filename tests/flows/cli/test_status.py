@@ -65,15 +65,26 @@ def test_a_run_at_work_is_shown_with_progress_labels_canaries_and_cost() -> None
 
 
 def test_a_run_that_died_is_not_shown_as_one_that_goes_on() -> None:
-    shown = said(Standing(folder=Path("s"), stage=STATE))
+    died = STATE.model_copy(update={"updated_at": NOW - timedelta(minutes=5)})
+    shown = said(Standing(folder=Path("s"), stage=died))
     assert shown["runs"] == "nothing"
     assert "interrupted; last seen" in shown["stage"]
     assert "left" not in shown["stage"]
     ended = STATE.model_copy(update={"is_ended": True, "error": "the budget is spent"})
     assert "(ended " in said(Standing(folder=Path("s"), stage=ended))["stage"]
     assert said(Standing(folder=Path("s"), stage=ended))["error"] == "the budget is spent"
-    silent = STATE.model_copy(update={"updated_at": NOW - timedelta(minutes=5)})
-    assert "no sign since" in said(Standing(folder=Path("s"), holder="h", stage=silent))["stage"]
+    assert "no sign since" in said(Standing(folder=Path("s"), holder="h", stage=died))["stage"]
+
+
+def test_a_run_that_writes_no_labels_is_not_shown_as_one_that_died() -> None:
+    now = datetime.now(UTC)
+    times = {"started_at": now - timedelta(minutes=10), "updated_at": now}
+    stage = STATE.model_copy(update=times | {"stage": "embedding", "judging": None})
+    shown = said(Standing(folder=Path("s"), stage=stage))
+    assert shown["runs"] == "nothing that writes labels"
+    assert shown["stage"].endswith("about 25 min 0 s left")
+    ended = stage.model_copy(update={"is_ended": True})
+    assert said(Standing(folder=Path("s"), stage=ended))["runs"] == "nothing"
 
 
 def test_what_waits_and_what_comes_is_named() -> None:

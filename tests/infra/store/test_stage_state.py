@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.settings import StoreSettings
+from infra.store.lease import writer_lease
 from infra.store.stage_state import JudgingState, StageState, read_state, write_state
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -44,3 +45,18 @@ def test_what_cannot_be_read_is_no_state(tmp_path: Path, content: str) -> None:
 def test_a_folder_that_takes_no_state_raises_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     write_state(StoreSettings(folder=tmp_path / "file"), STATE)
+
+
+def test_the_state_is_that_of_the_process_that_holds_the_lease(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = StoreSettings(folder=tmp_path)
+    other = STATE.model_copy(update={"stage": "evaluation"})
+    with writer_lease(store, "annotate"):
+        write_state(store, STATE)
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr("infra.store.lease.os.getpid", lambda: 0)
+            write_state(store, other)
+        assert read_state(store) == STATE
+    write_state(store, other)
+    assert read_state(store) == other, "nobody holds it any more"
