@@ -15,7 +15,10 @@ from infra.store.connections import connected
 from infra.store.vector_files import VectorFile
 
 _LEFT_AFTER_S = 86_400.0  # what is younger may be of a process that is at work
-_LEFTOVERS = ("**/.*.partial", "replies/.*.part", ".judges-*", "*.duckdb.tmp", ".*.duckdb.new*")
+_LEFTOVERS = (
+    "**/.*.partial", "replies/.*.part", "replies/batch-*.jsonl", ".judges-*", "*.duckdb.tmp",
+    ".*.duckdb.new*",
+)  # fmt: skip
 _COLLECT = (
     "delete the file, where it is there, and run `cosqa collect`, which embeds its texts anew"
 )

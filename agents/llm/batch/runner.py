@@ -87,6 +87,8 @@ class BatchRunner:
         """
         try:
             with alone(self._folder):
+                for left in self._folder.glob("batch-*.jsonl"):  # by runs that were killed
+                    left.unlink(missing_ok=True)
                 self._money.finish()
                 await self._find_lost()
                 waiting = sum(self._requests.roles_waiting().values())
@@ -157,6 +159,7 @@ class BatchRunner:
 
     async def _submit_one(self, form: ResponseFormat) -> bool:
         """Submit one batch; return whether the budget had room for it."""
+        self._cache.require_room()
         mark = secrets.token_hex(10)
         file = self._folder / f"batch-{mark}.jsonl"
         try:

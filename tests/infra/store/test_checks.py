@@ -127,8 +127,9 @@ def test_damage_in_files_is_found(database: Database, damage: Callable[[Database
     assert finding.advice
 
 
-def test_what_killed_runs_left_is_a_note_once_it_is_old(database: Database) -> None:
-    left = database.settings.vectors / ".file.arrow.123.partial"
+@pytest.mark.parametrize("file", ["vectors/.file.arrow.123.partial", "replies/batch-ab-0.jsonl"])
+def test_what_killed_runs_left_is_a_note_once_it_is_old(database: Database, file: str) -> None:
+    left = database.settings.folder / file
     left.write_text("half")
     assert leftovers(database.settings) == []
     utime(left, (time.time() - 90_000,) * 2)

@@ -104,6 +104,33 @@ async def test_a_full_disk_is_one_error_and_the_same_command_goes_on_later(
     assert twice(server) == []
 
 
+async def test_no_batch_is_submitted_whose_replies_a_full_disk_might_not_keep(
+    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path, requests=4)
+    await one_pass(settings, PAIRS, made_up_sandbox())
+
+    def allowed() -> Allowance:
+        if server.batches.batches:  # from the second batch on
+            monkeypatch.setattr("agents.llm.cache.free_bytes", lambda _: 2**20)
+        return Allowance()
+
+    with pytest.raises(BudgetExhaustedError, match="64 MiB"):
+        await answer(settings, allowed)
+    assert len(server.batches.batches) == 1
+
+
+async def test_files_of_a_run_that_was_killed_are_removed_by_the_next_one(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path)
+    settings.store.replies.mkdir(parents=True)
+    for name in ("batch-ab.jsonl", "batch-ab-0.jsonl"):
+        (settings.store.replies / name).write_bytes(b"half")
+    await answer(settings)
+    assert not list(settings.store.replies.glob("*.jsonl"))
+
+
 async def test_a_batch_costs_half_and_the_budget_is_charged_what_it_took(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
