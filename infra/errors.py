@@ -12,7 +12,9 @@ CosqaError
 ├── EncoderError             a checkpoint cannot be loaded or gave unusable vectors
 ├── LanguageModelError       the model gave no usable reply
 │   ├── ModelUnavailableError    no answer: connection, time-out, 5xx, 429 after all retries
-│   ├── BudgetExhaustedError     the model's budget is spent, or cannot be counted
+│   ├── BudgetExhaustedError     the model's budget is spent, or no price is known to count it by
+│   │   ├── RunBudgetExhaustedError  that of this run alone
+│   │   └── UnrecordableError    spending or paid replies cannot be kept: the disk, a damaged file
 │   ├── ModelRefusedError        the provider rejected the request: key, model name, request
 │   ├── PromptDeclinedError      the provider declined one prompt: too long, or against its policy
 │   │   └── TextsDeclinedError   it won't embed these texts, but does embed others
@@ -85,11 +87,15 @@ class ModelUnavailableError(LanguageModelError):
 
 
 class BudgetExhaustedError(LanguageModelError):
-    """The model's budget is spent, or cannot be counted."""
+    """The model's budget is spent, or no price is known to count it by."""
 
 
 class RunBudgetExhaustedError(BudgetExhaustedError):
     """The budget of this run alone is spent: the next run has its own."""
+
+
+class UnrecordableError(BudgetExhaustedError):
+    """What is spent or paid for cannot be kept, so that the run ends; no budget need be spent."""
 
 
 class ModelRefusedError(LanguageModelError):

@@ -17,7 +17,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, ValidationError
 
 from infra.disk import OTHER_STORE, free_bytes
-from infra.errors import BudgetExhaustedError, StoreError
+from infra.errors import StoreError, UnrecordableError
 from infra.identity import former_digest
 from infra.key_locks import Claims
 from infra.packed import PackedStore
@@ -131,7 +131,7 @@ class ReplyCache:
 
         Raises:
             StoreError: The folder cannot be written to.
-            BudgetExhaustedError: The disk may have no room for what would be paid for.
+            UnrecordableError: The disk may have no room for what would be paid for.
         """
         async with self._claims.on(keys):
             self.require_room()
@@ -141,11 +141,11 @@ class ReplyCache:
         """Check that replies to requests which are sent now can be kept.
 
         Raises:
-            BudgetExhaustedError: The disk may have no room for them, so that the run must stop.
+            UnrecordableError: The disk may have no room for them, so that the run must stop.
         """
         free_mb = free_bytes(self._folder) / 2**20
         if free_mb < _RESERVE_MB:
-            raise BudgetExhaustedError(
+            raise UnrecordableError(
                 f"the disk of {self._folder} has {free_mb:,.1f} MiB free, less than the "
                 f"{_RESERVE_MB} MiB that replies in flight may take: nothing more is requested; "
                 f"free some space or {OTHER_STORE}, then run the same command again"
@@ -159,7 +159,7 @@ class ReplyCache:
         """Write a reply whole or not at all; on return it survives a loss of power.
 
         Raises:
-            BudgetExhaustedError: It cannot be written: what is paid for would be lost, so that the
+            UnrecordableError: It cannot be written: what is paid for would be lost, so that the
                 run must stop.
         """
         self.keep_all([(key, reply)])
@@ -183,7 +183,7 @@ class ReplyCache:
         try:
             yield
         except StoreError as error:
-            raise BudgetExhaustedError(
+            raise UnrecordableError(
                 f"a reply that was paid for cannot be kept in {self._folder}: {error}"
             ) from error
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from math import inf
 from pathlib import Path
 
-from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError
+from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError, UnrecordableError
 from infra.identity import mark
 from infra.ledger import DamagedLedgerError, Ledger, Money, Pace, take_over
 from infra.locks import locked
@@ -97,8 +97,8 @@ class SharedLimiter:
             usd: The most that it may cost; where unknown, the highest price so far is reserved.
 
         Raises:
-            BudgetExhaustedError: The request could exceed the budget, or what was spent cannot be
-                known.
+            BudgetExhaustedError: The request could exceed the budget.
+            UnrecordableError: What was spent cannot be known, or not be written down.
         """
         with self.balance(durable=self._has_budget()) as balance:
             price = balance.max_request_usd if usd is None else usd
@@ -139,7 +139,7 @@ class SharedLimiter:
                 model's price.
 
         Raises:
-            BudgetExhaustedError: What was spent cannot be written down.
+            UnrecordableError: What was spent cannot be written down.
         """
         with self.balance() as balance:
             replace_reserved(balance, ticket, tokens, usd)
@@ -154,7 +154,7 @@ class SharedLimiter:
         The kernel ends it with the process.
 
         Raises:
-            BudgetExhaustedError: The folder cannot be written to.
+            UnrecordableError: The folder cannot be written to.
         """
         with ExitStack() as stack:
             with self._explained():
@@ -250,7 +250,7 @@ class SharedLimiter:
             durable: Whether the change is to survive a loss of power.
 
         Raises:
-            BudgetExhaustedError: It cannot be known, or not be written down.
+            UnrecordableError: It cannot be known, or not be written down.
         """
         with self._explained():
             if self._former and self._former.is_file():
@@ -268,13 +268,13 @@ class SharedLimiter:
         except BlockingIOError:
             raise
         except DamagedLedgerError as error:
-            raise BudgetExhaustedError(
+            raise UnrecordableError(
                 f"what was spent on {model} cannot be known: {error}. Restore the file from a "
                 "backup; or look up at the provider what was spent, lower the budget by it and "
                 "remove the file. Then run the same command again"
             ) from error
         except OSError as error:
-            raise BudgetExhaustedError(
+            raise UnrecordableError(
                 f"what is spent on {model} cannot be written to {self._money.file} ({error}): make "
                 "room there or make the folder writable, then run the same command again"
             ) from error

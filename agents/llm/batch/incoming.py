@@ -54,7 +54,7 @@ def read_results(
         cache: Keeps them.
 
     Raises:
-        BudgetExhaustedError: A reply cannot be kept.
+        UnrecordableError: A reply cannot be kept.
     """
     incoming = Incoming(missing=set(keys))
     replies: list[tuple[str, RawReply]] = []

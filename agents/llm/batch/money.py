@@ -35,7 +35,8 @@ class BatchMoney:
             usd: The most that they may cost; where unknown, the highest price so far for each.
 
         Raises:
-            BudgetExhaustedError: They could exceed the budget, or what was spent cannot be known.
+            BudgetExhaustedError: They could exceed the budget.
+            UnrecordableError: What was spent cannot be known.
         """
         with self._limiter.balance() as balance:
             price = requests * balance.max_request_usd if usd is None else usd
@@ -63,7 +64,7 @@ class BatchMoney:
         """Make the change that is written down; give back what was reserved for no batch.
 
         Raises:
-            BudgetExhaustedError: What is spent cannot be known, or not be written down.
+            UnrecordableError: What is spent cannot be known, or not be written down.
         """
         change = self._requests.noted(self._limiter.account)
         if change and change.took is None:

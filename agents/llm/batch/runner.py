@@ -82,7 +82,8 @@ class BatchRunner:
             ModelRefusedError: The provider takes no batches, refuses this one, or it was cancelled.
             ModelUnavailableError: The provider does not answer; batches go on, and a later run
                 finds them.
-            BudgetExhaustedError: The budget has no room for a request, or a reply cannot be kept.
+            BudgetExhaustedError: The budget has no room for a request.
+            UnrecordableError: A reply, or what is spent, cannot be kept.
             StoreLockedError: Another run is at it.
         """
         try:

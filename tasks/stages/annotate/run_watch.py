@@ -10,7 +10,12 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.logging import get_run_logger
 
 from agents.llm.rate_limit import SharedLimiter
-from infra.errors import BudgetExhaustedError, CanaryError, RunBudgetExhaustedError
+from infra.errors import (
+    BudgetExhaustedError,
+    CanaryError,
+    RunBudgetExhaustedError,
+    UnrecordableError,
+)
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings
 from infra.store.stage_state import JudgingState
@@ -61,7 +66,12 @@ class Spending:
 
 
 def tell_of_budget(plan: AnnotationPlan, error: BudgetExhaustedError, spending: Spending) -> None:
-    """Tell that a budget is spent: that of the run alone, or that of all."""
+    """Tell that a budget is spent: that of the run alone, or that of all.
+
+    Where spending or replies cannot be kept none is, and the deployment is not to be paused.
+    """
+    if isinstance(error, UnrecordableError):
+        return
     is_of_run = isinstance(error, RunBudgetExhaustedError)
     tell = run_events.run_budget_exhausted if is_of_run else run_events.budget_exhausted
     figures = {"usd": spending.usd, "tokens": spending.tokens}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agents.llm.cache import RawReply, ReplyCache
-from infra.errors import BudgetExhaustedError
+from infra.errors import UnrecordableError
 from infra.packed import PackedStore
 
 REPLY = RawReply(text="yes ✓", prompt_tokens=3, completion_tokens=1, seconds=0.5)
@@ -97,7 +97,7 @@ def test_a_folder_in_the_place_of_an_old_reply_is_moved_aside(tmp_path: Path) ->
 
 def test_a_reply_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "replies").write_text("a file in the place of the folder")
-    with pytest.raises(BudgetExhaustedError, match="paid for cannot be kept"):
+    with pytest.raises(UnrecordableError, match="paid for cannot be kept"):
         ReplyCache(tmp_path / "replies").keep(KEY, REPLY)
 
 
@@ -107,7 +107,7 @@ async def test_nothing_is_requested_that_a_full_disk_might_not_keep(
     cache = ReplyCache(tmp_path)
     for free_mb, is_refused in ((64, False), (63.5, True), (0, True), (64, False)):
         monkeypatch.setattr("agents.llm.cache.free_bytes", lambda _, free=free_mb: free * 2**20)
-        expected = pytest.raises(BudgetExhaustedError, match=r"63.5|0.0") if is_refused else None
+        expected = pytest.raises(UnrecordableError, match=r"63.5|0.0") if is_refused else None
         with expected or nullcontext() as caught:
             async with cache.claimed([KEY]):
                 pass

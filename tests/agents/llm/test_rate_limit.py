@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from agents.llm.rate_limit import SharedLimiter, Ticket
-from infra.errors import BudgetExhaustedError
+from infra.errors import BudgetExhaustedError, UnrecordableError
 from infra.identity import mark
 from infra.records import Pair
 from infra.settings import LanguageModelSettings
@@ -177,7 +177,7 @@ def test_a_damaged_ledger_is_never_read_as_another_sum(tmp_path: Path, damage: s
     (file,) = tmp_path.iterdir()
     file.write_bytes(DAMAGES[damage](file.read_bytes()))
     for ask in (lambda: ledger(tmp_path, budget_usd=1.0).reserve(1, 0.1), ledger(tmp_path).spent):
-        with pytest.raises(BudgetExhaustedError, match=rf"{file.name}.*remove the file"):
+        with pytest.raises(UnrecordableError, match=rf"{file.name}.*remove the file"):
             ask()
     file.unlink()
     assert ledger(tmp_path).spent() == (0, 0.0), "the way out that the message names"
@@ -191,7 +191,7 @@ def test_a_former_file_with_numbers_that_cannot_be_true_is_refused(
     numbers = [0.0] * 7
     numbers[place] = value
     file = former_file(tmp_path, struct.pack("<7d", *numbers))
-    with pytest.raises(BudgetExhaustedError, match=file.name):
+    with pytest.raises(UnrecordableError, match=file.name):
         ledger(tmp_path, budget_usd=1.0).reserve(1, 0.1)
 
 
@@ -199,7 +199,7 @@ def test_a_file_that_is_written_in_part_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "pwrite", lambda handle, content, offset: len(content) // 2)
-    with pytest.raises(BudgetExhaustedError, match="cannot be written"):
+    with pytest.raises(UnrecordableError, match="cannot be written"):
         ledger(tmp_path).reserve(1)
 
 

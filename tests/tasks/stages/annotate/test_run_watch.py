@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from agents.llm.rate_limit import SharedLimiter
-from infra.errors import BudgetExhaustedError, CanaryError, RunBudgetExhaustedError
+from infra.errors import (
+    BudgetExhaustedError,
+    CanaryError,
+    RunBudgetExhaustedError,
+    UnrecordableError,
+)
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
@@ -121,6 +126,7 @@ def test_alarms_are_told_and_other_errors_are_not(seen: Seen) -> None:
     seen.watch.close(BudgetExhaustedError("all is spent"))
     seen.watch.close(RunBudgetExhaustedError("that of the run is"))
     seen.watch.close(CanaryError("4 of 6 are wrong"))
+    seen.watch.close(UnrecordableError("the disk is full"))  # pauses no deployment
     seen.watch.close(OSError("gone"))
     assert seen.told == [
         ("budget_exhausted", "all is spent"), ("run_budget_exhausted", "that of the run is"),
