@@ -36,7 +36,8 @@ class Budget:
     A reservation is what a request may cost at most, which is several times what it usually costs.
     So where the budget has no room for another, but requests are in flight, of this client or of
     another process, the next one waits until they are settled; the budget is spent when none is
-    left to wait for.
+    left to wait for. Other processes may ask without a pause: they are waited for only as long as a
+    request may take.
 
     Args:
         limiter: Keeps what is spent on a model, for all processes together, and its limits.
@@ -89,24 +90,25 @@ class Budget:
 
     async def _reserve(self, limits: TokenLimits) -> Ticket:
         usd = self._price(limits)
-        is_idle = False
+        is_idle, waited_s = False, 0.0
         while True:
             try:
                 if not await self._is_first_to_go(usd):
                     continue
                 return self._reserve_now(limits, usd)
             except BudgetExhaustedError:
-                if is_idle:
+                if is_idle or waited_s >= self._limiter.settings.timeout_s:
                     raise
                 if self._in_flight:
                     await self._settled.wait()
                 elif not (is_idle := self._limiter.is_idle()):  # then one more try: all is settled
                     await asyncio.sleep(_LOOK_S)
+                    waited_s += _LOOK_S
 
     async def _is_first_to_go(self, usd: float | None) -> bool:
         """Return whether a request may go; where no price is known one goes alone, to learn it."""
         has_budget = self._limiter.settings.budget_usd is not None
-        if usd is not None or not has_budget or self._limiter.knows_a_price():
+        if usd is not None or not has_budget or self._limiter.knows_of_prices():
             return True
         if self._in_flight:
             await self._settled.wait()

@@ -177,10 +177,10 @@ class SharedLimiter:
             usd = inf if settings.budget_usd is None else settings.budget_usd
             return tokens - balance.tokens, usd - balance.usd
 
-    def knows_a_price(self) -> bool:
-        """Return whether a request to the model has had a price."""
+    def knows_of_prices(self) -> bool:
+        """Return whether a request to the model has told a price, or that it tells none."""
         with self.balance() as balance:
-            return balance.max_request_usd > 0
+            return balance.max_request_usd > 0 or balance.unpriced > 0
 
     def spent(self) -> tuple[int, float]:
         """Return tokens and US dollars, those reserved included."""

@@ -222,6 +222,23 @@ async def test_what_a_killed_process_had_reserved_is_not_waited_for(
             await Screener(model).screen(pair)
 
 
+@pytest.mark.parametrize("settings", [{"model": PRICED}, {}])
+async def test_a_spent_budget_ends_a_run_though_others_ask_without_a_pause(
+    bench: Bench, pair: Pair, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one of which others have found that it tells no price."""
+    monkeypatch.setattr("agents.llm.budget._LOOK_S", 0.01)
+    server = bench.serve([rule("screener", CLEAR)])
+    other = bench.model(**settings)._budget._limiter
+    other.settle(other.reserve(1), 1, 5.0 if settings else None)
+    model = bench.model(**settings, budget_usd=2.0, timeout_s=0.05)
+    with other.in_flight():  # always
+        async with asyncio.timeout(60):
+            with pytest.raises(BudgetExhaustedError):
+                await Screener(model).screen(pair)
+    assert server.calls == []
+
+
 async def test_a_request_that_is_cancelled_before_it_is_sent_costs_nothing(bench: Bench) -> None:
     server = bench.serve([rule("screener", CLEAR)])
     model = bench.model(model=PRICED, budget_usd=1.0, requests_per_minute=1)
