@@ -87,7 +87,7 @@ class NewComer:
 
 import numpy as np
 
-from tasks.benchmarks.runs import rank_scores
+from tasks.benchmarks.runs import NOTHING, rank_scores
 from tasks.retrievers import retrievers
 from tasks.retrievers._tokens import words
 
@@ -101,7 +101,9 @@ class NewComer:
             for query in queries
         ]
         names = [query.query_id for query in queries], [code.code_id for code in codes]
-        return rank_scores(*names, np.array(scores), depth)
+        rankings = rank_scores(*names, np.array(scores), depth)
+        rankings.codes[rankings.scores == 0] = NOTHING
+        return rankings
 ''',
     "tasks.sources": '''
 """Two lines of a text file."""

@@ -24,12 +24,14 @@ class Reranker(Agent[Order]):
         """Return positions in ``codes``, the best first.
 
         Numbers that the model repeats or invents are skipped; those that it leaves out follow in
-        the old order.
+        the old order. Fewer than two functions have one order, for which no model is asked.
 
         Raises:
             LanguageModelError: The model failed.
         """
-        limit = self._model.code_limit // max(len(codes), 1)
+        if len(codes) < 2:
+            return list(range(len(codes)))
+        limit = self._model.code_limit // len(codes)
         fenced = [
             fence(f"function {number}", shorten(code.text, limit))
             for number, code in enumerate(codes, 1)

@@ -14,7 +14,7 @@ Value = TypeVar("Value", bound=np.generic)
 NOTHING = -1
 ID = r"^[^\s\x00-\x1f\x7f]+$"  # of a query or a code, so that it is one field of a line
 _GROUPS_A_RANK, _LEAST_GROUPS = 8, 256
-_CELLS_A_RESULT, _LEAST_CELLS = 32, 1 << 24  # of a table of rankings, 12 to 16 bytes each
+_CELLS_A_RESULT, _LEAST_CELLS = 32, 1 << 25  # of a table of rankings, 12 to 16 bytes each
 # RE2 takes ASCII alone for white space: the others, by Unicode's categories, and the next line.
 _ID_OF_ARROW = r"^[^\s\x00-\x1f\x7f\x85\pZ]+$"
 

@@ -134,13 +134,13 @@ def run_file(folder: Path, method: str) -> Path:
 
 
 def run_tag(file: Path) -> str | None:
-    """Return the tag of a run, its lines' last column; None where there is no run with lines."""
+    """Return the tag of a run, its lines' last column; empty without lines, None without a run."""
     try:
         with file.open(encoding="utf-8") as stream:
             fields = stream.readline().split()
     except OSError:
         return None
-    return fields[-1] if fields else None
+    return fields[-1] if fields else ""
 
 
 def write_run(folder: Path, method: str, rankings: Rankings, *, tag: str = "") -> Path:
@@ -148,7 +148,8 @@ def write_run(folder: Path, method: str, rankings: Rankings, *, tag: str = "") -
 
     ``trec_eval`` ignores the ranks, reads scores in single precision and breaks ties in its own
     way. Equal scores are therefore parted by the smallest step, so that it sees this order. The
-    lines are put together by Arrow, some at a time: memory does not grow with the depth.
+    lines are put together by Arrow, some at a time: memory does not grow with the depth. A query
+    without results has no line; ``trec_eval -c`` counts it as 0, as the metrics here do.
 
     Args:
         folder: The export's folder; the file becomes ``runs/<method>.trec``.

@@ -26,6 +26,9 @@ class Retriever(Protocol):
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` best codes for each query, ties by code id in ascending order.
 
+        A ranking ends early (`NOTHING`) where the other codes share no word with the query, unless
+        the method's source ranks these too.
+
         The result does not depend on the order of ``queries`` or ``codes``.
         """
         ...

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from infra.machine import this_machine
-from tasks.benchmarks.runs import Rankings, best
+from tasks.benchmarks.runs import NOTHING, Rankings, best
 from tasks.retrievers._counts import Counts, documents, narrow
 
 # (texts, words) counts of some texts → the weight of each stored count.
@@ -27,6 +27,24 @@ def rank_by_words(
     depth: int,
 ) -> Rankings:
     """Return the codes with the highest sums of weights over the words of each query.
+
+    A code whose sum is 0 is left out: it shares no word of any weight with the query, and its rank
+    would be that of its id. For the arguments see `rank_all_by_words`.
+    """
+    rankings = rank_all_by_words(query_ids, code_ids, asked, counts, weigh, depth)
+    rankings.codes[rankings.scores <= 0] = NOTHING
+    return rankings
+
+
+def rank_all_by_words(
+    query_ids: Sequence[str],
+    code_ids: Sequence[str],
+    asked: sparse.csr_array,
+    counts: Counts,
+    weigh: Weigh,
+    depth: int,
+) -> Rankings:
+    """Return the codes with the highest sums of weights, and after them those without any, by id.
 
     A query reads the codes of its own words only, by SciPy's product of a sparse matrix and a
     vector; several queries run at once, since that product lets other threads run. Memory is that

@@ -11,7 +11,7 @@ from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
 from tasks.retrievers._counts import Counts, Vocabulary, count_words, ids_and_texts, unit_rows
-from tasks.retrievers._postings import rank_by_words
+from tasks.retrievers._postings import rank_all_by_words
 
 _FEATURES = 2000
 _WORD = re.compile(r"\b\w\w+\b")
@@ -25,7 +25,8 @@ class BowSklearn:
     A word is two or more letters, digits or underscores, lower-cased, so identifiers stay whole.
     The words are counted here, in less memory. Of equally frequent words the alphabetically first
     are kept, so that scores are the same on every machine; CountVectorizer leaves that to NumPy's
-    sort, which orders equals differently on different processors.
+    sort, which orders equals differently on different processors. As there, all codes are ranked:
+    those without a counted word of the query come last, here by id, there in no certain order.
     """
 
     revision = "2"  # 1 sorted as CountVectorizer does
@@ -38,7 +39,7 @@ class BowSklearn:
         features = _most_frequent(counts, vocabulary)
         asked = count_words((query.text for query in queries), _words, vocabulary)[:, features]
         asked.sort_indices()
-        return rank_by_words(
+        return rank_all_by_words(
             [query.query_id for query in queries],
             code_ids,
             sparse.csr_array((unit_rows(asked), asked.indices, asked.indptr), asked.shape),

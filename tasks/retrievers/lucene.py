@@ -45,6 +45,8 @@ class Lucene:
     idf = ln(1 + (N - df + 0.5) / (df + 0.5)); a word that a query repeats counts as often.
     """
 
+    revision = "2"  # 1 filled rankings with codes that share no word with the query
+
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes with the highest score for each query."""
         code_ids, texts = ids_and_texts(codes)

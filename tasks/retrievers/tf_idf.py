@@ -26,8 +26,11 @@ class TfIdf:
     """Cosine of word counts weighted by rarity (Salton and Buckley 1988, "ltc" for both sides).
 
     A word that occurs n times weighs (1 + ln n) · ln(N / df) before the length is made 1, where df
-    of the N codes have it. Words split at case and underscore.
+    of the N codes have it. Words split at case and underscore. A word that all codes have weighs
+    nothing: a code that shares no other with the query is not ranked.
     """
+
+    revision = "2"  # 1 filled rankings with codes that share no word with the query
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose weighted counts are nearest to each query's."""

@@ -111,7 +111,7 @@ def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Ra
     rankings = {run.method: read_run(run.file) for run in runs}
     queries = {query.query_id for query in benchmark.content.queries}
     for method, ranked in rankings.items():
-        if queries.isdisjoint(ranked.query_ids):
+        if ranked.query_ids and queries.isdisjoint(ranked.query_ids):
             raise SourceError(
                 f"run {method!r} ranks none of the queries of {benchmark.name}: it belongs to "
                 "another benchmark"

@@ -167,9 +167,16 @@ def _stored_evaluation(
     """Return a method's stored evaluation if its run exists, else None."""
     key = method_key(method, settings)
     file = run_file(_run_folder(database, published, settings.publish), method)
-    if run_tag(file) != _tag(method, key):
+    tag = run_tag(file)
+    found_nothing = tag == "" and not _has_scored(database, published, key)  # else lines were lost
+    if tag != _tag(method, key) and not found_nothing:
         return None
     return benchmarks.find_evaluation(database, published.benchmark_id, key)
+
+
+def _has_scored(database: Database, published: Published, key: str) -> bool:
+    means = benchmarks.mean_scores(database, published.benchmark_id, [key], STANDARD)
+    return any(value for by_metric in means.values() for value in by_metric.values())
 
 
 def _computed_metrics(settings: Settings) -> list[str]:

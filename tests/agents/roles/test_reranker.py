@@ -1,5 +1,6 @@
 """Laws of the re-ranker, against a scripted server."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,16 @@ QUERY = Query.of("python reverse a list")
 CODES = [Code.of(f"def f{n}():\n    return {n}") for n in range(4)]
 
 
-async def ordered(folder: Path, *steps: dict[str, object]) -> list[int]:
+async def ordered(
+    folder: Path, *steps: dict[str, object], codes: Sequence[Code] = CODES
+) -> list[int]:
     with ScriptedServer([rule("reranker", *steps)]) as server:
         model = LanguageModelSettings.model_validate(
             QUICK | {"base_url": server.base_url, "api_key": KEY}
         )
         language_model = build_model(Settings(llm=model, store=StoreSettings(folder=folder)))
         try:
-            return await Reranker(language_model).order(QUERY, CODES)
+            return await Reranker(language_model).order(QUERY, codes)
         finally:
             await language_model.close()
 
@@ -41,6 +44,14 @@ async def test_an_order_holds_every_function_once(
 ) -> None:
     order = await ordered(tmp_path, {"reply": {"order": reply}})
     assert order == expected
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_no_model_is_asked_for_the_order_of_fewer_than_two(
+    tmp_path: Path, number: int
+) -> None:
+    refused = {"status": 401, "message": "no such key"}
+    assert await ordered(tmp_path, refused, codes=CODES[:number]) == list(range(number))
 
 
 async def test_what_cannot_be_read_is_an_error_and_no_order(tmp_path: Path) -> None:

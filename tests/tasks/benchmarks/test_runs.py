@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tasks.benchmarks.runs import Numbering, numbered, rank_scores
+from tasks.benchmarks.runs import Numbering, _refuse_sparse, numbered, rank_scores
 
 
 @pytest.mark.parametrize("levels", [1, 6, 10**9])
@@ -32,3 +32,9 @@ def test_names_are_numbered_alike_in_one_piece_and_in_several() -> None:
     distinct, positions = numbering.result()
     assert [distinct[position] for position in positions] == names
     assert Numbering().result()[0] == []
+
+
+def test_runs_of_a_method_that_finds_little_for_most_queries_are_read() -> None:
+    _refuse_sparse(np.array([1_000, *[1] * 20_603]))  # CoSQA+'s queries, at the usual depth
+    with pytest.raises(ValueError, match="cut the long ones"):
+        _refuse_sparse(np.array([100_000, *[1] * 20_603]))

@@ -30,4 +30,11 @@ def test_scores_are_those_of_the_formula(asked: str) -> None:
     query = weights(asked)
     for code in codes:
         expected = sum(query.get(word, 0.0) * w for word, w in weights(code.text).items())
-        assert found[code.code_id] == pytest.approx(expected)
+        assert found.get(code.code_id, 0.0) == pytest.approx(expected)
+        assert (code.code_id in found) == (expected > 0)
+
+
+def test_a_word_that_all_codes_have_ranks_none_of_them() -> None:
+    codes = [Code.of(f"def {text}") for text in TEXTS]
+    rows = TfIdf().rank([Query.of("def sort"), Query.of("def")], codes, 4).rows()
+    assert [code for _, code, _ in rows] == [codes[2].code_id]

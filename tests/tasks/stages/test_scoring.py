@@ -14,7 +14,7 @@ from infra import machine
 from infra.errors import PublishError
 from infra.identity import mark
 from infra.machine import Machine, this_machine
-from infra.records import Code
+from infra.records import Code, Query
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
 from infra.store import Database, benchmarks, exports, open_database, vectors
 from tasks.benchmarks import (
@@ -25,10 +25,13 @@ from tasks.benchmarks import (
     write_benchmark,
 )
 from tasks.benchmarks.manifest import state_of_export
+from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.trec import run_tag
+from tasks.metrics import evaluate
 from tasks.ranking.methods import identity
 from tasks.runtime.caching import Parameters
 from tasks.stages.embed import Embedding, encoder_key
+from tasks.stages.leaderboard import read_rankings
 from tasks.stages.scoring import (
     OpenBenchmark,
     Run,
@@ -112,6 +115,21 @@ def test_a_lost_or_empty_run_is_made_again(
     spoil(run.file)  # type: ignore[operator]
     assert scored(database, export, settings_in(tmp_path)) == (run, 1)
     assert run.file.read_bytes() == before
+
+
+def test_a_method_that_finds_nothing_is_ranked_once_and_compared(
+    tmp_path: Path, database: Database
+) -> None:
+    queries = [Query(query_id=query.query_id, text="зебра") for query in toy().queries]
+    write_benchmark(toy().model_copy(update={"queries": tuple(queries)}), tmp_path / "other")
+    opened = open_benchmark(database, tmp_path / "other")
+    settings = settings_in(tmp_path)
+    run, ranked = scored(database, opened, settings)
+    assert (run.file.read_bytes(), ranked) == (b"", 1)
+    assert scored(database, opened, settings) == (run, 0)
+    qrels = QrelsTable.of_labels(opened.content.labels)
+    scores = evaluate(read_rankings(opened, [run])["bm25"], qrels, ["MRR", "NDCG@10"])
+    assert all(len(of) > 1 and not any(of.values()) for of in scores.values())
 
 
 def test_runs_of_a_benchmark_from_elsewhere_are_not_written_into_its_folder(

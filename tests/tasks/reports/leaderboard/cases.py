@@ -21,7 +21,7 @@ NAMES = (*METRICS, *(f"Recall@{depth}" for depth in RECALL_DEPTHS))
 
 def benchmark() -> Benchmark:
     codes = tuple(Code.of(f"def f{n}():\n    return {n}") for n in range(60))
-    queries = tuple(Query.of(f"query <b>{n}</b>") for n in range(40))
+    queries = tuple(Query.of(f"return <b>{n}</b>") for n in range(40))
     labels = tuple(
         Label(
             query_id=query.query_id,
