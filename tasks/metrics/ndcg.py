@@ -22,7 +22,7 @@ class NDCG:
 
     def score(self, lists: JudgedLists) -> Values:
         """Return NDCG of each query."""
-        highest = lists.ideal[:, :1]  # gains are shares of its gain, so that no sum is infinite
+        highest = _highest(lists)
         ideal = lists.ideal[:, : self.depth]
         return _dcg(lists.relevance / highest) / _dcg(ideal / highest)
 
@@ -38,9 +38,18 @@ class ExponentialNDCG:
 
     def score(self, lists: JudgedLists) -> Values:
         """Return NDCG of each query."""
-        highest = lists.ideal[:, :1]
+        highest = _highest(lists)
         ideal = lists.ideal[:, : self.depth]
         return _dcg(_scaled(lists.relevance, highest)) / _dcg(_scaled(ideal, highest))
+
+
+def _highest(lists: JudgedLists) -> Values:
+    """Return (queries, 1) each query's highest grade; gains are shares of its gain.
+
+    So no sum of gains is infinite.
+    """
+    grades: Values = lists.ideal.max(axis=1, keepdims=True, initial=0.0)  # also of no query at all
+    return grades
 
 
 def _scaled(relevance: Values, highest: Values) -> Values:

@@ -65,3 +65,10 @@ def test_nothing_ranked_and_nothing_judged_are_no_errors() -> None:
     assert evaluate(nothing, {}, NAMES) == {name: {} for name in NAMES}
     assert all(of == {"q": 0.0} for of in evaluate(nothing, {"q": {"c": 1.0}}, NAMES).values())
     assert evaluate(rankings_of({"q": {"c": 1.0}}), {}, NAMES) == {name: {} for name in NAMES}
+
+
+def test_results_of_which_none_is_relevant_to_any_query_are_no_errors() -> None:
+    ranked = rankings_of({"q1": {"c1": 2.0, "c2": 1.0}, "q2": {"c2": 1.0}})
+    scores = evaluate(ranked, {"q1": {"c1": 0.0}, "q2": {}}, NAMES)
+    for name, values in scores.items():
+        assert values == (dict.fromkeys(("q1", "q2"), 0.0) if "-zero" in name else {}), name
