@@ -1,8 +1,8 @@
 """The command line.
 
-``main`` lists the commands, which ``lazy`` imports when they are named; ``options``,
-``evaluation_options`` and ``generation_options`` declare their options. ``pipeline``,
-``generation``, ``leaderboard`` (and diff), ``annotators``, ``rounds``, ``suites``, ``sandbox`` and
-``show`` (list, settings) run them. ``console``, ``tables`` and ``errors`` are how all of them
-print.
+``main`` has the table of commands, with ``watching``, ``operating`` and ``annotators_group``;
+``lazy`` imports a command's module when it is named. ``options`` and each ``*_options`` declare
+options and return what they mean; ``checks`` refuses mistakes before Prefect is imported. A module
+that is named as a command does what that does; ``pipeline`` runs benchmark, collect, annotate,
+publish and evaluate, ``show`` runs list and settings. ``console``, ``tables`` and ``errors`` print.
 """

@@ -7,6 +7,8 @@ A seed says what breaks and when. A run is the product's own command (or a deplo
 server) over a scripted model, as processes like a user's; after each break the harness does what a
 user would do: the same command again. At the end the laws of `tests.chaos.laws` must hold.
 
-``pairs`` has the world that is annotated, ``breaks`` what can break, ``services`` the processes
-around a run, ``launchers`` how a run is started, ``play`` one seed from start to end.
+``pairs`` has what is annotated, ``breaks`` what can break, ``services`` the processes around a run,
+``harness`` what all seeds share, ``running_system`` a run with its services, ``deployed`` a run of
+a deployment, ``one_seed`` one seed from start to end, ``laws`` what must hold then, ``many_runs``
+two hundred runs in a row.
 """

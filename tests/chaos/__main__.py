@@ -11,8 +11,8 @@ from rich.table import Table
 
 import tests.chaos
 from tests.chaos.breaks import KINDS, missing_here, schedule
-from tests.chaos.play import Outcome, play
-from tests.chaos.theatre import Theatre, own_engine_if_possible, say, theatre_of
+from tests.chaos.harness import Harness, harness_of, own_engine_if_possible, say
+from tests.chaos.one_seed import Outcome, run_seed
 
 
 def main() -> None:
@@ -21,23 +21,23 @@ def main() -> None:
     seeds = [options.seed] if options.seed is not None else list(range(1, options.seeds + 1))
     with (
         own_engine_if_possible(wanted=options.engine) as engine,
-        theatre_of(options.pairs, engine, deployed=options.deployed) as theatre,
+        harness_of(options.pairs, engine, deployed=options.deployed) as harness,
     ):
         say("a run in which nothing breaks")
-        theatre.run_undisturbed()
+        harness.run_undisturbed()
         missing = missing_here(has_engine=engine is not None, deployed=options.deployed)
-        outcomes = [_played(theatre, seed, options.kinds or (), missing) for seed in seeds]
+        outcomes = [_outcome_of(harness, seed, options.kinds or (), missing) for seed in seeds]
     print_outcomes(outcomes)
     sys.exit(any(outcome.faults for outcome in outcomes))
 
 
-def _played(
-    theatre: Theatre, seed: int, kinds: Sequence[str], missing: Mapping[str, str]
+def _outcome_of(
+    harness: Harness, seed: int, kinds: Sequence[str], missing: Mapping[str, str]
 ) -> Outcome:
     breaks = schedule(seed, kinds)
     for name in {one.kind for one in breaks} & missing.keys():
         say(f"seed {seed}: without {name!r}, since {missing[name]}")
-    outcome = play(theatre, seed, [one for one in breaks if one.kind not in missing])
+    outcome = run_seed(harness, seed, [one for one in breaks if one.kind not in missing])
     say(f"seed {seed}: {outcome.broken}")
     say(f"  {outcome.runs} runs, {outcome.seconds:.0f} s, {outcome.asked_again} asked again: "
         f"{'; '.join(outcome.faults) or 'all laws hold'}")  # fmt: skip
@@ -50,8 +50,8 @@ def _options() -> argparse.Namespace:
         description=tests.chaos.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--seeds", type=int, default=50, help="play the seeds from 1 to this")
-    parser.add_argument("--seed", type=int, help="play this one alone")
+    parser.add_argument("--seeds", type=int, default=50, help="run the seeds from 1 to this")
+    parser.add_argument("--seed", type=int, help="run this one alone")
     parser.add_argument("--pairs", type=int, default=2_000)
     parser.add_argument("--deployed", action="store_true", help="run a deployment, by a worker")
     parser.add_argument(

@@ -1,6 +1,6 @@
 """What can break in a run, and the order of it that follows from a seed.
 
-To add a break, write a function of a `Scene` that does it and returns whether it could, and
+To add a break, write a function of a `RunningSystem` that does it and returns whether it could, and
 register it, saying whether it may cost requests: those whose reply nobody could keep.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import psutil
 
 from tests.chaos.deployed import CosqaServer
-from tests.chaos.scene import Scene
+from tests.chaos.running_system import RunningSystem
 
 _MOST_BREAKS = 4
 _JUMPS_S = (-90_000, -7_200, -30, 45, 3_600, 90_000, 40_000_000)
@@ -31,7 +31,7 @@ class Kind(NamedTuple):
         needs: What must be had for it: "", "root", "engine" or "compiler".
     """
 
-    act: Callable[[Scene, "Break"], bool]
+    act: Callable[[RunningSystem, "Break"], bool]
     loses: bool
     needs: str = ""
 
@@ -89,8 +89,10 @@ def schedule(seed: int, kinds: Sequence[str] = ()) -> list[Break]:
 
 def _kind(
     name: str, *, loses: bool, needs: str = ""
-) -> Callable[[Callable[[Scene, Break], bool]], Callable[[Scene, Break], bool]]:
-    def register(act: Callable[[Scene, Break], bool]) -> Callable[[Scene, Break], bool]:
+) -> Callable[[Callable[[RunningSystem, Break], bool]], Callable[[RunningSystem, Break], bool]]:
+    def register(
+        act: Callable[[RunningSystem, Break], bool],
+    ) -> Callable[[RunningSystem, Break], bool]:
         KINDS[name] = Kind(act, loses, needs)
         return act
 
@@ -98,108 +100,108 @@ def _kind(
 
 
 @_kind("flow", loses=True)
-def _flow(scene: Scene, _: Break) -> bool:
-    return scene.run.send(signal.SIGKILL)
+def _flow(system: RunningSystem, _: Break) -> bool:
+    return system.run.send(signal.SIGKILL)
 
 
 @_kind("judge", loses=True)
-def _judge(scene: Scene, _: Break) -> bool:
-    return _kill_busiest(scene, "ray::judge")
+def _judge(system: RunningSystem, _: Break) -> bool:
+    return _kill_busiest(system, "ray::judge")
 
 
 @_kind("raylet", loses=True)
-def _raylet(scene: Scene, _: Break) -> bool:
-    return _kill_busiest(scene, "raylet")
+def _raylet(system: RunningSystem, _: Break) -> bool:
+    return _kill_busiest(system, "raylet")
 
 
 @_kind("Ray head", loses=True)
-def _head(scene: Scene, _: Break) -> bool:
-    return _kill_busiest(scene, "gcs_server")
+def _head(system: RunningSystem, _: Break) -> bool:
+    return _kill_busiest(system, "gcs_server")
 
 
 @_kind("queue", loses=True)
-def _queue(scene: Scene, _: Break) -> bool:
-    return _kill_busiest(scene, "ray::PairQueue")
+def _queue(system: RunningSystem, _: Break) -> bool:
+    return _kill_busiest(system, "ray::PairQueue")
 
 
 @_kind("dockerd", loses=False, needs="engine")
-def _dockerd(scene: Scene, order: Break) -> bool:
-    assert scene.engine is not None
-    scene.engine.kill()
-    scene.later(order.lasts_s, scene.engine.start)
+def _dockerd(system: RunningSystem, order: Break) -> bool:
+    assert system.engine is not None
+    system.engine.kill()
+    system.later(order.lasts_s, system.engine.start)
     return True
 
 
 @_kind("model server", loses=True)
-def _model(scene: Scene, order: Break) -> bool:
-    scene.model.kill()
-    scene.later(order.lasts_s, scene.model.start)
+def _model(system: RunningSystem, order: Break) -> bool:
+    system.model.kill()
+    system.later(order.lasts_s, system.model.start)
     return True
 
 
 @_kind("Prefect server", loses=False)
-def _prefect(scene: Scene, order: Break) -> bool:
-    if isinstance(scene.prefect, CosqaServer):  # it starts another by itself
-        return scene.prefect.kill_child("server start")
-    scene.prefect.kill()
-    scene.later(order.lasts_s, scene.prefect.start)
+def _prefect(system: RunningSystem, order: Break) -> bool:
+    if isinstance(system.prefect, CosqaServer):  # it starts another by itself
+        return system.prefect.kill_child("server start")
+    system.prefect.kill()
+    system.later(order.lasts_s, system.prefect.start)
     return True
 
 
 @_kind("worker", loses=True, needs="worker")
-def _worker(scene: Scene, _: Break) -> bool:
+def _worker(system: RunningSystem, _: Break) -> bool:
     """The worker of the deployment ends; `cosqa server` starts another."""
-    return isinstance(scene.prefect, CosqaServer) and scene.prefect.kill_child("worker")
+    return isinstance(system.prefect, CosqaServer) and system.prefect.kill_child("worker")
 
 
 @_kind("disk", loses=True, needs="root")
-def _disk(scene: Scene, order: Break) -> bool:
-    scene.disk.fill()
-    scene.later(order.lasts_s, scene.disk.empty)
+def _disk(system: RunningSystem, order: Break) -> bool:
+    system.disk.fill()
+    system.later(order.lasts_s, system.disk.empty)
     return True
 
 
 @_kind("clock", loses=False, needs="compiler")
-def _clock(scene: Scene, order: Break) -> bool:
-    scene.clock.jump(order.jump_s)
+def _clock(system: RunningSystem, order: Break) -> bool:
+    system.clock.jump(order.jump_s)
     return True
 
 
 @_kind("second flow", loses=False)
-def _second(scene: Scene, _: Break) -> bool:
-    scene.start_rival()
+def _second(system: RunningSystem, _: Break) -> bool:
+    system.start_rival()
     return True
 
 
 @_kind("power", loses=True)
-def _power(scene: Scene, order: Break) -> bool:
+def _power(system: RunningSystem, order: Break) -> bool:
     """All processes but the model's and the engine's end at the same moment."""
-    scene.run.kill_all()
-    scene.prefect.kill()
-    scene.later(order.lasts_s, scene.prefect.start)
+    system.run.kill_all()
+    system.prefect.kill()
+    system.later(order.lasts_s, system.prefect.start)
     return True
 
 
 @_kind("Ctrl-C", loses=True)
-def _interrupt(scene: Scene, _: Break) -> bool:
-    return scene.run.send(signal.SIGINT)
+def _interrupt(system: RunningSystem, _: Break) -> bool:
+    return system.run.send(signal.SIGINT)
 
 
 @_kind("SIGTERM", loses=True)
-def _terminate(scene: Scene, _: Break) -> bool:
-    return scene.run.send(signal.SIGTERM)
+def _terminate(system: RunningSystem, _: Break) -> bool:
+    return system.run.send(signal.SIGTERM)
 
 
 @_kind("frozen flow", loses=False)
-def _freeze(scene: Scene, order: Break) -> bool:
+def _freeze(system: RunningSystem, order: Break) -> bool:
     """The flow's process stands still for a while, as on a machine that swaps or sleeps."""
-    scene.later(order.lasts_s, lambda: scene.run.send(signal.SIGCONT))
-    return scene.run.send(signal.SIGSTOP)
+    system.later(order.lasts_s, lambda: system.run.send(signal.SIGCONT))
+    return system.run.send(signal.SIGSTOP)
 
 
-def _kill_busiest(scene: Scene, title: str) -> bool:
+def _kill_busiest(system: RunningSystem, title: str) -> bool:
     """Kill the process of a run whose title begins so, of several the busiest."""
-    found = [one for one in scene.run.processes() if title_of(one).startswith(title)]
+    found = [one for one in system.run.processes() if title_of(one).startswith(title)]
     for victim in sorted(found, key=seconds_of, reverse=True):
         victim.kill()
         return True

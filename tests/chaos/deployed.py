@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import psutil
 
-from tests.chaos.scene import end_all
+from tests.chaos.running_system import end_all
 from tests.chaos.services import Service, children_of
 from tests.flows.world import COSQA
 from tests.processes import is_running
@@ -71,7 +71,7 @@ class CosqaServer(Service):
 
 
 class DeployedRun:
-    """A run of the deployment ``annotate``; see `tests.chaos.scene.Run` for what it can do.
+    """A run of the deployment ``annotate``; `tests.chaos.running_system.Run` says what it can do.
 
     Args:
         server: Where it runs.

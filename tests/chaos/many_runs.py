@@ -26,10 +26,10 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from tests.chaos.harness import Harness, harness_of, own_engine_if_possible, say
 from tests.chaos.laws import files_of
-from tests.chaos.scene import Scene
+from tests.chaos.running_system import RunningSystem
 from tests.chaos.services import children_of
-from tests.chaos.theatre import Theatre, own_engine_if_possible, say, theatre_of
 from tests.flows.world import World
 
 GROWS = ("server_mb", "server_database_mb", "store_mb", "seconds")
@@ -57,11 +57,13 @@ class Sample:
     containers: int
 
 
-def sample(theatre: Theatre, world: World, scene: Scene, temporary: Path, seconds: float) -> Sample:
+def sample(
+    harness: Harness, world: World, system: RunningSystem, temporary: Path, seconds: float
+) -> Sample:
     """Return what there is, once the run's processes have had time to end."""
-    left = scene.processes_left(_SETTLES_S)
-    server = [psutil.Process(theatre.prefect.pid), *children_of(theatre.prefect.pid)]
-    home = theatre.prefect_home
+    left = system.processes_left(_SETTLES_S)
+    server = [psutil.Process(harness.prefect.pid), *children_of(harness.prefect.pid)]
+    home = harness.prefect_home
     return Sample(
         seconds=seconds,
         server_mb=_sum(server, lambda one: one.memory_full_info().pss) / 1e6,
@@ -73,7 +75,7 @@ def sample(theatre: Theatre, world: World, scene: Scene, temporary: Path, second
         temporary_files=_entries(temporary),
         store_files=len(files_of(world.store)),
         results=_entries(home / "storage"),
-        containers=len(theatre.containers()),
+        containers=len(harness.containers()),
     )
 
 
@@ -91,11 +93,11 @@ def _sum(processes: Iterable[psutil.Process], measure: Callable[[psutil.Process]
     return total
 
 
-def many_runs(theatre: Theatre, runs: int, temporary: Path) -> dict[int, Sample]:
+def many_runs(harness: Harness, runs: int, temporary: Path) -> dict[int, Sample]:
     """Return samples after the first and the last of so many runs and some between, by number.
 
     Args:
-        theatre: Where they run.
+        harness: Where they run.
         runs: How many.
         temporary: Their folder for temporary files.
 
@@ -104,18 +106,18 @@ def many_runs(theatre: Theatre, runs: int, temporary: Path) -> dict[int, Sample]
     """
     sampled = {*range(1, SOME + 1), *_SHOWN, *range(runs - SOME + 1, runs + 1)}
     samples: dict[int, Sample] = {}
-    with theatre.scene() as (world, scene):
+    with harness.system() as (world, system):
         for number in range(1, runs + 1):
-            queries = 1 + (number - 1) % theatre.pairs.queries
+            queries = 1 + (number - 1) % harness.pairs.queries
             started = time.monotonic()
-            run = scene.start("--limit", str(queries))
+            run = system.start("--limit", str(queries))
             if run.wait() != 0:
                 raise SystemExit(f"run {number} failed: {run.printed()}")
             taken = time.monotonic() - started
             if number in sampled:
-                samples[number] = sample(theatre, world, scene, temporary, taken)
+                samples[number] = sample(harness, world, system, temporary, taken)
                 say(f"run {number}: {asdict(samples[number])}")
-            scene.runs.clear()
+            system.runs.clear()
     return samples
 
 
@@ -171,14 +173,14 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory(dir="/tmp", prefix="r-") as name,  # short: for sockets
         own_engine_if_possible() as engine,
-        theatre_of(
+        harness_of(
             options.pairs,
             engine,
             deployed=not options.commands,
             more={"TMPDIR": name, **_WORKER},
-        ) as theatre,
+        ) as harness,
     ):
-        samples = many_runs(theatre, options.runs, Path(name))
+        samples = many_runs(harness, options.runs, Path(name))
     print_curve(samples)
     more = growth([*samples.values()])
     print(f"more at the end than at the beginning: {'; '.join(more) or 'nothing'}")

@@ -11,11 +11,11 @@ import pytest
 
 from infra.settings import SandboxSettings
 from tests.chaos.breaks import KINDS, Break, missing_here, schedule
+from tests.chaos.harness import Harness
 from tests.chaos.laws import replies_paid_once
 from tests.chaos.many_runs import Sample, growth, many_runs
-from tests.chaos.play import play
+from tests.chaos.one_seed import run_seed
 from tests.chaos.services import Clock, Disk
-from tests.chaos.theatre import Theatre
 from tests.sandbox.own_engine import own_engine, whats_missing
 
 NOTHING = Sample(0.0, 0.0, 0.0, 0.0, 0, 0, 0, 0, 0, 0, 0)
@@ -105,16 +105,16 @@ def test_a_full_disk_takes_no_byte_until_there_is_room(tmp_path: Path) -> None:
 def test_a_flow_that_is_killed_halfway_goes_on_where_it_was(
     tmp_path: Path, prefect_server: str
 ) -> None:
-    theatre = Theatre(tmp_path, 50, prefect_url=prefect_server)
-    theatre.prepare()
+    harness = Harness(tmp_path, 50, prefect_url=prefect_server)
+    harness.prepare()
     halfway = Break("flow", at_share=0.5, at_s=0, lasts_s=0, jump_s=0)
-    outcome = play(theatre, 0, [halfway])
+    outcome = run_seed(harness, 0, [halfway])
     assert (outcome.faults, outcome.runs) == ([], 2)
 
 
 @pytest.fixture(scope="module")
-def theatre() -> Iterator[Theatre]:
-    """Return a theatre with an engine and a Prefect server of its own."""
+def harness() -> Iterator[Harness]:
+    """Return a harness with an engine and a Prefect server of its own."""
     if missing := whats_missing():
         pytest.skip(missing)
     with (
@@ -122,7 +122,7 @@ def theatre() -> Iterator[Theatre]:
         tempfile.TemporaryDirectory() as engine_folder,
         own_engine(Path(engine_folder), SandboxSettings().image, 2_500) as own,
     ):
-        made = Theatre(Path(folder), 200, own)
+        made = Harness(Path(folder), 200, own)
         try:
             made.prepare()
             made.run_undisturbed()
@@ -135,9 +135,9 @@ def theatre() -> Iterator[Theatre]:
 @pytest.mark.slow(60)
 @pytest.mark.docker
 @pytest.mark.parametrize("seed", [5, 9])
-def test_whatever_breaks_the_laws_hold(theatre: Theatre, seed: int) -> None:
+def test_whatever_breaks_the_laws_hold(harness: Harness, seed: int) -> None:
     missing = missing_here(has_engine=True)
-    outcome = play(theatre, seed, [one for one in schedule(seed) if one.kind not in missing])
+    outcome = run_seed(harness, seed, [one for one in schedule(seed) if one.kind not in missing])
     assert outcome.faults == []
 
 
@@ -145,6 +145,6 @@ def test_whatever_breaks_the_laws_hold(theatre: Theatre, seed: int) -> None:
 @pytest.mark.slow(60)
 @pytest.mark.docker
 def test_nothing_is_more_after_many_runs_than_after_the_first_ones(
-    theatre: Theatre, tmp_path: Path
+    harness: Harness, tmp_path: Path
 ) -> None:
-    assert growth([*many_runs(theatre, 4, tmp_path).values()]) == []
+    assert growth([*many_runs(harness, 4, tmp_path).values()]) == []

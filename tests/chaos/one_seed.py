@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.chaos.breaks import KINDS, Break, title_of
+from tests.chaos.harness import IN_FLIGHT, Harness
 from tests.chaos.laws import (
     files_as_undisturbed,
     labels_as_scripted,
     replies_paid_once,
     rows_as_undisturbed,
 )
-from tests.chaos.scene import Scene
-from tests.chaos.theatre import IN_FLIGHT, Theatre
+from tests.chaos.running_system import RunningSystem
 from tests.flows.world import World
 
 _FAILED = "SELECT query_id FROM annotations WHERE status = 'failed'"
@@ -56,41 +56,41 @@ class Outcome:
         return "; ".join(words)
 
 
-def play(theatre: Theatre, seed: int, plan: Sequence[Break]) -> Outcome:
-    """Play the breaks of a seed and return how it ended; the theatre stays whole.
+def run_seed(harness: Harness, seed: int, plan: Sequence[Break]) -> Outcome:
+    """Run a seed with its breaks and return how it ended; the harness stays whole.
 
     Args:
-        theatre: Where it is played.
+        harness: Where it is run.
         seed: The seed.
         plan: Its breaks.
     """
     outcome = Outcome(seed, list(plan))
     clocked = any(one.kind == "clock" for one in outcome.plan)
-    with theatre.scene(clocked=clocked) as (world, scene):
+    with harness.system(clocked=clocked) as (world, system):
         try:
-            _annotate(world, scene, theatre.pairs.requests(), outcome)
-            scene.do_due(all_of_it=True)
+            _annotate(world, system, harness.pairs.requests(), outcome)
+            system.do_due(all_of_it=True)
             if not outcome.faults:
-                _judge(theatre, world, scene, outcome)
+                _judge(harness, world, system, outcome)
             if outcome.faults:
-                outcome.faults.append(f"the runs said: {scene.run.log.read_text()[-8_000:]}")
+                outcome.faults.append(f"the runs said: {system.run.log.read_text()[-8_000:]}")
         finally:
-            scene.do_due(all_of_it=True)
+            system.do_due(all_of_it=True)
     return outcome
 
 
-def _annotate(world: World, scene: Scene, requests: int, outcome: Outcome) -> None:
+def _annotate(world: World, system: RunningSystem, requests: int, outcome: Outcome) -> None:
     """Give the command again and again, as a user does, until no pair is left or has failed."""
     started = time.monotonic()
     open_breaks = list(outcome.plan)
     while outcome.runs < _MOST_RUNS:
         outcome.runs += 1
-        scene.start()
-        while (status := scene.run.poll()) is None:
-            scene.do_due()
+        system.start()
+        while (status := system.run.poll()) is None:
+            system.do_due()
             at = time.monotonic() - started
-            for order in [one for one in open_breaks if _is_due(one, scene, requests)]:
-                if KINDS[order.kind].act(scene, order):
+            for order in [one for one in open_breaks if _is_due(one, system, requests)]:
+                if KINDS[order.kind].act(system, order):
                     open_breaks.remove(order)
                     outcome.done.append((order, at))
             if at > _WHOLE_S:
@@ -100,47 +100,47 @@ def _annotate(world: World, scene: Scene, requests: int, outcome: Outcome) -> No
         outcome.seconds = time.monotonic() - started
         if status == 0 and not world.rows(_FAILED):
             return
-        scene.do_due()
+        system.do_due()
         time.sleep(_PAUSE_S)
     outcome.faults.append(f"no success in {outcome.runs} runs")
 
 
-def _is_due(order: Break, scene: Scene, requests: int) -> bool:
+def _is_due(order: Break, system: RunningSystem, requests: int) -> bool:
     if order.at_share is None:
-        return time.monotonic() - scene.run.started >= order.at_s
-    return scene.model_calls() >= order.at_share * requests
+        return time.monotonic() - system.run.started >= order.at_s
+    return system.model_calls() >= order.at_share * requests
 
 
-def _judge(theatre: Theatre, world: World, scene: Scene, outcome: Outcome) -> None:
+def _judge(harness: Harness, world: World, system: RunningSystem, outcome: Outcome) -> None:
     """Look whether all laws hold."""
     faults = outcome.faults
     losing = sum(KINDS[one.kind].loses for one, _ in outcome.done)
-    requests = theatre.pairs.requests()
-    outcome.asked_again, paid_twice = replies_paid_once(scene.calls, requests, losing * IN_FLIGHT)
+    requests = harness.pairs.requests()
+    outcome.asked_again, paid_twice = replies_paid_once(system.calls, requests, losing * IN_FLIGHT)
     faults += paid_twice
-    faults += _next_run_has_nothing_to_do(scene, says_so=not theatre.is_deployed)
-    for rival in scene.rivals:
-        said = "" if theatre.is_deployed else rival.printed()  # else the server's words too
+    faults += _next_run_has_nothing_to_do(system, says_so=not harness.is_deployed)
+    for rival in system.rivals:
+        said = "" if harness.is_deployed else rival.printed()  # else the server's words too
         faults += _has_ended_with_a_word(rival.wait(_DEAD_S), said)
-    left = [title_of(one) for one in scene.processes_left(_CHILDREN_S)]
+    left = [title_of(one) for one in system.processes_left(_CHILDREN_S)]
     faults += [f"processes left: {', '.join(left)}"] if left else []
-    faults += labels_as_scripted(world, theatre.pairs.expected())
-    if theatre.reference:
-        faults += rows_as_undisturbed(world, theatre.reference)
-        faults += files_as_undisturbed(world, theatre.reference)
-    faults += _containers_left(theatre)
+    faults += labels_as_scripted(world, harness.pairs.expected())
+    if harness.reference:
+        faults += rows_as_undisturbed(world, harness.reference)
+        faults += files_as_undisturbed(world, harness.reference)
+    faults += _containers_left(harness)
 
 
-def _next_run_has_nothing_to_do(scene: Scene, *, says_so: bool) -> list[str]:
+def _next_run_has_nothing_to_do(system: RunningSystem, *, says_so: bool) -> list[str]:
     """A further run starts, finds nothing to do and asks the model nothing."""
-    before = scene.model_calls()
-    run = scene.start()
+    before = system.model_calls()
+    run = system.start()
     status = run.wait(_RUN_S)
     if status is None:
         return [f"the next run did not end in {_RUN_S:.0f} s: something is stuck"]
     if status or (says_so and "Nothing was left to do" not in run.printed()):
         return ["the next run found something to do"]
-    more = scene.model_calls() - before
+    more = system.model_calls() - before
     return [f"the next run asked the model {more} times"] if more else []
 
 
@@ -153,9 +153,9 @@ def _has_ended_with_a_word(status: int | None, printed: str) -> list[str]:
     return []
 
 
-def _containers_left(theatre: Theatre) -> list[str]:
+def _containers_left(harness: Harness) -> list[str]:
     deadline = time.monotonic() + _CONTAINERS_S
-    while left := theatre.containers():
+    while left := harness.containers():
         if time.monotonic() > deadline:
             return [f"containers left: {len(left)}"]
         time.sleep(0.5)

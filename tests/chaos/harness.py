@@ -12,7 +12,7 @@ from infra.settings import SandboxSettings
 from tests.chaos.deployed import CosqaServer, DeployedRun
 from tests.chaos.laws import Reference, labels_as_scripted, reference_of
 from tests.chaos.pairs import CODES, Pairs, write_source
-from tests.chaos.scene import AnyRun, Run, Scene
+from tests.chaos.running_system import AnyRun, Run, RunningSystem
 from tests.chaos.services import Clock, Disk, model_server, prefect_server
 from tests.flows.world import World, environment
 from tests.ports import free_port
@@ -21,12 +21,12 @@ from tests.sandbox.own_engine import OwnEngine, own_engine, whats_missing
 IN_FLIGHT = 32
 _DELAY_S = 0.05
 _DISK_MB = 400
-_SCENE = "scene"
+_SYSTEM = "system"
 _ENGINE_MB = 2_500
 
 
-class Theatre:
-    """The ground on which seeds are played, one after the other.
+class Harness:
+    """What seeds are run against, one after the other.
 
     Args:
         folder: An empty folder.
@@ -85,16 +85,16 @@ class Theatre:
 
     def run_undisturbed(self) -> None:
         """Annotate without any break, and again with nothing left to do, for what that leaves."""
-        with self.scene() as (world, scene):
+        with self.system() as (world, system):
             for _ in range(2):
-                run = scene.start()
+                run = system.start()
                 assert run.wait() == 0, run.printed()
             faults = labels_as_scripted(world, self.pairs.expected())
             assert not faults, faults
             self.reference = reference_of(world)
 
     def _cosqa_server(self, port: int) -> CosqaServer:
-        """Return server and worker for runs over the store of the scenes."""
+        """Return server and worker for runs over the store of the systems."""
         folder = self._folder / "work"
         folder.mkdir()
         env = {
@@ -103,7 +103,7 @@ class Theatre:
             "COSQA_SOURCE__NAME": "jsonl",
             "COSQA_SOURCE__PATH": str(self._folder / "base" / "source"),
             "COSQA_SEARCH__TOP_K": str(CODES),
-            "COSQA_STORE__FOLDER": str(self._folder / _SCENE / "store"),
+            "COSQA_STORE__FOLDER": str(self._folder / _SYSTEM / "store"),
         }
         return CosqaServer(folder, port, env)
 
@@ -112,13 +112,13 @@ class Theatre:
         self.prefect.kill()
 
     @contextmanager
-    def scene(self, *, clocked: bool = False) -> Iterator[tuple[World, Scene]]:
+    def system(self, *, clocked: bool = False) -> Iterator[tuple[World, RunningSystem]]:
         """Yield a copy of the collected store with a model of its own; nothing is left of it.
 
         Args:
             clocked: Whether the run has a clock that can jump.
         """
-        folder = self._folder / _SCENE
+        folder = self._folder / _SYSTEM
         folder.mkdir()
         clock = Clock(folder)
         if clocked:
@@ -138,12 +138,12 @@ class Theatre:
             command = [*self._command("annotate", world), *options]
             return Run(command, env, folder, folder / f"{log}.log")
 
-        scene = Scene(start_run, model, calls, self.prefect, disk, clock, self.engine)
+        system = RunningSystem(start_run, model, calls, self.prefect, disk, clock, self.engine)
         try:
             model.start()
-            yield world, scene
+            yield world, system
         finally:
-            scene.end()
+            system.end()
             model.kill()
             disk.close()
             shutil.rmtree(folder)
@@ -166,22 +166,22 @@ class Theatre:
 
 
 @contextmanager
-def theatre_of(
+def harness_of(
     pairs: int,
     engine: OwnEngine | None,
     *,
     deployed: bool,
     more: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[Theatre]:
-    """Yield a theatre in which the source is collected; for its arguments see `Theatre`."""
+) -> Iterator[Harness]:
+    """Yield a harness in which the source is collected; for its arguments see `Harness`."""
     with tempfile.TemporaryDirectory() as folder:
-        theatre = Theatre(Path(folder), pairs, engine, deployed=deployed, more=more)
+        harness = Harness(Path(folder), pairs, engine, deployed=deployed, more=more)
         try:
-            say(f"collecting {theatre.pairs.number:,} pairs")
-            theatre.prepare()
-            yield theatre
+            say(f"collecting {harness.pairs.number:,} pairs")
+            harness.prepare()
+            yield harness
         finally:
-            theatre.close()
+            harness.close()
 
 
 @contextmanager

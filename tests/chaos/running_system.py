@@ -1,4 +1,4 @@
-"""The scene of a chaos run: the run itself, the services around it, and what is to happen later."""
+"""A chaos run: the run itself, the services around it, and what is to happen later."""
 
 import contextlib
 import os
@@ -101,7 +101,7 @@ class AnyRun(Protocol):
 
 
 @dataclass
-class Scene:
+class RunningSystem:
     """A run, and what is around it.
 
     Attributes:
