@@ -13,7 +13,7 @@ from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings
 from infra.store import open_database
 from tasks.reports.run import BenchmarkScores
-from tasks.stages.annotate.forecast import NO_AGENTS, estimate
+from tasks.stages.annotate.dry_run import NO_AGENTS, count_pairs_left
 from tasks.stages.preflight import check_model_early, import_early
 from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, count_stage_runs
@@ -27,7 +27,7 @@ def run(options: PipelineOptions) -> None:
     if options.plan:
         print_plan(options.settings)
     elif options.dry_run:
-        print_estimate(options.settings)
+        print_pairs_left(options.settings)
     elif options.replay:
         print_replay(options.settings)
     else:
@@ -60,14 +60,14 @@ def run_flow(name: str, settings: Settings) -> None:
 def _nothing_left(name: str, settings: Settings) -> str:
     """Return why a run found nothing to do: all is done, or the demo model has judged its share."""
     if settings.by_judge[0].llm.is_demo and name in _ANNOTATE:
-        forecast = estimate(settings)
-        if forecast.pending:
+        left = count_pairs_left(settings)
+        if left.pending:
             return (
-                f"Nothing was left to do; {forecast.pending:,} candidates are unjudged, since the "
-                f"demo model judges only {forecast.demo_pairs}. Name a model with --model."
+                f"Nothing was left to do; {left.pending:,} candidates are unjudged, since the "
+                f"demo model judges only {left.demo_pairs}. Name a model with --model."
             )
-    if name in _ANNOTATE and settings.annotation.agents and (left := left_over(settings)):
-        return f"Nothing was left to do now: {left}."
+    if name in _ANNOTATE and settings.annotation.agents and (why := left_over(settings)):
+        return f"Nothing was left to do now: {why}."
     return "Nothing was left to do: everything is up to date."
 
 
@@ -99,30 +99,30 @@ def print_scores(benchmark: BenchmarkScores, report: str) -> None:
     )
 
 
-def print_estimate(settings: Settings) -> None:
+def print_pairs_left(settings: Settings) -> None:
     """Print how many pairs there are, how many are left, and what they may cost."""
-    forecast = estimate(settings)
-    cost = "unknown" if forecast.cost_usd is None else f"${forecast.cost_usd:,.2f}"
+    left = count_pairs_left(settings)
+    cost = "unknown" if left.cost_usd is None else f"${left.cost_usd:,.2f}"
     judges = [judge.llm.model for judge in settings.by_judge]
     times = f"by each of {len(judges)} judges" if len(judges) > 1 else "in each of {} rounds"
-    rounds = f" {times.format(forecast.rounds)}" if forecast.rounds > 1 else ""
+    rounds = f" {times.format(left.rounds)}" if left.rounds > 1 else ""
     pairs = (
-        f"{forecast.queries:,} queries, top {settings.search.top_k}: {forecast.pairs:,} pairs"
-        f"{rounds}, {forecast.finished:,} judged already"
+        f"{left.queries:,} queries, top {settings.search.top_k}: {left.pairs:,} pairs"
+        f"{rounds}, {left.finished:,} judged already"
     )
-    if not forecast.queries:
+    if not left.queries:
         none_given = "the source gives no queries for the agents"
         reason = none_given if settings.annotation.agents else NO_AGENTS
         say(f"There is nothing to annotate: {reason}.")
         return
-    if forecast.to_judge < forecast.pending:
+    if left.to_judge < left.pending:
         say(
-            f"{pairs}. The embedded demo model judges {forecast.to_judge:,} of them; name a model "
+            f"{pairs}. The embedded demo model judges {left.to_judge:,} of them; name a model "
             "with --model to judge all."
         )
     else:
-        say(f"{pairs}, {forecast.pending:,} left to judge by {', '.join(judges)}.")
-    say(f"Expected cost: {cost} ({forecast.basis}).")
+        say(f"{pairs}, {left.pending:,} left to judge by {', '.join(judges)}.")
+    say(f"Expected cost: {cost} ({left.basis}).")
 
 
 def print_replay(settings: Settings) -> None:

@@ -27,8 +27,8 @@ from tasks.forecast.workload import (
 )
 from tasks.ranking.methods import chosen_methods, components
 from tasks.retrievers import retrievers
+from tasks.stages.annotate.dry_run import no_batches, takes_batches
 from tasks.stages.annotate.effort import price_of
-from tasks.stages.annotate.forecast import no_batches, takes_batches
 
 _BOX_S = 0.1  # in which a box is held for a test program and its checks, at least
 # Million parameters that each token meets; other registered encoders are of base size.

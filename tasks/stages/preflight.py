@@ -24,7 +24,7 @@ from tasks.runtime.input_checks import (
 )
 from tasks.runtime.progress import show_progress_in
 from tasks.runtime.references import CollectedSource, RecipeReference
-from tasks.stages.annotate.forecast import NO_AGENTS
+from tasks.stages.annotate.dry_run import NO_AGENTS
 from tasks.stages.annotate.plan import current_recipe, rounds_of
 from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.candidates import search_of

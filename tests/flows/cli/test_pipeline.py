@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from flows.cli.pipeline import _nothing_left, _summary, print_estimate, print_scores
+from flows.cli.pipeline import _nothing_left, _summary, print_pairs_left, print_scores
 from infra.errors import SettingsError
 from infra.settings import Settings, load_settings
 from tasks.reports.run import BenchmarkScores, MethodMeans
@@ -102,7 +102,7 @@ def settings(tmp_path: Path) -> Settings:
 def test_a_forecast_for_the_demo_model_says_that_it_judges_a_few(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_estimate(settings)
+    print_pairs_left(settings)
     assert (
         "2 queries, top 20: 4 pairs, 0 judged already. The embedded demo model judges 3 of them; "
         "name a model with --model to judge all."
@@ -132,7 +132,7 @@ def test_without_agents_nothing_is_forecast_and_no_model_is_checked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    print_estimate(without_agents)
+    print_pairs_left(without_agents)
     assert "nothing to annotate: annotation.agents is false" in capsys.readouterr().out
     check_model_early(without_agents)
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):

@@ -1,4 +1,4 @@
-"""The forecast of an annotation run: number of pairs left to judge, and their expected cost."""
+"""What ``cosqa annotate --dry-run`` says: the pairs left to judge, and what they may cost."""
 
 from collections import Counter
 from statistics import fmean
@@ -24,7 +24,7 @@ NO_AGENTS = (
 )
 
 
-class Estimate(Record):
+class PairsLeft(Record):
     """Number of pairs of a run, and their expected cost; None is unknown.
 
     Attributes:
@@ -65,7 +65,7 @@ class Estimate(Record):
         return None if self.cost_per_pair_usd is None else self.cost_per_pair_usd * self.pending
 
 
-def estimate(settings: Settings) -> Estimate:
+def count_pairs_left(settings: Settings) -> PairsLeft:
     """Return the number of pairs to judge by these settings, and their expected cost.
 
     No store is made: without one, the source is read.
@@ -75,38 +75,50 @@ def estimate(settings: Settings) -> Estimate:
         SettingsError: Batches are asked for of a model that takes none.
     """
     if not settings.annotation.agents:
-        return Estimate(queries=0, pairs=0, finished=0, cost_per_pair_usd=0.0, basis=NO_AGENTS)
+        return PairsLeft(queries=0, pairs=0, finished=0, cost_per_pair_usd=0.0, basis=NO_AGENTS)
     settings = with_named_encoders(settings)  # folders that stand in for them make another search
     database = open_database(settings.store) if settings.store.database.is_file() else None
     collection, queries, codes = _size(database, settings)
     limited = min(queries, settings.annotation.limit or queries)
-    pairs = limited * min(settings.search.top_k, codes)
-    finished, cost, basis = 0, None, ""
-    try:
-        recipe = current_recipe(settings)
-    except SandboxError:
-        recipe = None  # without an engine nothing can have been finished under this recipe
-    if database and collection and recipe:
-        finished, cost = _history(database, collection, recipe, settings)
-        basis = "mean over the pairs judged so far by this recipe"
-    judges = settings.by_judge
-    if judges[0].llm.is_demo:
-        cost, basis = 0.0, "the embedded model runs on this machine"
-    else:
-        if cost is None:
-            costs = [cost_of_pair(None, price_of(judge.llm.model)) for judge in judges]
-            cost = fmean(usd for usd, _ in costs)
-            basis = "; ".join(dict.fromkeys(why for _, why in costs))
-        cost, basis = _as_asked_for(cost, at_most(basis, settings), judges[0])
-    return Estimate(
+    finished, seen_cost = _finished(database, collection, settings)
+    cost, basis = _cost_of_pair(seen_cost, settings)
+    is_demo = settings.by_judge[0].llm.is_demo
+    return PairsLeft(
         queries=limited,
-        pairs=pairs,
+        pairs=limited * min(settings.search.top_k, codes),
         finished=finished,
         cost_per_pair_usd=cost,
         basis=basis,
-        demo_pairs=settings.annotation.demo_pairs if judges[0].llm.is_demo else None,
+        demo_pairs=settings.annotation.demo_pairs if is_demo else None,
         rounds=settings.annotation.times,
     )
+
+
+def _finished(
+    database: Database | None, collection: str, settings: Settings
+) -> tuple[int, float | None]:
+    """Return the judgements that are made, and their mean cost; None where none tells it."""
+    if not database or not collection:
+        return 0, None
+    try:
+        recipe = current_recipe(settings)
+    except SandboxError:
+        return 0, None  # without an engine nothing can have been finished under this recipe
+    return _history(database, collection, recipe, settings)
+
+
+def _cost_of_pair(seen: float | None, settings: Settings) -> tuple[float, str]:
+    """Return the expected cost of a pair in dollars, by what was seen so far, and its basis."""
+    judges = settings.by_judge
+    if judges[0].llm.is_demo:
+        return 0.0, "the embedded model runs on this machine"
+    if seen is None:
+        costs = [cost_of_pair(None, price_of(judge.llm.model)) for judge in judges]
+        cost = fmean(usd for usd, _ in costs)
+        basis = "; ".join(dict.fromkeys(why for _, why in costs))
+    else:
+        cost, basis = seen, "mean over the pairs judged so far by this recipe"
+    return _as_asked_for(cost, at_most(basis, settings), judges[0])
 
 
 def takes_batches(model: LanguageModelSettings) -> bool:

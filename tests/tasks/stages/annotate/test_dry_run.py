@@ -1,4 +1,4 @@
-"""Laws of the forecast: it counts stored pairs and averages their cost."""
+"""Laws of the dry run: it counts stored pairs and averages their cost."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ from infra.store import annotations, candidates, corpus, open_database, recipes
 from tasks.encoders import EncoderRegistry, encoders
 from tasks.forecast.measurements import PAPER_COST_PER_PAIR_USD
 from tasks.sources import open_source
-from tasks.stages.annotate.forecast import estimate
+from tasks.stages.annotate.dry_run import count_pairs_left
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_identity
 from tests.fakes.checkpoints import make_checkpoint
@@ -99,17 +99,17 @@ def judge(
 
 
 def test_without_history_the_papers_mean_is_taken(settings: Settings) -> None:
-    forecast = estimate(settings)
-    assert (forecast.queries, forecast.pairs, forecast.finished) == (4, 8, 0)
-    assert forecast.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
+    left = count_pairs_left(settings)
+    assert (left.queries, left.pairs, left.finished) == (4, 8, 0)
+    assert left.cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
 
 
 def test_without_history_a_model_that_has_a_price_costs_its_tokens(settings: Settings) -> None:
     priced = settings.model_copy(update={"llm": LanguageModelSettings(model="openai/gpt-4o")})
-    forecast = estimate(priced)
-    assert forecast.cost_per_pair_usd is not None
-    assert forecast.cost_per_pair_usd > 10 * PAPER_COST_PER_PAIR_USD  # it is some 17 times dearer
-    assert "litellm's price of openai/gpt-4o" in forecast.basis
+    left = count_pairs_left(priced)
+    assert left.cost_per_pair_usd is not None
+    assert left.cost_per_pair_usd > 10 * PAPER_COST_PER_PAIR_USD  # it is some 17 times dearer
+    assert "litellm's price of openai/gpt-4o" in left.basis
 
 
 def test_by_batches_the_cost_is_halved_and_the_words_say_how_that_is_known(
@@ -118,12 +118,12 @@ def test_by_batches_the_cost_is_halved_and_the_words_say_how_that_is_known(
     for model, words in (("openai/gpt-4o-mini", "litellm's list"), ("openai/x", "as OpenAI's")):
         at_once = settings.model_copy(update={"llm": LanguageModelSettings(model=model)})
         annotation = settings.annotation.model_copy(update={"batch": True})
-        usual = estimate(at_once).cost_per_pair_usd
-        forecast = estimate(at_once.model_copy(update={"annotation": annotation}))
+        usual = count_pairs_left(at_once).cost_per_pair_usd
+        left = count_pairs_left(at_once.model_copy(update={"annotation": annotation}))
         assert usual
-        assert forecast.cost_per_pair_usd == pytest.approx(usual / 2)
-        assert "times 0.5 for batches" in forecast.basis
-        assert words in forecast.basis
+        assert left.cost_per_pair_usd == pytest.approx(usual / 2)
+        assert "times 0.5 for batches" in left.basis
+        assert words in left.basis
 
 
 def test_batches_of_a_model_that_takes_none_are_not_forecast(settings: Settings) -> None:
@@ -131,14 +131,14 @@ def test_batches_of_a_model_that_takes_none_are_not_forecast(settings: Settings)
     llm = LanguageModelSettings(model="deepseek/deepseek-chat")
     refused = settings.model_copy(update={"llm": llm, "annotation": batch})
     with pytest.raises(SettingsError, match=r"deepseek-chat is of none of openai.* leave out"):
-        estimate(refused)
+        count_pairs_left(refused)
 
 
 def test_every_round_counts(settings: Settings) -> None:
     rounds = AnnotationSettings(configuration="single", rounds=3)
     for key in keys(settings)[:2]:
         judge(settings, key, 0.5)
-    found = estimate(settings.model_copy(update={"annotation": rounds}))
+    found = count_pairs_left(settings.model_copy(update={"annotation": rounds}))
     assert (found.pairs, found.finished, found.pending) == (8, 2, 22)
     assert found.cost_usd == pytest.approx(11.0)
 
@@ -155,13 +155,13 @@ def test_the_demo_model_judges_a_few_pairs_of_all(
     )
     for key in keys(demo)[:judged]:
         judge(demo, key, 0.0)
-    found = estimate(demo)
+    found = count_pairs_left(demo)
     assert (found.pairs, found.pending, found.to_judge) == (8, 8 - judged, left)
 
 
 def test_a_forecast_makes_no_store(settings: Settings, tmp_path: Path) -> None:
     store = StoreSettings(folder=tmp_path / "none")
-    found = estimate(settings.model_copy(update={"store": store}))
+    found = count_pairs_left(settings.model_copy(update={"store": store}))
     assert (found.queries, found.pairs, found.finished) == (4, 8, 0)
     assert not store.folder.exists()
 
@@ -172,10 +172,10 @@ def test_pairs_are_those_of_the_folder_that_stands_in_for_an_encoder(
     monkeypatch.setattr(encoders, "_entries", dict(encoders._entries))  # nothing of it stays
     monkeypatch.setattr(EncoderRegistry, "_pinned", {})
     judge(settings, keys(settings)[0], 0.5)
-    assert estimate(settings).finished == 1
+    assert count_pairs_left(settings).finished == 1
     folder = make_checkpoint("minilm", tmp_path / "minilm", 384)
     encoder = settings.encoder.model_copy(update={"checkpoints": {"minilm": folder}})
-    assert estimate(settings.model_copy(update={"encoder": encoder})).finished == 0
+    assert count_pairs_left(settings.model_copy(update={"encoder": encoder})).finished == 0
 
 
 @pytest.mark.parametrize("costs", [(0.5,), (0.5, 1.5), (0.1, 0.2, 0.3)])
@@ -184,10 +184,10 @@ def test_with_history_the_mean_of_the_stores_costs_is_taken(
 ) -> None:
     for key, cost in zip(keys(settings), costs, strict=False):
         judge(settings, key, cost)
-    forecast = estimate(settings)
-    assert (forecast.finished, forecast.pending) == (len(costs), 8 - len(costs))
-    assert forecast.cost_per_pair_usd == pytest.approx(sum(costs) / len(costs))
-    assert forecast.basis == "mean over the pairs judged so far by this recipe"
+    left = count_pairs_left(settings)
+    assert (left.finished, left.pending) == (len(costs), 8 - len(costs))
+    assert left.cost_per_pair_usd == pytest.approx(sum(costs) / len(costs))
+    assert left.basis == "mean over the pairs judged so far by this recipe"
 
 
 @pytest.mark.parametrize(
@@ -199,10 +199,10 @@ def test_what_was_paid_singly_is_asked_by_batches_for_their_share_and_the_other_
 ) -> None:
     judge(settings, keys(settings)[0], 0.5, seconds=seconds)  # no time: by a batch
     annotation = settings.annotation.model_copy(update={"batch": batch})
-    forecast = estimate(settings.model_copy(update={"annotation": annotation}))
-    assert forecast.cost_per_pair_usd == pytest.approx(expected)
-    assert "judged so far by this recipe" in forecast.basis
-    assert ("times 0.5 for batches" in forecast.basis) == batch
+    left = count_pairs_left(settings.model_copy(update={"annotation": annotation}))
+    assert left.cost_per_pair_usd == pytest.approx(expected)
+    assert "judged so far by this recipe" in left.basis
+    assert ("times 0.5 for batches" in left.basis) == batch
 
 
 def test_the_mean_is_over_all_that_was_judged_also_where_the_run_is_limited(
@@ -211,8 +211,8 @@ def test_the_mean_is_over_all_that_was_judged_also_where_the_run_is_limited(
     for key in keys(settings):
         judge(settings, key, 0.25)
     limit = AnnotationSettings(configuration="single", limit=1)
-    forecast = estimate(settings.model_copy(update={"annotation": limit}))
-    assert (forecast.pairs, forecast.finished, forecast.cost_per_pair_usd) == (2, 2, 0.25)
+    left = count_pairs_left(settings.model_copy(update={"annotation": limit}))
+    assert (left.pairs, left.finished, left.cost_per_pair_usd) == (2, 2, 0.25)
 
 
 @pytest.mark.parametrize(
@@ -223,4 +223,4 @@ def test_a_history_that_says_nothing_of_the_cost_is_not_taken(
     settings: Settings, cost: float | None, status: str, cached: bool
 ) -> None:
     judge(settings, keys(settings)[0], cost, status, cached)
-    assert estimate(settings).cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
+    assert count_pairs_left(settings).cost_per_pair_usd == PAPER_COST_PER_PAIR_USD
