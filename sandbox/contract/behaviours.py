@@ -139,7 +139,7 @@ _COUNTS = (
 )
 _WALLS = (
     refused("no address can be reached", "import socket\nsocket.create_connection(('1.1.1.1', 9))"),
-    refused("no name can be resolved", "import socket\nsocket.getaddrinfo('pypi.org', 443)"),
+    refused("no name can be resolved", "import socket\nsocket.getaddrinfo('example.org', 443)"),
     refused("the system cannot be written to", "open('/usr/written', 'w')"),
     refused("installed packages cannot be written to", "open('/packages/written.py', 'w')"),
     refused("secrets of the system cannot be read", "open('/etc/shadow').read()"),

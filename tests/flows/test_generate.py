@@ -61,7 +61,7 @@ def test_a_missing_code_is_written_tested_confirmed_and_published(
     assert world.run("publish").returncode == 0
     assert origins(world) == {"agents"}, "nobody has confirmed it yet"
     sheet = world.output / "jsonl-generated.csv"
-    fill(sheet, lambda number, row: row.update(annotator="ann", relevance="1"))
+    fill(sheet, lambda number, row: row.update(annotator="first", relevance="1"))
     read_back = world.finish(
         [COSQA, "generate", "--confirmed", str(sheet), "--store", str(world.store)]
     )

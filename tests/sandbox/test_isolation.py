@@ -61,7 +61,7 @@ print({int(name) for name in os.listdir("/proc") if name.isdigit()} - {1, os.get
     "program",
     [
         "import socket\nsocket.create_connection(('1.1.1.1', 53), 1)",
-        "import socket\nsocket.getaddrinfo('pypi.org', 443)",
+        "import socket\nsocket.getaddrinfo('example.org', 443)",
         "open('/usr/written', 'w')",
         "open('/packages/written.py', 'w')",
         "open('/etc/shadow').read()",

@@ -145,9 +145,9 @@ def _backup(folder: Path) -> Callable[[], object]:
     return lambda: list(faults_of(folder / "backup", read_backup(folder / "backup")))
 
 
-PAIR = json.dumps({"query": "double it", "code": DOUBLE, "label": 1, "labels": {"ann": 0}}) + "\n"
+PAIR = json.dumps({"query": "double it", "code": DOUBLE, "label": 1, "labels": {"first": 0}}) + "\n"
 QUERY = json.dumps({"query": "double it", "id": "q1"}) + "\n"
-SHEET = "annotator,query,code,relevance,notes\nann,q,c,1,\nbob,q,c,0,why\n"
+SHEET = "annotator,query,code,relevance,notes\nfirst,q,c,1,\nsecond,q,c,0,why\n"
 SCORES = json.dumps([{"name": "gated · m", "model": "m", "agreement": {"pairs": 2, "accuracy": 1}}])
 
 READERS = {

@@ -42,11 +42,11 @@ def test_the_score_sheet_gives_each_method_its_line(tmp_path: Path) -> None:
 def test_agreement_is_said_for_all_and_for_every_two(tmp_path: Path) -> None:
     output = said("agreement", *map(str, sheets(tmp_path, FIRST, SECOND)))
     assert "2 annotators, 3 pairs graded by two or more" in output
-    assert "ann, bob 3 66.7% 0.400" in output
+    assert "first, second 3 66.7% 0.400" in output
 
 
 def test_what_does_not_vary_has_no_agreement_to_speak_of(tmp_path: Path) -> None:
-    same = "annotator,query,code,relevance\nann,q,c,1\nbob,q,c,1\n"
+    same = "annotator,query,code,relevance\nfirst,q,c,1\nsecond,q,c,1\n"
     output = said("agreement", *map(str, sheets(tmp_path, same)))
     assert "alpha, nominal: undefined: all grades are equal" in output
 

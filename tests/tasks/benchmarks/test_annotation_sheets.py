@@ -9,8 +9,10 @@ from infra.errors import SourceError
 from tasks.benchmarks.annotation_sheets import agreement, read_sheets
 
 HEADER = "annotator,query,code,relevance,notes\n"
-FIRST = HEADER + 'ann,q1,c1,1,"sure, it does"\nann,q1,c2,0,\nann,q2,c1,1,\nann,q2,c2,,cannot tell\n'
-SECOND = HEADER + "bob,q1,c1,1,\nbob,q1,c2,0,\nbob,q2,c1,0,\nbob,q9,c9,1,\n"
+FIRST = HEADER + (
+    'first,q1,c1,1,"sure, it does"\nfirst,q1,c2,0,\nfirst,q2,c1,1,\nfirst,q2,c2,,cannot tell\n'
+)
+SECOND = HEADER + "second,q1,c1,1,\nsecond,q1,c2,0,\nsecond,q2,c1,0,\nsecond,q9,c9,1,\n"
 
 
 def sheets(folder: Path, *contents: str) -> list[Path]:
@@ -22,7 +24,7 @@ def sheets(folder: Path, *contents: str) -> list[Path]:
 
 def test_agreement_is_that_worked_out_by_hand(tmp_path: Path) -> None:
     found = agreement(read_sheets(sheets(tmp_path, FIRST, SECOND)))
-    assert found.annotators == ("ann", "bob")
+    assert found.annotators == ("first", "second")
     assert found.pairs == 3
     (two,) = found.each_two
     assert two.pairs == 3
@@ -35,7 +37,7 @@ def test_agreement_is_that_worked_out_by_hand(tmp_path: Path) -> None:
 
 
 def test_annotators_without_a_common_pair_are_not_compared(tmp_path: Path) -> None:
-    found = agreement(read_sheets(sheets(tmp_path, FIRST, HEADER + "bob,q7,c7,1,\n")))
+    found = agreement(read_sheets(sheets(tmp_path, FIRST, HEADER + "second,q7,c7,1,\n")))
     assert (found.pairs, found.each_two) == (0, ())
     assert math.isnan(found.nominal)
 
@@ -49,8 +51,8 @@ def test_annotators_without_a_common_pair_are_not_compared(tmp_path: Path) -> No
             r"sheet0.csv:3: relevance '7': it must be 0 to 1, or empty",
         ),
         (FIRST.replace("c2,0", "c2,yes"), r"sheet0.csv:3: relevance 'yes'"),
-        (FIRST.replace("q1,c2", "q1,c1"), r"sheet0.csv:3: 'ann' grades the pair twice"),
-        (FIRST.replace("ann,q1,c2", ",q1,c2"), r"sheet0.csv:3: annotator is empty"),
+        (FIRST.replace("q1,c2", "q1,c1"), r"sheet0.csv:3: 'first' grades the pair twice"),
+        (FIRST.replace("first,q1,c2", ",q1,c2"), r"sheet0.csv:3: annotator is empty"),
     ],
 )
 def test_a_bad_sheet_is_an_error_with_its_line(tmp_path: Path, content: str, message: str) -> None:

@@ -50,7 +50,7 @@ def sheet(tmp_path: Path) -> Path:
 def test_a_sheet_comes_back_with_what_people_said_and_the_code_unchanged(sheet: Path) -> None:
     assert not is_filled(sheet)
     assert read_sheet(sheet) == []
-    fill(sheet, lambda n, row: n < 2 and row.update(annotator="ann", relevance=str(n), notes="n"))
+    fill(sheet, lambda n, row: n < 2 and row.update(annotator="first", relevance=str(n), notes="n"))
     assert is_filled(sheet)
     rows = read_sheet(sheet)
     assert [(row.query_id, row.ordinal, row.confirmed, row.notes) for row in rows] == [
@@ -72,7 +72,7 @@ def test_cells_that_begin_like_inert_ones_come_back_too(tmp_path: Path, text: st
     file = tmp_path / "sheet.csv"
     named = ANSWERS[0].model_copy(update={"query_id": text, "collection": text, "code": text})
     write_sheet([named], file)
-    fill(file, lambda _, row: row.update(annotator="ann", relevance="1"))
+    fill(file, lambda _, row: row.update(annotator="first", relevance="1"))
     (row,) = read_sheet(file)
     assert (row.query_id, row.collection, row.code) == (text, text, text)
 
@@ -80,10 +80,10 @@ def test_cells_that_begin_like_inert_ones_come_back_too(tmp_path: Path, text: st
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({"annotator": "ann", "relevance": "2"}, "must be 1"),
-        ({"annotator": "ann", "relevance": "yes"}, "must be 1"),
+        ({"annotator": "first", "relevance": "2"}, "must be 1"),
+        ({"annotator": "first", "relevance": "yes"}, "must be 1"),
         ({"relevance": "1"}, "annotator is empty"),
-        ({"annotator": "ann", "relevance": "1", "answer": "x"}, "is no number"),
+        ({"annotator": "first", "relevance": "1", "answer": "x"}, "is no number"),
         ({"annotator": "a", "relevance": "1", "answer": "0", "query_id": "q0"}, "twice"),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_pair_counts_once_and_the_limit_takes_the_first(tmp_path: Path) -> Non
         ({**ITEM, "label": 2}, ":1: label: Input should be less than or equal to 1"),
         ({"query": "q", "label": 1}, ":1: code: Field required"),
         ({**ITEM, "query": "  "}, ":1: the query is empty"),
-        ({**ITEM, "labels": {"ann": 7}}, ":1: labels.ann: Input should be less than"),
+        ({**ITEM, "labels": {"first": 7}}, ":1: labels.first: Input should be less than"),
         ("text", ":1: Input should be a valid dictionary"),
     ],
 )

@@ -131,16 +131,20 @@ def test_chance_says_the_commoner_label_and_agrees_no_more_than_by_chance(
 
 
 def test_people_are_scored_on_what_they_were_asked() -> None:
-    truth = [true_pair(0, 1, ann=1, group=1), true_pair(1, 0, ann=1), true_pair(2, 0, group=None)]
+    truth = [
+        true_pair(0, 1, first=1, group=1),
+        true_pair(1, 0, first=1),
+        true_pair(2, 0, group=None),
+    ]
     scores = {score.name: score.agreement for score in score_humans(truth)}
-    assert (scores["ann"].pairs, scores["ann"].accuracy) == (2, 0.5)
+    assert (scores["first"].pairs, scores["first"].accuracy) == (2, 0.5)
     assert (scores["group"].pairs, scores["group"].decided) == (2, 1)
 
 
 def test_the_average_human_has_the_mean_accuracy_and_the_alpha_of_all_people() -> None:
     """Labels 1 1 0 0 and 1 1 0 1: 5 ones, 3 zeros, one pair that differs; alpha 1 - 2 * 7 / 30."""
     truth = [
-        true_pair(number, label, ann=label, bob=said)
+        true_pair(number, label, first=label, second=said)
         for number, (label, said) in enumerate([(1, 1), (1, 1), (0, 0), (0, 1)])
     ]
     score = score_average_human(truth, list(score_humans(truth)))

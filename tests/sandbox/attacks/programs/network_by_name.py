@@ -1,4 +1,4 @@
 # Looks a name up.
 import socket
 
-socket.getaddrinfo("pypi.org", 443)
+socket.getaddrinfo("example.org", 443)

@@ -45,8 +45,8 @@ def test_a_sheet_holds_what_waits_and_its_words_are_kept(
     database: Database, tmp_path: Path
 ) -> None:
     sheet = sheet_of(database, tmp_path)
-    yes = {"annotator": "ann", "relevance": "1"}
-    no = {"annotator": "ann", "relevance": "0", "notes": "it is off by one"}
+    yes = {"annotator": "first", "relevance": "1"}
+    no = {"annotator": "first", "relevance": "0", "notes": "it is off by one"}
     fill(sheet, by_query(q0=yes, q1=no))
     assert confirm(database, sheet) == Confirmed(confirmed=1, refused=1)
     assert set(states(database)) == {True, False, None}
@@ -60,7 +60,7 @@ def test_a_sheet_that_an_earlier_release_has_written_is_read(
     database: Database, tmp_path: Path
 ) -> None:
     sheet = sheet_of(database, tmp_path)
-    fill(sheet, by_query(q0={"annotator": "ann", "relevance": "1"}))
+    fill(sheet, by_query(q0={"annotator": "first", "relevance": "1"}))
     text = sheet.read_text("utf-8")
     for item in generated.load_answers(database, "c"):
         text = text.replace(item.query_id, former_id(item.query_id))
@@ -75,7 +75,7 @@ def test_a_changed_code_is_a_further_answer_marked_as_edited(
 ) -> None:
     sheet = sheet_of(database, tmp_path)
     better = "def plus(x):\n    return 1 + x"
-    fill(sheet, by_query(q1={"annotator": "ann", "relevance": "1", "code": better}))
+    fill(sheet, by_query(q1={"annotator": "first", "relevance": "1", "code": better}))
     assert confirm(database, sheet) == confirm(database, sheet) == Confirmed(edited=1)
     edited = [item for item in generated.load_answers(database, "c") if item.edited]
     assert [(item.code, item.confirmed, item.origin) for item in edited] == [
@@ -96,7 +96,7 @@ def test_a_sheet_with_one_bad_row_changes_nothing(
     database: Database, tmp_path: Path, said: Row, told: str
 ) -> None:
     sheet = sheet_of(database, tmp_path)
-    yes = {"annotator": "ann", "relevance": "1"}
+    yes = {"annotator": "first", "relevance": "1"}
     fill(sheet, by_query(q0=yes, q1=yes, q2={**yes, **said}))
     before = generated.load_answers(database, "c")
     with pytest.raises(SourceError, match=told):

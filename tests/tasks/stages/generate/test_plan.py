@@ -51,8 +51,8 @@ def refused(ordinal: int, **fields: object) -> generated.GeneratedCode:
     return answer(1, ordinal, status="refused", **fields)
 
 
-NO = said(0, "ann", confirmed=False)
-YES = said(0, "bob", confirmed=True)
+NO = said(0, "first", confirmed=False)
+YES = said(0, "second", confirmed=True)
 
 
 @pytest.mark.parametrize(
