@@ -20,6 +20,7 @@ from typing import get_args
 
 from infra.ids import SearchId
 from infra.records import Record, Support
+from infra.store.candidates import OWN_PAIRS
 from infra.store.coverage import Coverage
 from infra.store.database import Transaction
 from infra.store.posteriors import BALLOTS, JUDGED, NO_JUDGES, POSTERIORS, Judges
@@ -44,15 +45,7 @@ class CurrentLabels(Record):
     judges: Judges = NO_JUDGES
 
 
-PAIRS = """
-    CREATE TEMP TABLE label_pairs AS
-    SELECT DISTINCT query_id, code_id FROM candidates
-    SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = $collection)
-        USING (query_id)
-    SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = $collection)
-        USING (code_id)
-    WHERE list_contains($searches, search_id)
-"""
+PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
 
 # One row a pair, set and round: of the annotations that cover it one that has a vote, first of all
 # the round's own.

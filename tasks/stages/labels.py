@@ -106,8 +106,8 @@ def judging_recipe(
     that another model judged do not make that the one in use.
     """
     own, *pools = judged_searches(database, search)
-    return last_recipe(database, [own], with_demo=with_demo) or last_recipe(
-        database, pools, with_demo=with_demo
+    return last_recipe(database, search.collection, [own], with_demo=with_demo) or last_recipe(
+        database, search.collection, pools, with_demo=with_demo
     )
 
 
@@ -126,7 +126,9 @@ def current_labels(
         CurrentLabels(
             collection=labels.collection.name,
             search_ids=labels.searches,
-            coverage=coverage_of_rounds(database, labels.searches, labels.rounds),
+            coverage=coverage_of_rounds(
+                database, labels.collection.name, labels.searches, labels.rounds
+            ),
             support=tuple(support),
         ),
     )

@@ -94,7 +94,7 @@ def compare_behaviours(search: SearchReference, recipe: RecipeReference, setting
     labels = CurrentLabels(
         collection=search.collection,
         search_ids=tuple(searches),
-        coverage=coverage_of_rounds(database, searches, rounds),
+        coverage=coverage_of_rounds(database, search.collection, searches, rounds),
     )
     place = rounds.index(recipe.recipe_id)
     due = due_comparisons(database, labels, place, program_digest(_PROGRAM))

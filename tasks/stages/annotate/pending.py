@@ -142,7 +142,10 @@ def _doubt(
     searches = (selection.search_id, *selection.pools)
     before = settings.by_judge[: recipe.judge - 1]
     coverage = coverage_of(
-        database, searches, *(recipe_of(item, recipe.sandbox) for item in before)
+        database,
+        selection.collection,
+        searches,
+        *(recipe_of(item, recipe.sandbox) for item in before),
     )
     labels = CurrentLabels(collection=selection.collection, search_ids=searches, coverage=coverage)
     judges = weigh_votes(database, labels).judges
@@ -162,7 +165,7 @@ def coverage_rows(
     """
     body = recipe_of(settings, recipe.sandbox, recipe.labelling_round)
     searches = [selection.search_id, *selection.pools]
-    coverage = coverage_of(database, searches, body)
+    coverage = coverage_of(database, selection.collection, searches, body)
     place = recipe.place - 1
     former = {
         JudgedBy(row.recipe_id, row.met)
