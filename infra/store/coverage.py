@@ -88,15 +88,6 @@ class Coverage(Record):
         ]
 
     @property
-    def first_set(self) -> "Coverage":
-        """The recipe in use alone, without those before it."""
-        return Coverage(
-            covered=tuple(self._of_set(0)),
-            sets=self.sets[:1],
-            judged=tuple(number for number in self.judged if not number),
-        )
-
-    @property
     def rows(self) -> pa.Table:
         """``covered`` as columns, to join with annotations.
 

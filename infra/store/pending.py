@@ -108,7 +108,7 @@ class Doubt(Record):
     with little or unknown confidence and without a valid oracle.
 
     Attributes:
-        labels: The labels of the judges before, who are its one set, and what votes weigh.
+        labels: The labels of the judges before, which alone stand, and what votes weigh.
         below: The confidence below which a label is in doubt.
         ahead: Whether candidates count too that they have not judged yet, which may come to be in
             doubt.

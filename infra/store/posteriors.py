@@ -24,7 +24,8 @@ class Judge(Record):
     """A judge.
 
     Attributes:
-        recipes: Its recipes; the newest label by one of them is its vote on a pair.
+        recipes: Its recipes. Of the labels that they gave a pair its vote is the one that counts
+            for the set of rounds last in use; of several of one set it is the newest.
         if_zero: What a vote of 0 adds to the log odds of a match.
         if_one: What a vote of 1 adds.
         is_known: Whether its errors were seen on pairs whose truth is known.
@@ -67,15 +68,18 @@ JUDGED = """(
     ) USING (query_id, code_id, recipe_id)
 )"""
 
-# One row a pair and judge, of the pairs in ``label_pairs``.
+# One row a pair and judge, of the pairs in ``label_pairs`` and of what ``coverage`` lets count.
 BALLOTS = f"""
     CREATE TEMP TABLE ballots AS
     SELECT query_id, code_id, judge, label, if_zero, if_one, is_known
     FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN judges USING (recipe_id)
+    JOIN (SELECT recipe_id, met, min(number) AS number FROM coverage GROUP BY recipe_id, met)
+        USING (recipe_id, met)
     WHERE status = 'labelled' AND list_contains($support, grade)
     QUALIFY row_number() OVER (
-        PARTITION BY query_id, code_id, judge ORDER BY annotated_at DESC, recipe_id) = 1
+        PARTITION BY query_id, code_id, judge
+        ORDER BY number, annotated_at DESC, recipe_id) = 1
 """  # noqa: S608 - literals only
 
 # One row a pair with a vote.

@@ -36,6 +36,8 @@ class CurrentLabels(Record):
         support: What a label must rest on to be a vote.
         judges: What each judge's vote weighs; without any, no label has a confidence, and judges
             who differ are taken by their order.
+        fresh_only: Whether labels of the recipe in use alone stand; former ones are votes all the
+            same.
     """
 
     collection: str
@@ -43,6 +45,7 @@ class CurrentLabels(Record):
     coverage: Coverage
     support: tuple[Support, ...] = get_args(Support)
     judges: Judges = NO_JUDGES
+    fresh_only: bool = False
 
 
 PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
@@ -55,7 +58,7 @@ _VOTES = f"""
         label IS NOT NULL AND list_contains($support, grade) AS is_vote
     FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN coverage USING (recipe_id, met)
-    WHERE status <> 'failed'
+    WHERE status <> 'failed' AND (number = 0 OR NOT $fresh_only)
     QUALIFY row_number() OVER (
         PARTITION BY query_id, code_id, number, round
         ORDER BY is_vote DESC, own DESC, annotated_at DESC, recipe_id) = 1
@@ -128,7 +131,7 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
             (PAIRS, searches),
             (BALLOTS, {"support": support}),
             (POSTERIORS, {"prior": labels.judges.prior}),
-            (_VOTES, {"support": support}),
+            (_VOTES, {"support": support, "fresh_only": labels.fresh_only}),
             (_STANDING, {}),
             (_FAILED, {"recipes": recipes}),
             (_BASIS, {}),

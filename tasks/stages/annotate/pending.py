@@ -147,10 +147,12 @@ def _doubt(
         searches,
         *(recipe_of(item, recipe.sandbox) for item in before),
     )
-    labels = CurrentLabels(collection=selection.collection, search_ids=searches, coverage=coverage)
+    labels = CurrentLabels(
+        collection=selection.collection, search_ids=searches, coverage=coverage, fresh_only=True
+    )
     judges = weigh_votes(database, labels).judges
     return Doubt(
-        labels=labels.model_copy(update={"coverage": coverage.first_set, "judges": judges}),
+        labels=labels.model_copy(update={"judges": judges}),
         below=settings.annotation.doubt_below,
         ahead=ahead,
     )

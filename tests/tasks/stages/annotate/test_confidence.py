@@ -176,7 +176,7 @@ def test_what_people_said_of_candidates_tells_how_judges_err(tmp_path: Path) -> 
     assert weigh_votes(database, current).known(0) == 1
 
 
-def test_the_newest_label_of_a_model_in_a_configuration_is_its_one_vote(tmp_path: Path) -> None:
+def test_a_model_in_a_configuration_has_one_vote(tmp_path: Path) -> None:
     database, source = judged_by_two(tmp_path, "11----", "------")
     bodies = {RecipeId("again"): body("cheap", max_try_time=4), DEAR: body("dear")}
     recipes.record_recipes(database, bodies, demo=False, used_on="c")
@@ -190,6 +190,25 @@ def test_the_newest_label_of_a_model_in_a_configuration_is_its_one_vote(tmp_path
     ]  # fmt: skip
     ballots = weigh_votes(database, current).ballots
     assert [(item.votes, item.pairs) for item in ballots] == [((0, None), 1), ((1, None), 1)]
+
+
+def test_a_vote_is_of_the_settings_last_in_use_though_left_ones_gave_a_newer_label(
+    tmp_path: Path,
+) -> None:
+    database, source = judged_by_two(tmp_path, "110000", "100000")
+    judge_canaries(database, DEAR, wrong=0)
+    judge_canaries(database, CHEAP, wrong=3)
+    before = by_pair(exported(database, source))
+    cheap, dear = RecipeId("cheap, once"), RecipeId("dear, once")
+    once = {cheap: body("cheap", max_try_time=4), dear: body("dear", max_try_time=4)}
+    recipes.record_recipes(database, once, demo=False, used_on="c")
+    for recipe_id, votes in ((cheap, "100000"), (dear, "110000")):
+        for place, vote in enumerate(votes):
+            label(database, place // 2, place % 2, int(vote), recipe_id)
+    assert [item.relevance for item in by_pair(exported(database, source))][:2] == [1, 1]
+    own = {CHEAP: body("cheap"), DEAR: body("dear")}
+    recipes.record_recipes(database, own, demo=False, used_on="c")
+    assert by_pair(exported(database, source)) == before
 
 
 def test_a_label_that_a_comparison_changed_has_the_confidence_of_a_vote_for_it(
