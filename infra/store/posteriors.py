@@ -86,6 +86,7 @@ BALLOTS = f"""
 POSTERIORS = """
     CREATE TEMP TABLE posteriors AS
     SELECT query_id, code_id, count(*) AS given, bool_or(is_known) AS is_known,
+        min(label) <> max(label) AS differ,
         $prior + sum(CASE label WHEN 1 THEN if_one ELSE if_zero END) AS odds
     FROM ballots GROUP BY query_id, code_id
 """

@@ -6,8 +6,9 @@ Each round is covered by an annotation that rests on the same parts of a recipe,
 made it (`infra.store.coverage`).
 
 Rounds of one model give the label of more than half of them. Where a set is of several models, its
-judges, their label stands if all who gave one agree; else the one that is likelier by all votes
-(`infra.store.posteriors`), and of two equally likely ones the last judge's: the dearest comes last.
+judges, the label stands on which all votes on the pair agree, with those of former sets where a
+judge has no newer one; else the one that is likelier by all votes (`infra.store.posteriors`), and
+of two equally likely ones the last judge's: the dearest comes last.
 
 Where the candidates of a query were compared by what they do (`infra.store.behaviours`), an
 annotation's vote is the label that it has after that. Here and nowhere else this is decided, so
@@ -75,10 +76,10 @@ _STANDING = """
             count(*) FILTER (label = 1) AS ones, count(*) FILTER (label = 0) AS zeros,
             count(*) FILTER (label IS NULL) AS none,
             CASE WHEN any_value(is_judged) THEN
-                    CASE WHEN count(DISTINCT label) FILTER (is_vote) < 2
-                            OR coalesce(abs(any_value(odds)), 0) < 1e-9
-                        THEN arg_max(label, round) FILTER (is_vote)
-                    ELSE (any_value(odds) > 0)::TINYINT END
+                    CASE WHEN bool_or(is_vote) AND any_value(differ)
+                            AND abs(any_value(odds)) >= 1e-9
+                        THEN (any_value(odds) > 0)::TINYINT
+                    ELSE arg_max(label, round) FILTER (is_vote) END
                  WHEN 2 * count(*) FILTER (is_vote AND label = 0) > any_value(rounds) THEN 0
                  WHEN 2 * count(*) FILTER (is_vote AND label = 1) > any_value(rounds) THEN 1
             END::DOUBLE AS relevance

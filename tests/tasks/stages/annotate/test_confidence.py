@@ -211,6 +211,24 @@ def test_a_vote_is_of_the_settings_last_in_use_though_left_ones_gave_a_newer_lab
     assert by_pair(exported(database, source)) == before
 
 
+def test_a_set_that_not_all_judges_have_finished_overturns_no_likelier_label(
+    tmp_path: Path,
+) -> None:
+    database, source = judged_by_two(tmp_path, "010000", "110000")
+    judge_canaries(database, DEAR, wrong=0)
+    judge_canaries(database, CHEAP, wrong=3)
+    differed = by_pair(exported(database, source))[0]
+    assert differed.relevance == 1
+    cheap, dear = RecipeId("cheap, once"), RecipeId("dear, once")
+    once = {cheap: body("cheap", max_try_time=4), dear: body("dear", max_try_time=4)}
+    recipes.record_recipes(database, once, demo=False, used_on="c")
+    label(database, 0, 0, 0, cheap)
+    found = by_pair(exported(database, source))[0]
+    assert (found.relevance, found.confidence) == (1, differed.confidence)
+    label(database, 0, 0, 0, dear)
+    assert by_pair(exported(database, source))[0].relevance == 0
+
+
 def test_a_label_that_a_comparison_changed_has_the_confidence_of_a_vote_for_it(
     tmp_path: Path,
 ) -> None:
