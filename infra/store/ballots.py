@@ -40,7 +40,8 @@ def count_ballots(database: Database, labels: CurrentLabels, people: str) -> lis
         tx.stream("judges", labels.judges.rows),
     ):
         tx.connection.execute(PAIRS, searches)
-        tx.connection.execute(BALLOTS, {"support": list(labels.support)})
+        support = {"collection": labels.collection, "support": list(labels.support)}
+        tx.connection.execute(BALLOTS, support)
         rows = tx.rows(
             f"SELECT * EXCLUDE (query_id, code_id), count(*) FROM (SELECT {columns} "  # noqa: S608 - literals only
             "query_id, code_id FROM ballots GROUP BY query_id, code_id) "

@@ -37,8 +37,9 @@ _BEHAVIOURS = f"""
             ELSE reason END AS reason
     FROM code_behaviours JOIN basis USING (query_id, code_id, recipe_id)
     JOIN standing USING (query_id, code_id)
-    JOIN (SELECT comparison, claims FROM query_behaviours) USING (comparison)
-    WHERE relevance IS NOT NULL
+    JOIN (SELECT collection, comparison, claims FROM query_behaviours)
+        USING (collection, comparison)
+    WHERE collection = ? AND relevance IS NOT NULL
     WINDOW alike AS (PARTITION BY query_id, behaviour)
     ORDER BY query_id, code_id, recipe_id
 """  # noqa: S608 - literals only
@@ -77,7 +78,7 @@ def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
         return Decided(
             labels=tx.arrow(_LABELS),
             undecided=tx.arrow(_UNDECIDED),
-            behaviours=tx.arrow(_BEHAVIOURS),
+            behaviours=tx.arrow(_BEHAVIOURS, [labels.collection]),
             unfinished=tx.count(
                 "SELECT (SELECT count(*) FROM failed) + (SELECT count(*) FROM standing "
                 "WHERE relevance IS NULL AND NOT is_complete)"

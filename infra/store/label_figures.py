@@ -72,7 +72,7 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             support=_counts(tx, "annotations", "grade"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
-            behaviours=figures_of(tx, f"code_behaviours {IN_BASIS}"),
+            behaviours=figures_of(tx, f"code_behaviours {IN_BASIS}", labels.collection),
             effort=Effort.model_validate(tx.dicts(_EFFORT, [recipes])[0]),
         )
 

@@ -56,15 +56,15 @@ class Judges(Record):
 
 NO_JUDGES = Judges()
 
-# Annotations, each with the label that it has after its query's candidates were compared by what
-# they do; a comparison of another label than it has now counts no more.
+# Annotations, each with the label that it has after its query's candidates in a ``$collection``
+# were compared by what they do; a comparison of another label than it has now counts no more.
 JUDGED = """(
     SELECT annotations.* REPLACE (
         CASE WHEN is_compared AND label IS NOT DISTINCT FROM compared_label THEN agreed
             ELSE label END AS label)
     FROM annotations LEFT JOIN (
         SELECT query_id, code_id, recipe_id, label AS compared_label, agreed, true AS is_compared
-        FROM code_behaviours
+        FROM code_behaviours WHERE collection = $collection
     ) USING (query_id, code_id, recipe_id)
 )"""
 

@@ -126,13 +126,14 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     the pairs that nobody has judged, though it was tried.
     """
     searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
-    support, recipes = list(labels.support), sorted(labels.coverage.recipes)
+    support = {"collection": labels.collection, "support": list(labels.support)}
+    recipes = sorted(labels.coverage.recipes)
     with tx.stream("coverage", labels.coverage.rows), tx.stream("judges", labels.judges.rows):
         for statement, parameters in (
             (PAIRS, searches),
-            (BALLOTS, {"support": support}),
+            (BALLOTS, support),
             (POSTERIORS, {"prior": labels.judges.prior}),
-            (_VOTES, {"support": support, "fresh_only": labels.fresh_only}),
+            (_VOTES, {**support, "fresh_only": labels.fresh_only}),
             (_STANDING, {}),
             (_FAILED, {"recipes": recipes}),
             (_BASIS, {}),

@@ -250,6 +250,7 @@ def test_a_label_that_a_comparison_changed_has_the_confidence_of_a_vote_for_it(
     )  # fmt: skip
     record_comparisons(
         database,
+        "c",
         CHEAP,
         [
             Comparison(
