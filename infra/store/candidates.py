@@ -19,6 +19,17 @@ OWN_PAIRS = """(
     WHERE list_contains($searches, search_id)
 )"""
 
+# SQL of each collection with the candidates of its searches. A search names only the first of the
+# collections over the same codes; to the others belong those of their queries and codes.
+CANDIDATES_OF_COLLECTIONS = """(
+    SELECT collection, search_id, query_id, code_id
+    FROM candidates JOIN (SELECT collection, search_id FROM searches) USING (search_id)
+    UNION
+    SELECT collection, search_id, query_id, code_id
+    FROM candidates JOIN collection_queries USING (query_id)
+    SEMI JOIN collection_codes USING (collection, code_id)
+)"""
+
 
 def record_search(
     database: Database,
@@ -130,9 +141,17 @@ def pools_of(database: Database, collection: str) -> list[SearchId]:
 
 
 def searches_by_collection(database: Database) -> dict[str, list[SearchId]]:
-    """Return collection → the ids of all searches over it, oldest first."""
+    """Return collection → the ids of all searches over it, oldest first.
+
+    Among them are those that name another collection and found candidates of this one.
+    """
     with database.transaction() as tx:
-        rows = tx.rows("SELECT collection, search_id FROM searches ORDER BY created_at, search_id")
+        rows = tx.rows(
+            "WITH found AS (SELECT collection, search_id FROM searches UNION "  # noqa: S608 - literals only
+            f"SELECT collection, search_id FROM {CANDIDATES_OF_COLLECTIONS}) "
+            "SELECT found.collection, search_id FROM found JOIN searches USING (search_id) "
+            "ORDER BY created_at, search_id"
+        )
     found: dict[str, list[SearchId]] = {}
     for collection, search_id in rows:
         found.setdefault(str(collection), []).append(SearchId(str(search_id)))
