@@ -75,6 +75,9 @@ _STANDING = """
             min(round) AS round, arg_min(origin, round) AS origin,
             count(*) FILTER (label = 1) AS ones, count(*) FILTER (label = 0) AS zeros,
             count(*) FILTER (label IS NULL) AS none,
+            CASE WHEN any_value(is_judged) THEN count(label) > 0
+                 ELSE 2 * greatest(count(*) FILTER (label = 0), count(*) FILTER (label = 1))
+                    > any_value(rounds) END AS has_label,
             CASE WHEN any_value(is_judged) THEN
                     CASE WHEN bool_or(is_vote) AND any_value(differ)
                             AND abs(any_value(odds)) >= 1e-9
@@ -119,7 +122,8 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     """Make temporary tables of the current labels inside the ``with``.
 
     ``standing`` has one row a pair that is judged: its ``relevance``, NULL where the first set that
-    is complete gives no label, and whether it is ``fresh``: the recipe in use has judged the pair.
+    is complete gives no label, whether it ``has_label`` all the same, though not with the support
+    that is asked for, and whether it is ``fresh``: the recipe in use has judged the pair.
     A label by a former recipe is fresh where that one left the pair undecided. ``basis`` are the
     keys of the annotations that this rests on, each with the label that is its ``vote``.
     ``posteriors`` are the log ``odds`` of a match of each pair with a judge's vote. ``failed`` are

@@ -6,6 +6,7 @@ Covers `tasks.stages.annotate.confidence`, `infra.store.ballots`, `infra.store.p
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from infra.ids import RecipeId
@@ -19,6 +20,7 @@ from infra.store.behaviours import (
     due_comparisons,
     record_comparisons,
 )
+from infra.store.lost_labels import why_lost
 from infra.store.pair_files import new_keys_file, read_keys
 from infra.store.pending import write_pending
 from infra.store.posteriors import Judge, Judges
@@ -153,6 +155,24 @@ def test_a_further_judge_gets_what_is_unsure_undecided_or_not_proved(tmp_path: P
     assert in_doubt(tmp_path / "b", "doubt") == list("04")
     assert in_doubt(tmp_path / "c", "doubt", p0="valid_oracle") == list("4")
     assert in_doubt(tmp_path / "d", "doubt", ahead=True) == list("045"), "5 may come to be unsure"
+
+
+def test_a_label_without_the_exported_support_is_no_failure_whether_or_not_all_judges_were_asked(
+    tmp_path: Path,
+) -> None:
+    database, source = judged_by_two(tmp_path, "111---", "10----")
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    labels = labels_of_agents(database, source, recipe)
+    found = labelled_benchmark(database, labels, PublishSettings(support=("valid_oracle",)))
+    assert (len(found.labels), len(found.undecided), found.failed) == (0, 0, 0)
+    queries, codes = zip(*PAIRS[:4], strict=True)
+    pairs = pa.table({"query_id": queries, "code_id": codes})
+    current = current_labels(database, labels, ("valid_oracle",))
+    assert why_lost(database, pairs, "c", current) == {
+        "no comparable recipe has judged the pair": 1,
+        "the label has not the support that is exported": 3,
+    }
 
 
 def test_what_people_said_of_candidates_tells_how_judges_err(tmp_path: Path) -> None:
