@@ -105,7 +105,6 @@ _USED = (
     "WHERE list_contains(rounds, other.recipe_id)) AS judges "
     "FROM recipe_uses JOIN recipes ON recipe_id = rounds[1] "
 )
-_HAS_JUDGED = "list_has_any(rounds, (SELECT list(DISTINCT recipe_id) FROM annotations))"
 
 
 def used_recipes(database: Database, collection: str) -> list[StoredRecipe]:
@@ -144,14 +143,6 @@ def recipes_used_elsewhere(
     return [StoredRecipe.model_validate(row) for row in rows]
 
 
-def recipes_in_rounds(database: Database) -> list[StoredRecipe]:
-    """Return the recipes that were in use for several labelling rounds, oldest first."""
-    with database.transaction() as tx:
-        rows = tx.dicts(f"{_USED} WHERE len(rounds) > 1 AND {_HAS_JUDGED} ORDER BY used_at")
-    found = {str(row["rounds"]): StoredRecipe.model_validate(row) for row in rows}
-    return list(found.values())
-
-
 def mean_cost(database: Database) -> float | None:
     """Return dollars for each pair that the recipe last in use judged, in all its rounds.
 
@@ -159,7 +150,10 @@ def mean_cost(database: Database) -> float | None:
     was the demo model.
     """
     with database.transaction() as tx:
-        rows = tx.dicts(f"{_USED} WHERE {_HAS_JUDGED} ORDER BY used_at DESC LIMIT 1")
+        rows = tx.dicts(
+            f"{_USED} WHERE list_has_any(rounds, (SELECT list(DISTINCT recipe_id) "  # noqa: S608 - literals only
+            "FROM annotations)) ORDER BY used_at DESC LIMIT 1"
+        )
         recipe = StoredRecipe.model_validate(rows[0]) if rows else None
         if recipe is None or recipe.demo:
             return None

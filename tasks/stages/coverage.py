@@ -65,13 +65,23 @@ def last_recipe(
     judged = judged_by(database, collection, search_ids)
     if not judged:
         return None
-    used = recipes.used_recipes(database, collection) or recipes.recipes_used_elsewhere(
-        database, collection, search_ids
-    )
+    used = recipes_of(database, collection, search_ids)
     bodies = recipes.load_bodies(database) if used else {}
     wanted = (recipe for recipe in used if with_demo or not recipe.demo)
     counts = (recipe for recipe in wanted if _covered([recipe.rounds], judged, bodies))
     return next(counts, None)
+
+
+def recipes_of(
+    database: Database, collection: str, search_ids: Sequence[SearchId]
+) -> list[StoredRecipe]:
+    """Return the recipes that were in use on a collection, last used first.
+
+    Where there are none they are those that were in use on collections which may have its pairs.
+    """
+    return recipes.used_recipes(database, collection) or recipes.recipes_used_elsewhere(
+        database, collection, search_ids
+    )
 
 
 def _coverage(

@@ -16,6 +16,7 @@ from infra.store import Database, annotations, recipes
 from infra.store.coverage import Coverage, JudgedBy, judged_by
 from infra.store.recipes import Body
 from tasks.stages.coverage import coverage_of, coverage_of_rounds, last_recipe
+from tasks.stages.labels import rounds_in_store
 from tests.tasks.stages.generate.world import (
     CODES,
     QUERIES,
@@ -198,3 +199,31 @@ def test_a_comparable_recipe_used_elsewhere_comes_after_all_that_were_used_here(
     assert [rounds[0] for rounds in coverage.sets] == [
         identity(body(name)) for name in ("asked", "own", "elsewhere")
     ]
+
+
+def test_rounds_agree_on_all_that_counts_for_them_in_their_collection(database: Database) -> None:
+    """The arbiter's prompt changed, which two of the three pairs had not met."""
+    before = [body(number=number) for number in (1, 2, 3)]
+    after = [body(number=number, arbiter="changed") for number in (1, 2, 3)]
+    use(database, *before)
+    for recipe, label in zip(before, (1, 0, 1), strict=True):
+        judge(database, recipe, 0, "screener", label=0)
+        judge(database, recipe, 1, "screener", label=1)
+        judge(database, recipe, 2, *PROMPTS, label=label)
+    use(database, *after)
+    assert len(rounds_in_store(database)) == 1, "the recipe in use has judged nothing of its own"
+    for recipe in after:
+        judge(database, recipe, 2, *PROMPTS, label=0)
+    theirs = Query.of("another question")
+    also_collected(database, "d", [theirs])
+    use(database, *after, on="d")
+    for recipe in after:
+        item = judgement(theirs.query_id, CODES[0].code_id, recipe_id=identity(recipe))
+        annotations.add_annotations(database, [item])
+    found = rounds_in_store(database)
+    assert [(item.collection, item.recipe.recipe_id) for item in found] == [
+        ("c", identity(before[0])), ("c", identity(after[0])), ("d", identity(after[0]))
+    ]  # fmt: skip
+    assert [(item.agreement.pairs, item.agreement.unanimous) for item in found] == [
+        (3, 2), (3, 3), (1, 1)
+    ]  # fmt: skip
