@@ -66,13 +66,18 @@ _KEPT_WHOLE = f"""
     SELECT {_PAIR} FROM annotations ANTI JOIN superseded USING ({_PAIR}) WHERE $current
     UNION SELECT {_PAIR} FROM published WHERE $published
 """  # noqa: S608 - column names only
-# Each collection with its searches, and the time of the last of these.
+# Each collection with its searches, and the time of the last of those that name it: another one's
+# may have found some of its pairs. Where none names it, it is the last of all.
 _SEARCHED = f"""
     CREATE TEMP TABLE searched AS
-    SELECT collection, search_id, created_at, max(created_at) OVER (PARTITION BY collection) AS last
+    SELECT collection, search_id, is_named, created_at, coalesce(
+        max(created_at) FILTER (is_named) OVER (PARTITION BY collection),
+        max(created_at) OVER (PARTITION BY collection)) AS last
     FROM (
-        SELECT collection, search_id FROM searches
-        UNION SELECT collection, search_id FROM {CANDIDATES_OF_COLLECTIONS}
+        SELECT collection, search_id, bool_or(is_named) AS is_named FROM (
+            SELECT collection, search_id, true AS is_named FROM searches
+            UNION SELECT collection, search_id, false FROM {CANDIDATES_OF_COLLECTIONS}
+        ) GROUP BY collection, search_id
     ) JOIN (SELECT search_id, created_at FROM searches WHERE NOT pool) USING (search_id)
 """  # noqa: S608 - literals only
 _TABLES = ("searched", "kept_whole", "published", "superseded", "counted")
@@ -167,7 +172,8 @@ class Retention:
         )
         searches = (
             "search_id IN (SELECT search_id FROM searched JOIN collections USING (collection) "  # noqa: S608
-            "GROUP BY search_id HAVING bool_and(created_at < collected_at AND last >= collected_at "
+            "WHERE is_named OR for_agents GROUP BY search_id HAVING bool_and("
+            "created_at < collected_at AND last >= collected_at "
             f"AND {self._older(settings.searches_days, 'created_at')}))"
         )
         texts = "length(path) + length(reason) + 200"
