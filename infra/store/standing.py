@@ -76,8 +76,9 @@ _STANDING = """
             count(*) FILTER (label = 1) AS ones, count(*) FILTER (label = 0) AS zeros,
             count(*) FILTER (label IS NULL) AS none,
             CASE WHEN any_value(is_judged) THEN count(label) > 0
-                 ELSE 2 * greatest(count(*) FILTER (label = 0), count(*) FILTER (label = 1))
-                    > any_value(rounds) END AS has_label,
+                 ELSE count(*) = any_value(rounds) AND 2 * greatest(
+                    count(*) FILTER (label = 0), count(*) FILTER (label = 1)) > any_value(rounds)
+                 END AS has_label,
             CASE WHEN any_value(is_judged) THEN
                     CASE WHEN bool_or(is_vote) AND any_value(differ)
                             AND abs(any_value(odds)) >= 1e-9
