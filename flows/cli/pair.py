@@ -9,7 +9,7 @@ from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId
 from infra.records import Annotation, Execution, LanguageModelCall
 from infra.store import Database, annotations, open_database, recipes
-from infra.store.behaviours import CodeBehaviour, behaviour_of
+from infra.store.behaviours import CodeBehaviour, behaviours_of
 from infra.store.database import require_store
 from infra.store.judged_pairs import find_judged
 from tasks.reports.judging import specified_text
@@ -33,7 +33,7 @@ def show(options: PairOptions) -> None:
     for _, recipe_id in judged:
         for annotation in annotations.load_annotations(database, recipe_id, [key]):
             say(_judgement(database, recipe_id, annotation))
-            if found := behaviour_of(database, key, recipe_id):
+            for found in behaviours_of(database, key, recipe_id):
                 say(_comparison(*found))
 
 
@@ -64,9 +64,9 @@ def _judgement(database: Database, recipe_id: RecipeId, annotation: Annotation) 
     return "\n".join([head, *filter(None, [annotation.reason, demanded]), *steps])
 
 
-def _comparison(behaviour: CodeBehaviour, claims: Sequence[str]) -> str:
+def _comparison(collection: str, claims: Sequence[str], behaviour: CodeBehaviour) -> str:
     label = "no label" if behaviour.agreed is None else f"label {behaviour.agreed}"
-    head = f"\n-- compared with the other codes of the query: {label}"
+    head = f"\n-- compared with the other codes of the query in {collection}: {label}"
     told = zip_longest(claims, behaviour.outcomes, fillvalue="")
     lines = [f"{claim}: {outcome or 'could not be run'}" for claim, outcome in told]
     return "\n".join([head, *filter(None, [behaviour.reason]), *lines])

@@ -15,7 +15,7 @@ _NOTE = (
 
 
 def print_rounds(settings: Settings) -> None:
-    """Print a table for each recipe of the store that judged pairs in several rounds."""
+    """Print a table for each recipe that judged pairs of a collection in several rounds."""
     stored = rounds_in_store(open_database(settings.store))
     for item in stored:
         _print(item)
@@ -35,7 +35,7 @@ def _print(item: StoredRounds) -> None:
     ]
     rows.append(("all", f"{figures.shared:,}", f"{figures.unanimous:,}", _figure(figures.alpha)))
     print_table(
-        f"{recipe.model}, recipe {recipe.recipe_id}: {figures.rounds} "
+        f"{item.collection}, {recipe.model}, recipe {recipe.recipe_id}: {figures.rounds} "
         f"{'judges' if recipe.judges else 'labelling rounds'}{demo}",
         ("rounds", "pairs", "equal", "alpha"),
         rows,

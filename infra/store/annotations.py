@@ -21,7 +21,6 @@ __all__ = [
     "effort",
     "finished_pairs",
     "label_origin",
-    "labels_of_rounds",
     "load_annotations",
     "load_pairs",
     "paid_once",
@@ -177,28 +176,6 @@ def batch_cost(database: Database, recipes: RecipeIds, search_ids: Sequence[Sear
             [list(search_ids), _listed(recipes)],
         )
     return float(str(found))
-
-
-def labels_of_rounds(
-    database: Database, rounds: Sequence[RecipeId]
-) -> dict[PairKey, tuple[int | None, ...]]:
-    """Return the labels of rounds, in their order, for all candidates that one has judged.
-
-    A round that gave a candidate no label has None there.
-    """
-    labels: dict[PairKey, list[int | None]] = {}
-    place = {recipe_id: number for number, recipe_id in enumerate(rounds)}
-    with database.transaction() as tx:
-        rows = tx.rows(
-            "SELECT query_id, code_id, recipe_id, label FROM annotations "
-            "SEMI JOIN candidates USING (query_id, code_id) "
-            "WHERE list_contains(?, recipe_id) ORDER BY query_id, code_id",
-            [list(rounds)],
-        )
-    for query, code, recipe_id, label in rows:
-        votes = labels.setdefault(_pair_key(query, code), [None] * len(rounds))
-        votes[place[RecipeId(str(recipe_id))]] = label if isinstance(label, int) else None
-    return {pair: tuple(votes) for pair, votes in labels.items()}
 
 
 def load_annotations(

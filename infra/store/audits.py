@@ -10,6 +10,7 @@ from infra.records import Record
 from infra.store.database import Database
 from infra.store.pair_files import write_keys
 from infra.store.pending import CoverageRow, Selection, classified
+from infra.store.posteriors import JUDGED
 
 
 class Sample(NamedTuple):
@@ -46,15 +47,19 @@ class StoredAudit(Record):
     audited_at: datetime | None = None
 
 
-# The label that stands of each fresh pair: the newest that the recipe, or one like it, gave.
-_STANDING = """
-    SELECT query_id, code_id, arg_max(label, annotated_at) AS label
-    FROM annotations JOIN coverage ON annotations.recipe_id = coverage.recipe_id
-        AND coalesce(annotations.met, '') = coverage.met AND fresh
+# The recipe's vote on each fresh pair, as `infra.store.standing` counts it: the label that it gave,
+# or else the newest by one like it, after its query's candidates were compared.
+_STANDING = f"""
+    SELECT query_id, code_id, label
+    FROM {JUDGED} JOIN (SELECT recipe_id, met FROM coverage WHERE fresh) USING (recipe_id, met)
     SEMI JOIN (SELECT query_id, code_id FROM classified WHERE reason IS NULL AND readable)
         USING (query_id, code_id)
-    WHERE status = 'labelled' GROUP BY query_id, code_id
-"""
+    WHERE status <> 'failed'
+    QUALIFY row_number() OVER (
+        PARTITION BY query_id, code_id
+        ORDER BY label IS NOT NULL DESC, recipe_id = $recipe DESC, annotated_at DESC, recipe_id) = 1
+        AND label IS NOT NULL
+"""  # noqa: S608 - literals only
 
 
 def write_sample(
@@ -72,12 +77,19 @@ def write_sample(
     with classified(database, selection, coverage) as tx:
         keys = tx.arrow(
             f"WITH standing AS ({_STANDING}), done AS (SELECT query_id, code_id, status "  # noqa: S608 - literals only
-            "FROM annotations WHERE recipe_id = ?), chosen AS (SELECT query_id, code_id, status "
+            "FROM annotations WHERE recipe_id = $audit), chosen AS ("
+            "SELECT query_id, code_id, status "
             "FROM standing LEFT JOIN done USING (query_id, code_id) "
-            "ORDER BY status IS NULL, md5(concat_ws(' ', ?, query_id, code_id)) LIMIT ?) "
+            "ORDER BY status IS NULL, md5(concat_ws(' ', $seed, query_id, code_id)) LIMIT $pairs) "
             "SELECT query_id, code_id FROM chosen WHERE coalesce(status, 'failed') = 'failed' "
             "ORDER BY query_id, code_id",
-            [sample.audit_recipe_id, sample.seed, sample.pairs],
+            {
+                "collection": selection.collection,
+                "recipe": selection.recipe_id,
+                "audit": sample.audit_recipe_id,
+                "seed": sample.seed,
+                "pairs": sample.pairs,
+            },
         )
     with database.space():
         return write_keys(keys, file)
@@ -94,8 +106,12 @@ def compare_labels(
         rows = tx.rows(
             f"WITH standing AS ({_STANDING}) SELECT standing.label, audit.label, count(*) "  # noqa: S608
             "FROM standing JOIN annotations AS audit USING (query_id, code_id) "
-            "WHERE audit.recipe_id = ? AND audit.status = 'labelled' GROUP BY ALL",
-            [audit_recipe_id],
+            "WHERE audit.recipe_id = $audit AND audit.status = 'labelled' GROUP BY ALL",
+            {
+                "collection": selection.collection,
+                "recipe": selection.recipe_id,
+                "audit": audit_recipe_id,
+            },
         )
     return {(int(str(one)), int(str(other))): int(str(n)) for one, other, n in rows}
 

@@ -34,9 +34,14 @@ def count_ballots(database: Database, labels: CurrentLabels, people: str) -> lis
     judges = len(labels.judges.judges)
     columns = "".join(f"max(label) FILTER (judge = {place}), " for place in range(judges))
     searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
-    with database.transaction() as tx, tx.stream("judges", labels.judges.rows):
+    with (
+        database.transaction() as tx,
+        tx.stream("coverage", labels.coverage.rows),
+        tx.stream("judges", labels.judges.rows),
+    ):
         tx.connection.execute(PAIRS, searches)
-        tx.connection.execute(BALLOTS, {"support": list(labels.support)})
+        support = {"collection": labels.collection, "support": list(labels.support)}
+        tx.connection.execute(BALLOTS, support)
         rows = tx.rows(
             f"SELECT * EXCLUDE (query_id, code_id), count(*) FROM (SELECT {columns} "  # noqa: S608 - literals only
             "query_id, code_id FROM ballots GROUP BY query_id, code_id) "

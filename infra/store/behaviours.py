@@ -1,8 +1,9 @@
 """Tables of behaviours: what the candidates of a query give for its claims, compared.
 
 A comparison follows from annotations alone. Its name is a digest of these and of what made it, so
-that queries whose annotations have changed since are found without a comparison. Each behaviour
-belongs to an annotation, and is that of the last comparison in which it took part. Test programs
+that queries whose annotations have changed since are found without a comparison. It is of one
+collection, since others may have other candidates of the query. Each behaviour belongs to an
+annotation, and is that of the collection's last comparison in which it took part. Test programs
 that were run on all candidates stand after the claims, by `infra.program_outcomes`.
 """
 
@@ -28,10 +29,11 @@ _DUE = f"""
             epoch_us(annotated_at)), ',' ORDER BY code_id)) AS comparison
         FROM {_TOGETHER} GROUP BY query_id
     ), given AS (
-        SELECT comparison, count(*) AS codes FROM code_behaviours GROUP BY comparison
+        SELECT comparison, count(*) AS codes FROM code_behaviours
+        WHERE collection = $collection GROUP BY comparison
     ), whole AS (
         SELECT comparison FROM query_behaviours AS q LEFT JOIN given USING (comparison)
-        WHERE q.codes = coalesce(given.codes, 0)
+        WHERE collection = $collection AND q.codes = coalesce(given.codes, 0)
     )
     SELECT query_id, comparison FROM together ANTI JOIN whole USING (comparison) ORDER BY query_id
 """  # noqa: S608 - literals only
@@ -104,7 +106,7 @@ def due_comparisons(
     """
     with database.transaction() as tx, standing(tx, labels):
         parameters = {"round": labelling_round, "program": program}
-        rows = tx.rows(_DUE, parameters)
+        rows = tx.rows(_DUE, {**parameters, "collection": labels.collection})
     return [DueComparison(QueryId(str(query)), str(comparison)) for query, comparison in rows]
 
 
@@ -123,21 +125,25 @@ def compared_annotations(
 
 
 def record_comparisons(
-    database: Database, recipe_id: RecipeId, comparisons: Sequence[Comparison]
+    database: Database, collection: str, recipe_id: RecipeId, comparisons: Sequence[Comparison]
 ) -> None:
     """Store comparisons made under a recipe, in place of what is stored of their queries.
 
     Args:
         database: The store.
+        collection: Whose candidates were compared; what is stored of others stays.
         recipe_id: The recipe in use.
         comparisons: Each query once.
     """
+    own = {"collection": collection}
     queries = [
-        {"recipe_id": recipe_id, "codes": len(item.codes)} | item.model_dump(exclude={"codes"})
+        own
+        | {"recipe_id": recipe_id, "codes": len(item.codes)}
+        | item.model_dump(exclude={"codes"})
         for item in comparisons
     ]
     codes = [
-        {"query_id": item.query_id, "comparison": item.comparison} | code.model_dump()
+        own | {"query_id": item.query_id, "comparison": item.comparison} | code.model_dump()
         for item in comparisons
         for code in item.codes
     ]
@@ -147,27 +153,34 @@ def record_comparisons(
         with tx.table("made", names):
             tx.execute(
                 "CREATE TEMP TABLE replaced AS SELECT comparison FROM made UNION SELECT comparison "
-                "FROM query_behaviours WHERE recipe_id = ? AND query_id IN (SELECT query_id "
-                "FROM made)",
-                [recipe_id],
+                "FROM query_behaviours WHERE collection = ? AND recipe_id = ? "
+                "AND query_id IN (SELECT query_id FROM made)",
+                [collection, recipe_id],
             )
         for table in ("query_behaviours", "code_behaviours"):
-            tx.execute(f"DELETE FROM {table} WHERE comparison IN (FROM replaced)")  # noqa: S608
+            tx.execute(
+                f"DELETE FROM {table} WHERE collection = ? AND comparison IN (FROM replaced)",  # noqa: S608
+                [collection],
+            )
         tx.execute("DROP TABLE replaced")
         if codes:
             with tx.table("given", keys):
                 tx.execute(
-                    "DELETE FROM code_behaviours WHERE (query_id, code_id, recipe_id) IN "
-                    "(SELECT (query_id, code_id, recipe_id) FROM given)"
+                    "DELETE FROM code_behaviours WHERE collection = ? "
+                    "AND (query_id, code_id, recipe_id) IN "
+                    "(SELECT (query_id, code_id, recipe_id) FROM given)",
+                    [collection],
                 )
         tx.insert("query_behaviours", [_listed(row, "claims") for row in queries])
         tx.insert("code_behaviours", [_listed(row, "outcomes") for row in codes])
 
 
-def behaviour_of(
+def behaviours_of(
     database: Database, key: PairKey, recipe_id: RecipeId
-) -> tuple[CodeBehaviour, tuple[str, ...]] | None:
-    """Return how the code of an annotation behaves, and the query's claims; None if not compared.
+) -> list[tuple[str, tuple[str, ...], CodeBehaviour]]:
+    """Return how the code of an annotation behaves, by each collection that has compared it.
+
+    Before it come the collection and the query's claims.
 
     Args:
         database: The store.
@@ -176,15 +189,15 @@ def behaviour_of(
     """
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT code_id, b.recipe_id, outcomes, behaviour, label, agreed, reason, claims "
-            "FROM code_behaviours AS b JOIN query_behaviours USING (comparison) "
-            "WHERE b.query_id = ? AND code_id = ? AND b.recipe_id = ?",
+            "SELECT collection, code_id, b.recipe_id, outcomes, behaviour, label, agreed, reason, "
+            "claims FROM code_behaviours AS b JOIN query_behaviours USING (collection, comparison) "
+            "WHERE b.query_id = ? AND code_id = ? AND b.recipe_id = ? ORDER BY collection",
             [*key, recipe_id],
         )
-    if not rows:
-        return None
-    claims = rows[0].pop("claims")
-    return CodeBehaviour.model_validate(rows[0]), _texts(claims)
+    return [
+        (str(row.pop("collection")), _texts(row.pop("claims")), CodeBehaviour.model_validate(row))
+        for row in rows
+    ]
 
 
 def program_outcomes(database: Database, queries: Sequence[QueryId]) -> dict[tuple[str, str], str]:
@@ -196,8 +209,9 @@ def program_outcomes(database: Database, queries: Sequence[QueryId]) -> dict[tup
     """
     with database.transaction() as tx:
         rows = tx.dicts(
-            "SELECT code_id, claims, outcomes FROM code_behaviours JOIN (SELECT comparison, claims "
-            "FROM query_behaviours) USING (comparison) WHERE list_contains($queries, query_id)",
+            "SELECT code_id, claims, outcomes FROM code_behaviours JOIN (SELECT collection, "
+            "comparison, claims FROM query_behaviours) USING (collection, comparison) "
+            "WHERE list_contains($queries, query_id)",
             {"queries": list(queries)},
         )
     return {
@@ -226,23 +240,27 @@ def behaviour_figures(database: Database) -> BehaviourFigures:
         return figures_of(tx, "code_behaviours")
 
 
-def figures_of(tx: Transaction, codes: str) -> BehaviourFigures:
+def figures_of(tx: Transaction, codes: str, collection: str | None = None) -> BehaviourFigures:
     """Return the counts over some rows of `code_behaviours`.
 
     Args:
         tx: A transaction.
         codes: SQL after FROM that gives the rows.
+        collection: Whose comparisons are counted; None counts those of all.
     """
     [row] = tx.dicts(
-        f"WITH codes AS (SELECT code_behaviours.* FROM {codes}), counted AS ("  # noqa: S608 - literals only
+        f"WITH codes AS (SELECT code_behaviours.* FROM {codes} "  # noqa: S608 - literals only
+        "    WHERE collection = coalesce($collection, collection)), counted AS ("
         "    SELECT label, agreed, behaviour <> '' AND min(agreed) OVER alike <> "
         f"        max(agreed) OVER alike OR {contradicts_program('agreed')} AS differs FROM codes "
-        "    WINDOW alike AS (PARTITION BY comparison, behaviour)), "
-        "compared AS (SELECT * FROM query_behaviours SEMI JOIN codes USING (comparison)) "
+        "    WINDOW alike AS (PARTITION BY collection, comparison, behaviour)), "
+        "compared AS (SELECT * FROM query_behaviours "
+        "    SEMI JOIN codes USING (collection, comparison)) "
         "SELECT (SELECT count(*) FROM compared) AS queries, "
         "(SELECT avg(consistency) FROM compared) AS consistency, "
         "count(*) FILTER (agreed IS DISTINCT FROM label) AS changed, "
-        "count(*) FILTER (differs) AS contradictions FROM counted"
+        "count(*) FILTER (differs) AS contradictions FROM counted",
+        {"collection": collection},
     )
     return BehaviourFigures.model_validate(row)
 

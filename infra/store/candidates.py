@@ -9,6 +9,27 @@ from infra.ids import CodeId, PairKey, QueryId, SearchId
 from infra.records import Candidate
 from infra.store.database import Database
 
+# SQL of the keys of the pairs of a ``$collection`` that its ``$searches`` found, each once.
+OWN_PAIRS = """(
+    SELECT DISTINCT query_id, code_id FROM candidates
+    SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = $collection)
+        USING (query_id)
+    SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = $collection)
+        USING (code_id)
+    WHERE list_contains($searches, search_id)
+)"""
+
+# SQL of each collection with the candidates of its searches. A search names only the first of the
+# collections over the same codes; to the others belong those of their queries and codes.
+CANDIDATES_OF_COLLECTIONS = """(
+    SELECT collection, search_id, query_id, code_id
+    FROM candidates JOIN (SELECT collection, search_id FROM searches) USING (search_id)
+    UNION
+    SELECT collection, search_id, query_id, code_id
+    FROM candidates JOIN collection_queries USING (query_id)
+    SEMI JOIN collection_codes USING (collection, code_id)
+)"""
+
 
 def record_search(
     database: Database,
@@ -120,9 +141,17 @@ def pools_of(database: Database, collection: str) -> list[SearchId]:
 
 
 def searches_by_collection(database: Database) -> dict[str, list[SearchId]]:
-    """Return collection → the ids of all searches over it, oldest first."""
+    """Return collection → the ids of all searches over it, oldest first.
+
+    Among them are those that name another collection and found candidates of this one.
+    """
     with database.transaction() as tx:
-        rows = tx.rows("SELECT collection, search_id FROM searches ORDER BY created_at, search_id")
+        rows = tx.rows(
+            "WITH found AS (SELECT collection, search_id FROM searches UNION "  # noqa: S608 - literals only
+            f"SELECT collection, search_id FROM {CANDIDATES_OF_COLLECTIONS}) "
+            "SELECT found.collection, search_id FROM found JOIN searches USING (search_id) "
+            "ORDER BY created_at, search_id"
+        )
     found: dict[str, list[SearchId]] = {}
     for collection, search_id in rows:
         found.setdefault(str(collection), []).append(SearchId(str(search_id)))

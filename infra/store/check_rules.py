@@ -78,7 +78,7 @@ def _evidence_of_each() -> Iterator[Rule]:
         "behaviours belong to annotations and comparisons",
         f"SELECT (SELECT count(*) FROM code_behaviours ANTI JOIN annotations USING ({_PAIR})) + "  # noqa: S608
         "(SELECT count(*) FROM code_behaviours ANTI JOIN query_behaviours "
-        "USING (comparison))",
+        "USING (collection, comparison))",
         "of them belong to none",
         _COMPARE,
     )

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
-from infra.store.annotations import OF_SEARCHES, label_origin
+from infra.store.annotations import label_origin
+from infra.store.candidates import OWN_PAIRS
 from infra.store.database import Database
 
 _COVERED = pa.schema(
@@ -87,15 +88,6 @@ class Coverage(Record):
         ]
 
     @property
-    def first_set(self) -> "Coverage":
-        """The recipe in use alone, without those before it."""
-        return Coverage(
-            covered=tuple(self._of_set(0)),
-            sets=self.sets[:1],
-            judged=tuple(number for number in self.judged if not number),
-        )
-
-    @property
     def rows(self) -> pa.Table:
         """``covered`` as columns, to join with annotations.
 
@@ -126,12 +118,17 @@ class Coverage(Record):
 NO_COVERAGE = Coverage(covered=(), sets=())
 
 
-def judged_by(database: Database, search_ids: Sequence[SearchId]) -> list[JudgedBy]:
-    """Return who has judged candidates of searches, and what the pairs met; not where it failed."""
+def judged_by(
+    database: Database, collection: str, search_ids: Sequence[SearchId]
+) -> list[JudgedBy]:
+    """Return who has judged a collection's candidates of searches, and what the pairs met.
+
+    What failed is left out.
+    """
     with database.transaction() as tx:
         rows = tx.rows(
-            f"SELECT DISTINCT recipe_id, met FROM annotations {OF_SEARCHES} "  # noqa: S608
-            "WHERE status <> 'failed' ORDER BY recipe_id, met",
-            [list(search_ids)],
+            f"SELECT DISTINCT recipe_id, met FROM annotations SEMI JOIN {OWN_PAIRS} "  # noqa: S608
+            "USING (query_id, code_id) WHERE status <> 'failed' ORDER BY recipe_id, met",
+            {"collection": collection, "searches": list(search_ids)},
         )
     return [JudgedBy(RecipeId(str(recipe_id)), str(met)) for recipe_id, met in rows]

@@ -59,9 +59,9 @@ class Transaction:
         number = self.value(sql, parameters)
         return number if isinstance(number, int) else 0
 
-    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
+    def arrow(self, sql: str, parameters: Sequence[object] | Mapping[str, object] = ()) -> pa.Table:
         """Return all rows of a SQL query as Arrow columns."""
-        return self.connection.sql(sql, params=list(parameters)).to_arrow_table()
+        return self.connection.sql(sql, params=parameters).to_arrow_table()
 
     def limit_memory(self, megabytes: int) -> None:
         """Let DuckDB hold at most so much; what is more goes to files beside the database.

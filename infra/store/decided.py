@@ -22,8 +22,7 @@ _UNDECIDED = """
         || zeros || ' say 0, ' || none || ' say neither' END AS reason
     FROM standing JOIN basis USING (query_id, code_id, round)
     JOIN annotations USING (query_id, code_id, recipe_id)
-    WHERE relevance IS NULL AND is_complete AND CASE WHEN is_judged THEN ones + zeros = 0
-        ELSE NOT greatest(ones, zeros) * 2 > standing.rounds END
+    WHERE relevance IS NULL AND is_complete AND NOT has_label
     ORDER BY query_id, code_id
 """
 _APART = "a code of equal behaviour was judged by another recipe, or in more rounds"
@@ -37,8 +36,9 @@ _BEHAVIOURS = f"""
             ELSE reason END AS reason
     FROM code_behaviours JOIN basis USING (query_id, code_id, recipe_id)
     JOIN standing USING (query_id, code_id)
-    JOIN (SELECT comparison, claims FROM query_behaviours) USING (comparison)
-    WHERE relevance IS NOT NULL
+    JOIN (SELECT collection, comparison, claims FROM query_behaviours)
+        USING (collection, comparison)
+    WHERE collection = ? AND relevance IS NOT NULL
     WINDOW alike AS (PARTITION BY query_id, behaviour)
     ORDER BY query_id, code_id, recipe_id
 """  # noqa: S608 - literals only
@@ -77,10 +77,10 @@ def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
         return Decided(
             labels=tx.arrow(_LABELS),
             undecided=tx.arrow(_UNDECIDED),
-            behaviours=tx.arrow(_BEHAVIOURS),
+            behaviours=tx.arrow(_BEHAVIOURS, [labels.collection]),
             unfinished=tx.count(
                 "SELECT (SELECT count(*) FROM failed) + (SELECT count(*) FROM standing "
-                "WHERE relevance IS NULL AND NOT is_complete)"
+                "WHERE relevance IS NULL AND NOT is_complete AND NOT has_label)"
             ),
             queries=tx.arrow("SELECT query_id FROM standing UNION SELECT query_id FROM failed")[
                 "query_id"

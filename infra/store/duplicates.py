@@ -13,7 +13,7 @@ _LABELLED = f"""
     SELECT query_id, code_id, recipe_id FROM (
         SELECT a.*, coalesce(fresh, false) OR a.recipe_id = ? AS is_fresh
         FROM annotations AS a LEFT JOIN coverage AS c
-        ON a.recipe_id = c.recipe_id AND coalesce(a.met, '') = c.met
+        ON a.recipe_id = c.recipe_id AND a.met = c.met
     ) WHERE is_fresh AND status = 'labelled'
     AND query_id IN (SELECT query_id FROM ({_PENDING}))
     ORDER BY query_id, decided_by = 'duplicate', annotated_at, code_id

@@ -70,7 +70,7 @@ def state_of_labels(
             " WHERE list_contains($recipes, recipe_id) OR recipe_id IN "
             " (SELECT recipe_id FROM generated_codes WHERE collection = $collection)), "
             f"(SELECT {_rows(_COMPARED)} FROM code_behaviours "
-            " WHERE list_contains($recipes, recipe_id)), "
+            " WHERE collection = $collection AND list_contains($recipes, recipe_id)), "
             f"(SELECT {_rows('query_id, ordinal, code_id, status, written_at')} "
             " FROM generated_codes "
             " WHERE collection = $collection), "

@@ -72,9 +72,25 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             support=_counts(tx, "annotations", "grade"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
-            behaviours=figures_of(tx, f"code_behaviours {IN_BASIS}"),
+            behaviours=figures_of(tx, f"code_behaviours {IN_BASIS}", labels.collection),
             effort=Effort.model_validate(tx.dicts(_EFFORT, [recipes])[0]),
         )
+
+
+def votes_of_rounds(database: Database, labels: CurrentLabels) -> list[tuple[int | None, ...]]:
+    """Return the votes of each pair that the rounds of the recipe in use have judged, in order.
+
+    None is a round's that gave the pair no label. A label of a former recipe is among them where it
+    counts for the round.
+    """
+    rounds = range(len(labels.coverage.sets[0]))
+    columns = ", ".join(f"max(label) FILTER (round = {place})::INTEGER" for place in rounds)
+    fresh = labels.model_copy(update={"fresh_only": True})
+    with database.transaction() as tx, standing(tx, fresh):
+        rows = tx.rows(
+            f"SELECT {columns} FROM votes GROUP BY query_id, code_id ORDER BY query_id, code_id"  # noqa: S608 - literals only
+        )
+    return [tuple(vote if isinstance(vote, int) else None for vote in row) for row in rows]
 
 
 def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:

@@ -27,8 +27,8 @@ _KEPT_BY_PROGRAM = {
     "annotations": ("query_id", "code_id", "recipe_id"),
     "llm_calls": ("query_id", "code_id", "recipe_id", "ordinal"),
     "executions": ("query_id", "code_id", "recipe_id", "ordinal"),
-    "query_behaviours": ("comparison",),
-    "code_behaviours": ("query_id", "code_id", "recipe_id"),
+    "query_behaviours": ("collection", "comparison"),
+    "code_behaviours": ("collection", "query_id", "code_id", "recipe_id"),
 }
 
 

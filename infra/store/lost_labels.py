@@ -20,8 +20,7 @@ _OF_AGENTS = f"""
         WHEN has_code IS NULL THEN 'the collection has lost the code'
         WHEN is_candidate IS NULL THEN 'the code is no candidate of the query any more'
         WHEN relevance IS NOT NULL THEN $left_out
-        WHEN is_complete AND greatest(ones, zeros) * 2 > rounds
-            THEN 'the label has not the support that is exported'
+        WHEN has_label THEN 'the label has not the support that is exported'
         WHEN is_complete THEN 'the pair is undecided'
         WHEN is_complete IS NOT NULL OR has_failed THEN 'the pair is not judged to the end'
         ELSE 'no comparable recipe has judged the pair' END AS reason, count(*)

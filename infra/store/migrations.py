@@ -252,6 +252,7 @@ UPGRADES = {  # version → statements that upgrade it to the next
     9: FULL_IDS,
     10: """
         CREATE TABLE query_behaviours (
+            collection VARCHAR NOT NULL,
             query_id VARCHAR NOT NULL,
             recipe_id VARCHAR NOT NULL,
             comparison VARCHAR NOT NULL,
@@ -262,6 +263,7 @@ UPGRADES = {  # version → statements that upgrade it to the next
         );
 
         CREATE TABLE code_behaviours (
+            collection VARCHAR NOT NULL,
             query_id VARCHAR NOT NULL,
             code_id VARCHAR NOT NULL,
             recipe_id VARCHAR NOT NULL,

@@ -40,10 +40,10 @@ _CLASSIFIED = """
             max(tries) FILTER (recipe_id = $recipe AND status = 'failed') AS tries,
             max(annotated_at) FILTER (recipe_id = $recipe AND status = 'failed') AS failed_at,
             arg_max(recipe_id, annotated_at) FILTER (fresh IS NOT NULL) AS recipe_id,
-            arg_max(coalesce(met, ''), annotated_at) FILTER (fresh IS NOT NULL) AS met
+            arg_max(met, annotated_at) FILTER (fresh IS NOT NULL) AS met
         FROM (
             SELECT a.*, c.fresh FROM annotations AS a LEFT JOIN coverage AS c
-            ON a.recipe_id = c.recipe_id AND coalesce(a.met, '') = c.met AND a.status <> 'failed'
+            ON a.recipe_id = c.recipe_id AND a.met = c.met AND a.status <> 'failed'
         ) GROUP BY query_id, code_id
     ), own_codes AS (
         SELECT code_id FROM collection_codes WHERE collection = $collection
@@ -108,7 +108,7 @@ class Doubt(Record):
     with little or unknown confidence and without a valid oracle.
 
     Attributes:
-        labels: The labels of the judges before, who are its one set, and what votes weigh.
+        labels: The labels of the judges before, which alone stand, and what votes weigh.
         below: The confidence below which a label is in doubt.
         ahead: Whether candidates count too that they have not judged yet, which may come to be in
             doubt.

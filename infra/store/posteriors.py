@@ -24,7 +24,8 @@ class Judge(Record):
     """A judge.
 
     Attributes:
-        recipes: Its recipes; the newest label by one of them is its vote on a pair.
+        recipes: Its recipes. Of the labels that they gave a pair its vote is the one that counts
+            for the set of rounds last in use; of several of one set it is the newest.
         if_zero: What a vote of 0 adds to the log odds of a match.
         if_one: What a vote of 1 adds.
         is_known: Whether its errors were seen on pairs whose truth is known.
@@ -55,33 +56,37 @@ class Judges(Record):
 
 NO_JUDGES = Judges()
 
-# Annotations, each with the label that it has after its query's candidates were compared by what
-# they do; a comparison of another label than it has now counts no more.
+# Annotations, each with the label that it has after its query's candidates in a ``$collection``
+# were compared by what they do; a comparison of another label than it has now counts no more.
 JUDGED = """(
     SELECT annotations.* REPLACE (
         CASE WHEN is_compared AND label IS NOT DISTINCT FROM compared_label THEN agreed
             ELSE label END AS label)
     FROM annotations LEFT JOIN (
         SELECT query_id, code_id, recipe_id, label AS compared_label, agreed, true AS is_compared
-        FROM code_behaviours
+        FROM code_behaviours WHERE collection = $collection
     ) USING (query_id, code_id, recipe_id)
 )"""
 
-# One row a pair and judge, of the pairs in ``label_pairs``.
+# One row a pair and judge, of the pairs in ``label_pairs`` and of what ``coverage`` lets count.
 BALLOTS = f"""
     CREATE TEMP TABLE ballots AS
     SELECT query_id, code_id, judge, label, if_zero, if_one, is_known
     FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN judges USING (recipe_id)
+    JOIN (SELECT recipe_id, met, min(number) AS number FROM coverage GROUP BY recipe_id, met)
+        USING (recipe_id, met)
     WHERE status = 'labelled' AND list_contains($support, grade)
     QUALIFY row_number() OVER (
-        PARTITION BY query_id, code_id, judge ORDER BY annotated_at DESC, recipe_id) = 1
+        PARTITION BY query_id, code_id, judge
+        ORDER BY number, annotated_at DESC, recipe_id) = 1
 """  # noqa: S608 - literals only
 
 # One row a pair with a vote.
 POSTERIORS = """
     CREATE TEMP TABLE posteriors AS
     SELECT query_id, code_id, count(*) AS given, bool_or(is_known) AS is_known,
+        min(label) <> max(label) AS differ,
         $prior + sum(CASE label WHEN 1 THEN if_one ELSE if_zero END) AS odds
     FROM ballots GROUP BY query_id, code_id
 """

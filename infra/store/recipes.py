@@ -105,33 +105,42 @@ _USED = (
     "WHERE list_contains(rounds, other.recipe_id)) AS judges "
     "FROM recipe_uses JOIN recipes ON recipe_id = rounds[1] "
 )
-_HAS_JUDGED = "list_has_any(rounds, (SELECT list(DISTINCT recipe_id) FROM annotations))"
 
 
-def used_recipes(database: Database, search_ids: Sequence[SearchId]) -> list[StoredRecipe]:
-    """Return the recipes that were in use on the collections of searches, the last one first.
+def used_recipes(database: Database, collection: str) -> list[StoredRecipe]:
+    """Return the recipes that were in use on a collection, the last one first.
 
     A run that finds nothing left to judge uses its recipe too: a user who returns to former
-    settings expects their labels. Collections over the same codes share a search, which names only
-    the first of them: the queries of its candidates tell the others.
+    settings expects their labels.
     """
     with database.transaction() as tx:
-        rows = tx.dicts(
-            f"{_USED} WHERE collection IN (SELECT collection FROM searches "  # noqa: S608 - literals only
-            "WHERE list_contains(?, search_id) UNION SELECT collection FROM collection_queries "
-            "SEMI JOIN (SELECT query_id FROM candidates WHERE list_contains(?, search_id)) "
-            "USING (query_id)) ORDER BY used_at DESC",
-            [list(search_ids), list(search_ids)],
-        )
+        rows = tx.dicts(f"{_USED} WHERE collection = ? ORDER BY used_at DESC", [collection])
     return [StoredRecipe.model_validate(row) for row in rows]
 
 
-def recipes_in_rounds(database: Database) -> list[StoredRecipe]:
-    """Return the recipes that were in use for several labelling rounds, oldest first."""
+def recipes_used_elsewhere(
+    database: Database, collection: str, search_ids: Sequence[SearchId]
+) -> list[StoredRecipe]:
+    """Return the recipes that were in use on collections which may have pairs of a collection.
+
+    The last used one comes first. Collections over the same codes share a search, which names only
+    the first of them; under that name stores of earlier releases have the uses on all of them.
+
+    Args:
+        database: The store.
+        collection: The collection, whose own uses are left out.
+        search_ids: Its searches.
+    """
     with database.transaction() as tx:
-        rows = tx.dicts(f"{_USED} WHERE len(rounds) > 1 AND {_HAS_JUDGED} ORDER BY used_at")
-    found = {str(row["rounds"]): StoredRecipe.model_validate(row) for row in rows}
-    return list(found.values())
+        rows = tx.dicts(
+            f"{_USED} WHERE collection <> $own AND collection IN (SELECT collection FROM searches "  # noqa: S608 - literals only
+            "WHERE list_contains($searches, search_id) "
+            "UNION SELECT collection FROM collection_queries SEMI JOIN ("
+            "SELECT query_id FROM collection_queries WHERE collection = $own) USING (query_id)) "
+            "ORDER BY used_at DESC",
+            {"own": collection, "searches": list(search_ids)},
+        )
+    return [StoredRecipe.model_validate(row) for row in rows]
 
 
 def mean_cost(database: Database) -> float | None:
@@ -141,7 +150,10 @@ def mean_cost(database: Database) -> float | None:
     was the demo model.
     """
     with database.transaction() as tx:
-        rows = tx.dicts(f"{_USED} WHERE {_HAS_JUDGED} ORDER BY used_at DESC LIMIT 1")
+        rows = tx.dicts(
+            f"{_USED} WHERE list_has_any(rounds, (SELECT list(DISTINCT recipe_id) "  # noqa: S608 - literals only
+            "FROM annotations)) ORDER BY used_at DESC LIMIT 1"
+        )
         recipe = StoredRecipe.model_validate(rows[0]) if rows else None
         if recipe is None or recipe.demo:
             return None

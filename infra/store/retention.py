@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from infra.identity import former_digest
 from infra.settings import RetentionSettings
+from infra.store.candidates import CANDIDATES_OF_COLLECTIONS
 from infra.store.coverage import Coverage
 from infra.store.database import Database, Transaction
 
@@ -29,8 +30,7 @@ _PAIR = "query_id, code_id, recipe_id"
 _COUNTED = f"""
     CREATE TEMP TABLE counted AS
     WITH pairs AS (
-        SELECT DISTINCT collection, query_id, code_id
-        FROM candidates JOIN searches USING (search_id)
+        SELECT DISTINCT collection, query_id, code_id FROM {CANDIDATES_OF_COLLECTIONS}
     ), judged AS (
         SELECT collection, {_PAIR}, number, round, rounds, label, grade, annotated_at
         FROM annotations
@@ -47,7 +47,7 @@ _COUNTED = f"""
         AND s.query_id = judged.query_id AND s.code_id = judged.code_id
         AND (s.grade = judged.grade OR judged.label IS NULL) AND s.number < judged.number
     ) AS behind FROM judged
-"""  # noqa: S608 - column names only
+"""  # noqa: S608 - literals only
 _SUPERSEDED = f"""
     CREATE TEMP TABLE superseded AS
     SELECT {_PAIR} FROM counted GROUP BY ALL HAVING bool_and(behind)
@@ -66,7 +66,21 @@ _KEPT_WHOLE = f"""
     SELECT {_PAIR} FROM annotations ANTI JOIN superseded USING ({_PAIR}) WHERE $current
     UNION SELECT {_PAIR} FROM published WHERE $published
 """  # noqa: S608 - column names only
-_TABLES = ("kept_whole", "published", "superseded", "counted")
+# Each collection with its searches, and the time of the last of those that name it: another one's
+# may have found some of its pairs. Where none names it, it is the last of all.
+_SEARCHED = f"""
+    CREATE TEMP TABLE searched AS
+    SELECT collection, search_id, is_named, created_at, coalesce(
+        max(created_at) FILTER (is_named) OVER (PARTITION BY collection),
+        max(created_at) OVER (PARTITION BY collection)) AS last
+    FROM (
+        SELECT collection, search_id, bool_or(is_named) AS is_named FROM (
+            SELECT collection, search_id, true AS is_named FROM searches
+            UNION SELECT collection, search_id, false FROM {CANDIDATES_OF_COLLECTIONS}
+        ) GROUP BY collection, search_id
+    ) JOIN (SELECT search_id, created_at FROM searches WHERE NOT pool) USING (search_id)
+"""  # noqa: S608 - literals only
+_TABLES = ("searched", "kept_whole", "published", "superseded", "counted")
 
 
 class Found(NamedTuple):
@@ -157,11 +171,10 @@ class Retention:
             f"AND ({_PAIR}) IN (SELECT ({_PAIR}) FROM superseded)"
         )
         searches = (
-            "search_id IN (SELECT search_id FROM searches AS s JOIN collections USING (collection) "  # noqa: S608
-            f"WHERE NOT pool AND {self._older(settings.searches_days, 'created_at')} "
-            "AND created_at < collected_at AND EXISTS (SELECT 1 FROM searches AS later "
-            "WHERE later.collection = s.collection AND NOT later.pool "
-            "AND later.created_at >= collected_at))"
+            "search_id IN (SELECT search_id FROM searched JOIN collections USING (collection) "  # noqa: S608
+            "WHERE is_named OR for_agents GROUP BY search_id HAVING bool_and("
+            "created_at < collected_at AND last >= collected_at "
+            f"AND {self._older(settings.searches_days, 'created_at')}))"
         )
         texts = "length(path) + length(reason) + 200"
         return (
@@ -187,7 +200,7 @@ class Retention:
         covered = pa.Table.from_pylist(rows, schema=_SCHEMA)
         with self._database.transaction() as tx:
             with tx.stream("covered", covered):
-                for statement in (_COUNTED, _SUPERSEDED, _PUBLISHED):
+                for statement in (_COUNTED, _SUPERSEDED, _PUBLISHED, _SEARCHED):
                     tx.execute(statement)
                 tx.connection.execute(
                     _KEPT_WHOLE,

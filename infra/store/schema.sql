@@ -212,6 +212,7 @@ CREATE TABLE executions (
 -- behaviours of candidates, which follow from annotations; `infra.store.behaviours` keeps each once
 
 CREATE TABLE query_behaviours (          -- what the candidates of a query were compared by
+    collection  VARCHAR NOT NULL,        -- whose candidates they are
     query_id    VARCHAR NOT NULL,
     recipe_id   VARCHAR NOT NULL,        -- in use when they were compared
     comparison  VARCHAR NOT NULL,        -- digest of the compared annotations and of the program
@@ -222,6 +223,7 @@ CREATE TABLE query_behaviours (          -- what the candidates of a query were 
 );
 
 CREATE TABLE code_behaviours (           -- what each of them gave; a row belongs to an annotation
+    collection VARCHAR NOT NULL,
     query_id   VARCHAR NOT NULL,
     code_id    VARCHAR NOT NULL,
     recipe_id  VARCHAR NOT NULL,         -- that gave the annotation

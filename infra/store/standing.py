@@ -6,8 +6,9 @@ Each round is covered by an annotation that rests on the same parts of a recipe,
 made it (`infra.store.coverage`).
 
 Rounds of one model give the label of more than half of them. Where a set is of several models, its
-judges, their label stands if all who gave one agree; else the one that is likelier by all votes
-(`infra.store.posteriors`), and of two equally likely ones the last judge's: the dearest comes last.
+judges, the label stands on which all votes on the pair agree, with those of former sets where a
+judge has no newer one; else the one that is likelier by all votes (`infra.store.posteriors`), and
+of two equally likely ones the last judge's: the dearest comes last.
 
 Where the candidates of a query were compared by what they do (`infra.store.behaviours`), an
 annotation's vote is the label that it has after that. Here and nowhere else this is decided, so
@@ -20,6 +21,7 @@ from typing import get_args
 
 from infra.ids import SearchId
 from infra.records import Record, Support
+from infra.store.candidates import OWN_PAIRS
 from infra.store.coverage import Coverage
 from infra.store.database import Transaction
 from infra.store.posteriors import BALLOTS, JUDGED, NO_JUDGES, POSTERIORS, Judges
@@ -35,6 +37,8 @@ class CurrentLabels(Record):
         support: What a label must rest on to be a vote.
         judges: What each judge's vote weighs; without any, no label has a confidence, and judges
             who differ are taken by their order.
+        fresh_only: Whether labels of the recipe in use alone stand; former ones are votes all the
+            same.
     """
 
     collection: str
@@ -42,17 +46,10 @@ class CurrentLabels(Record):
     coverage: Coverage
     support: tuple[Support, ...] = get_args(Support)
     judges: Judges = NO_JUDGES
+    fresh_only: bool = False
 
 
-PAIRS = """
-    CREATE TEMP TABLE label_pairs AS
-    SELECT DISTINCT query_id, code_id FROM candidates
-    SEMI JOIN (SELECT query_id FROM collection_queries WHERE collection = $collection)
-        USING (query_id)
-    SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = $collection)
-        USING (code_id)
-    WHERE list_contains($searches, search_id)
-"""
+PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
 
 # One row a pair, set and round: of the annotations that cover it one that has a vote, first of all
 # the round's own.
@@ -62,7 +59,7 @@ _VOTES = f"""
         label IS NOT NULL AND list_contains($support, grade) AS is_vote
     FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN coverage USING (recipe_id, met)
-    WHERE status <> 'failed'
+    WHERE status <> 'failed' AND (number = 0 OR NOT $fresh_only)
     QUALIFY row_number() OVER (
         PARTITION BY query_id, code_id, number, round
         ORDER BY is_vote DESC, own DESC, annotated_at DESC, recipe_id) = 1
@@ -78,11 +75,15 @@ _STANDING = """
             min(round) AS round, arg_min(origin, round) AS origin,
             count(*) FILTER (label = 1) AS ones, count(*) FILTER (label = 0) AS zeros,
             count(*) FILTER (label IS NULL) AS none,
+            CASE WHEN any_value(is_judged) THEN count(label) > 0
+                 ELSE count(*) = any_value(rounds) AND 2 * greatest(
+                    count(*) FILTER (label = 0), count(*) FILTER (label = 1)) > any_value(rounds)
+                 END AS has_label,
             CASE WHEN any_value(is_judged) THEN
-                    CASE WHEN count(DISTINCT label) FILTER (is_vote) < 2
-                            OR coalesce(abs(any_value(odds)), 0) < 1e-9
-                        THEN arg_max(label, round) FILTER (is_vote)
-                    ELSE (any_value(odds) > 0)::TINYINT END
+                    CASE WHEN bool_or(is_vote) AND any_value(differ)
+                            AND abs(any_value(odds)) >= 1e-9
+                        THEN (any_value(odds) > 0)::TINYINT
+                    ELSE arg_max(label, round) FILTER (is_vote) END
                  WHEN 2 * count(*) FILTER (is_vote AND label = 0) > any_value(rounds) THEN 0
                  WHEN 2 * count(*) FILTER (is_vote AND label = 1) > any_value(rounds) THEN 1
             END::DOUBLE AS relevance
@@ -122,20 +123,22 @@ def standing(tx: Transaction, labels: CurrentLabels) -> Iterator[None]:
     """Make temporary tables of the current labels inside the ``with``.
 
     ``standing`` has one row a pair that is judged: its ``relevance``, NULL where the first set that
-    is complete gives no label, and whether it is ``fresh``: the recipe in use has judged the pair.
+    is complete gives no label, whether it ``has_label`` all the same, though not with the support
+    that is asked for, and whether it is ``fresh``: the recipe in use has judged the pair.
     A label by a former recipe is fresh where that one left the pair undecided. ``basis`` are the
     keys of the annotations that this rests on, each with the label that is its ``vote``.
     ``posteriors`` are the log ``odds`` of a match of each pair with a judge's vote. ``failed`` are
     the pairs that nobody has judged, though it was tried.
     """
     searches = {"collection": labels.collection, "searches": list(labels.search_ids)}
-    support, recipes = list(labels.support), sorted(labels.coverage.recipes)
+    support = {"collection": labels.collection, "support": list(labels.support)}
+    recipes = sorted(labels.coverage.recipes)
     with tx.stream("coverage", labels.coverage.rows), tx.stream("judges", labels.judges.rows):
         for statement, parameters in (
             (PAIRS, searches),
-            (BALLOTS, {"support": support}),
+            (BALLOTS, support),
             (POSTERIORS, {"prior": labels.judges.prior}),
-            (_VOTES, {"support": support}),
+            (_VOTES, {**support, "fresh_only": labels.fresh_only}),
             (_STANDING, {}),
             (_FAILED, {"recipes": recipes}),
             (_BASIS, {}),

@@ -13,24 +13,28 @@ Bodies = Mapping[RecipeId, Body]
 Rounds = Sequence[RecipeId]  # the recipes of all labelling rounds that were in use together
 
 
-def coverage_of(database: Database, search_ids: Sequence[SearchId], *current: Body) -> Coverage:
-    """Return which annotations of searches' candidates count for a recipe, which for former ones.
+def coverage_of(
+    database: Database, collection: str, search_ids: Sequence[SearchId], *current: Body
+) -> Coverage:
+    """Return which annotations of candidates count for a recipe, and which for former ones.
 
     Args:
         database: The store.
-        search_ids: The searches.
+        collection: Whose candidates they are.
+        search_ids: The searches that found them.
         current: The body of the recipe, which need not be stored; of judges those of all.
     """
     in_use = {RecipeId(mark_of(body)): body for body in current}
     bodies = {**recipes.load_bodies(database), **in_use}
-    return _coverage(database, search_ids, list(in_use), bodies)
+    return _coverage(database, collection, search_ids, list(in_use), bodies)
 
 
 def coverage_of_rounds(
-    database: Database, search_ids: Sequence[SearchId], rounds: Rounds
+    database: Database, collection: str, search_ids: Sequence[SearchId], rounds: Rounds
 ) -> Coverage:
     """Return the same for the stored recipes of labelling rounds, which judge together."""
-    return _coverage(database, search_ids, rounds, recipes.load_bodies(database))
+    bodies = recipes.load_bodies(database)
+    return _coverage(database, collection, search_ids, rounds, bodies)
 
 
 def are_comparable(one: Body, other: Body) -> bool:
@@ -42,34 +46,64 @@ def are_comparable(one: Body, other: Body) -> bool:
 
 
 def last_recipe(
-    database: Database, search_ids: Sequence[SearchId], *, with_demo: bool = True
+    database: Database,
+    collection: str,
+    search_ids: Sequence[SearchId],
+    *,
+    with_demo: bool = True,
 ) -> StoredRecipe | None:
-    """Return the recipe last in use of those for which an annotation of the searches counts.
+    """Return the recipe last in use of those for which an annotation of candidates counts.
+
+    One that was in use on other collections alone is asked only where this had none of its own.
 
     Args:
         database: The store.
-        search_ids: The searches.
+        collection: Whose candidates they are.
+        search_ids: The searches that found them.
         with_demo: Whether it may be one of the demo model.
     """
-    judged = judged_by(database, search_ids)
-    used = recipes.used_recipes(database, search_ids) if judged else []
+    judged = judged_by(database, collection, search_ids)
+    if not judged:
+        return None
+    used = recipes_of(database, collection, search_ids)
     bodies = recipes.load_bodies(database) if used else {}
     wanted = (recipe for recipe in used if with_demo or not recipe.demo)
     counts = (recipe for recipe in wanted if _covered([recipe.rounds], judged, bodies))
     return next(counts, None)
 
 
+def recipes_of(
+    database: Database, collection: str, search_ids: Sequence[SearchId]
+) -> list[StoredRecipe]:
+    """Return the recipes that were in use on a collection, last used first.
+
+    Where there are none they are those that were in use on collections which may have its pairs.
+    """
+    return recipes.used_recipes(database, collection) or recipes.recipes_used_elsewhere(
+        database, collection, search_ids
+    )
+
+
 def _coverage(
-    database: Database, search_ids: Sequence[SearchId], current: Rounds, bodies: Bodies
+    database: Database,
+    collection: str,
+    search_ids: Sequence[SearchId],
+    current: Rounds,
+    bodies: Bodies,
 ) -> Coverage:
-    """Return the coverage by a recipe and by all that were in use before and are comparable."""
+    """Return the coverage by a recipe and by all that were in use before and are comparable.
+
+    Those that were in use on other collections alone come after the collection's own.
+    """
+    used = recipes.used_recipes(database, collection)
+    elsewhere = recipes.recipes_used_elsewhere(database, collection, search_ids)
     sets = [tuple(current)]
-    for recipe in recipes.used_recipes(database, search_ids):
+    for recipe in (*used, *elsewhere):
         if recipe.rounds not in sets and are_comparable(
             bodies[recipe.recipe_id], bodies[current[0]]
         ):
             sets.append(recipe.rounds)
-    covered = _covered(sets, judged_by(database, search_ids), bodies)
+    covered = _covered(sets, judged_by(database, collection, search_ids), bodies)
     return Coverage(
         covered=tuple(covered),
         sets=tuple(sets),

@@ -1,6 +1,6 @@
 """Label sets: the stored labels of one origin, and the benchmark made of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.corpus import StoredCollection
 from infra.store.coverage import Coverage
 from infra.store.decided import decide_labels
+from infra.store.label_figures import votes_of_rounds
 from infra.store.recipes import StoredRecipe
 from infra.store.standing import CurrentLabels
 from tasks.benchmarks import (
@@ -29,7 +30,7 @@ from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.annotate.confidence import confidence_of, weigh_votes, with_judges
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
-from tasks.stages.coverage import coverage_of_rounds, last_recipe
+from tasks.stages.coverage import coverage_of_rounds, last_recipe, recipes_of
 from tasks.stages.specifications import specifications_of
 from tasks.statistics.rounds import RoundsAgreement, rounds_agreement
 
@@ -106,8 +107,8 @@ def judging_recipe(
     that another model judged do not make that the one in use.
     """
     own, *pools = judged_searches(database, search)
-    return last_recipe(database, [own], with_demo=with_demo) or last_recipe(
-        database, pools, with_demo=with_demo
+    return last_recipe(database, search.collection, [own], with_demo=with_demo) or last_recipe(
+        database, search.collection, pools, with_demo=with_demo
     )
 
 
@@ -126,31 +127,45 @@ def current_labels(
         CurrentLabels(
             collection=labels.collection.name,
             search_ids=labels.searches,
-            coverage=coverage_of_rounds(database, labels.searches, labels.rounds),
+            coverage=coverage_of_rounds(
+                database, labels.collection.name, labels.searches, labels.rounds
+            ),
             support=tuple(support),
         ),
     )
 
 
-def agreement_of_rounds(database: Database, rounds: Sequence[RecipeId]) -> RoundsAgreement:
-    """Return how far labelling rounds agree on the candidates that they judged."""
-    votes = annotations.labels_of_rounds(database, rounds)
-    return rounds_agreement(votes.values(), len(rounds))
+def agreement_of_rounds(database: Database, labels: CurrentLabels) -> RoundsAgreement:
+    """Return how far the labelling rounds of the recipe in use agree on what they judged."""
+    return rounds_agreement(votes_of_rounds(database, labels), len(labels.coverage.sets[0]))
 
 
 class StoredRounds(Record):
-    """A recipe that judged in several labelling rounds, and how far these agree."""
+    """A recipe that judged a collection in several labelling rounds, and how far these agree."""
 
+    collection: str
     recipe: StoredRecipe
     agreement: RoundsAgreement
 
 
 def rounds_in_store(database: Database) -> list[StoredRounds]:
-    """Return all recipes that were last in use for several rounds, oldest first."""
-    return [
-        StoredRounds(recipe=recipe, agreement=agreement_of_rounds(database, recipe.rounds))
-        for recipe in recipes.recipes_in_rounds(database)
-    ]
+    """Return all recipes that judged in several rounds, of each collection oldest first."""
+    searches = candidates.searches_by_collection(database)
+    return [item for found in searches.items() for item in _rounds_of(database, *found)]
+
+
+def _rounds_of(
+    database: Database, collection: str, searches: Sequence[SearchId]
+) -> Iterator[StoredRounds]:
+    for recipe in reversed(recipes_of(database, collection, searches)):
+        if len(recipe.rounds) < 2:
+            continue
+        coverage = coverage_of_rounds(database, collection, searches, recipe.rounds)
+        if not {item.recipe_id for item in coverage.fresh} & set(recipe.rounds):
+            continue  # all that counts for them was judged by others
+        labels = CurrentLabels(collection=collection, search_ids=tuple(searches), coverage=coverage)
+        agreement = agreement_of_rounds(database, labels)
+        yield StoredRounds(collection=collection, recipe=recipe, agreement=agreement)
 
 
 def labelled_benchmark(

@@ -155,7 +155,7 @@ def _annotated_qrels(database: Database, reference: AnnotationReference) -> Qrel
         CurrentLabels(
             collection=reference.collection,
             search_ids=searches,
-            coverage=coverage_of_rounds(database, searches, reference.rounds),
+            coverage=coverage_of_rounds(database, reference.collection, searches, reference.rounds),
         ),
     )
     qrels: dict[str, dict[str, float]] = {}

@@ -187,7 +187,7 @@ def _agents(database: Database, recipe: StoredRecipe, labels: CurrentLabels) -> 
         demo=recipe.demo,
         former=former,
         canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,
-        rounds=agreement_of_rounds(database, rounds)
+        rounds=agreement_of_rounds(database, labels)
         if len(rounds) > 1 and not recipe.judges
         else None,
         **{name: getattr(figures, name) for name in LabelFigures.model_fields},

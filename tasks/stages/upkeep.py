@@ -99,8 +99,8 @@ def coverages(database: Database) -> list[CollectionCoverage]:
     """Return which annotations count, of all collections with labels by agents."""
     found = []
     for collection, searches in candidates.searches_by_collection(database).items():
-        recipe = last_recipe(database, searches)
+        recipe = last_recipe(database, collection, searches)
         if recipe:
-            covered = coverage_of_rounds(database, searches, recipe.rounds)
+            covered = coverage_of_rounds(database, collection, searches, recipe.rounds)
             found.append(CollectionCoverage(collection, covered))
     return found

@@ -43,7 +43,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, annotations, candidates, corpus, open_database
-from infra.store.behaviours import behaviour_of
+from infra.store.behaviours import behaviours_of
 from infra.store.benchmarks import last_stage_runs
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
@@ -132,8 +132,9 @@ def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
 
 def agreed(database: Database, annotation: Annotation) -> Annotation:
     """Return an annotation with the label that stands beside those of the other candidates."""
-    found = behaviour_of(database, annotation.key, annotation.recipe_id)
-    return annotation.model_copy(update={"label": found[0].agreed}) if found else annotation
+    for _, _, found in behaviours_of(database, annotation.key, annotation.recipe_id):
+        return annotation.model_copy(update={"label": found.agreed})
+    return annotation
 
 
 def share(part: int, whole: int) -> str:

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
@@ -94,7 +95,7 @@ def compare_behaviours(search: SearchReference, recipe: RecipeReference, setting
     labels = CurrentLabels(
         collection=search.collection,
         search_ids=tuple(searches),
-        coverage=coverage_of_rounds(database, searches, rounds),
+        coverage=coverage_of_rounds(database, search.collection, searches, rounds),
     )
     place = rounds.index(recipe.recipe_id)
     due = due_comparisons(database, labels, place, program_digest(_PROGRAM))
@@ -172,7 +173,12 @@ class Comparing:
         Raises:
             SandboxError: Every query of a batch failed, and the engine does not answer.
         """
-        recipe = self._labels.coverage.sets[0][self._round]
+        store = partial(
+            record_comparisons,
+            self._database,
+            self._labels.collection,
+            self._labels.coverage.sets[0][self._round],
+        )
         try:
             for batch in batched(due, _BATCH):
                 queries = [item.query_id for item in batch]
@@ -183,7 +189,7 @@ class Comparing:
                     *(self._made(item, judged.get(item.query_id, []), runs) for item in batch)
                 )
                 whole = [item for item in made if item is not None]
-                await asyncio.to_thread(record_comparisons, self._database, recipe, whole)
+                await asyncio.to_thread(store, whole)
                 bar.advance(len(whole))
                 if not whole:
                     await self._sandbox.check()

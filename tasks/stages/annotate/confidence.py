@@ -1,7 +1,8 @@
 """Confidence of the agents' labels: what all judges' votes say, and whether that holds its word.
 
-A judge is a model with a configuration of agents, in one labelling round; of its recipes the newest
-label of a pair is its vote. Pairs of known label, canaries and what people said, tell how it errs.
+A judge is a model with a configuration of agents, in one labelling round; its vote on a pair is the
+label by its recipe last in use. Pairs of known label, canaries and what people said, tell how it
+errs.
 """
 
 from collections import Counter

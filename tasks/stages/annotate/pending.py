@@ -142,12 +142,17 @@ def _doubt(
     searches = (selection.search_id, *selection.pools)
     before = settings.by_judge[: recipe.judge - 1]
     coverage = coverage_of(
-        database, searches, *(recipe_of(item, recipe.sandbox) for item in before)
+        database,
+        selection.collection,
+        searches,
+        *(recipe_of(item, recipe.sandbox) for item in before),
     )
-    labels = CurrentLabels(collection=selection.collection, search_ids=searches, coverage=coverage)
+    labels = CurrentLabels(
+        collection=selection.collection, search_ids=searches, coverage=coverage, fresh_only=True
+    )
     judges = weigh_votes(database, labels).judges
     return Doubt(
-        labels=labels.model_copy(update={"coverage": coverage.first_set, "judges": judges}),
+        labels=labels.model_copy(update={"judges": judges}),
         below=settings.annotation.doubt_below,
         ahead=ahead,
     )
@@ -162,7 +167,7 @@ def coverage_rows(
     """
     body = recipe_of(settings, recipe.sandbox, recipe.labelling_round)
     searches = [selection.search_id, *selection.pools]
-    coverage = coverage_of(database, searches, body)
+    coverage = coverage_of(database, selection.collection, searches, body)
     place = recipe.place - 1
     former = {
         JudgedBy(row.recipe_id, row.met)

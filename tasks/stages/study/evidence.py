@@ -108,7 +108,7 @@ def gather_evidence(
         efforts=agents.efforts,
         scores=methods.scores,
         group_scores=methods.by_matches,
-        rounds=_of_rounds(database, recipe),
+        rounds=_of_rounds(database, recipe, current),
         annotators=read_annotators(files.annotators)
         if files.annotators
         else Missing(reason="no file of compared annotators is given"),
@@ -117,11 +117,13 @@ def gather_evidence(
     )
 
 
-def _of_rounds(database: Database, recipe: StoredRecipe | None) -> list[float | None] | Missing:
+def _of_rounds(
+    database: Database, recipe: StoredRecipe | None, current: CurrentLabels | None
+) -> list[float | None] | Missing:
     """Return the alpha of each two consecutive rounds of labelling."""
-    if recipe is None or recipe.judges or len(recipe.rounds) < 2:
+    if recipe is None or current is None or recipe.judges or len(recipe.rounds) < 2:
         return Missing(reason="the pairs of this store were labelled in one round")
-    agreement = agreement_of_rounds(database, recipe.rounds)
+    agreement = agreement_of_rounds(database, current)
     return [two.alpha for two in agreement.each_two if two.second == two.first + 1]
 
 

@@ -71,13 +71,15 @@ def test_a_label_that_was_compared_is_shown_with_what_the_code_gave(
         query_id=PAIR.query.query_id, comparison="d", codes=(behaviour,),
         claims=("1, 2 => 3", "2, 3 => 5", "0, 0 => 0"),
     )  # fmt: skip
-    record_comparisons(open_database(settings.store), RecipeId("new"), [comparison])
+    database = open_database(settings.store)
+    for collection in ("one", "two"):
+        record_comparisons(database, collection, RecipeId("new"), [comparison])
     show(PairOptions(settings, PAIR.query.query_id[:6], PAIR.code.code_id[:8]))
     printed = capsys.readouterr().out
-    assert printed.count("compared with the other codes") == 1
+    assert printed.count("compared with the other codes") == 2
     for part in (
-        "query: label 0\nas another code showed", "1, 2 => 3: held", "2, 3 => 5: gave 4",
-        "0, 0 => 0: could not be run",
+        "query in one: label 0", "query in two: label 0\nas another code showed", "1, 2 => 3: held",
+        "2, 3 => 5: gave 4", "0, 0 => 0: could not be run",
     ):  # fmt: skip
         assert part in printed
 

@@ -137,7 +137,7 @@ def test_everything_is_gathered_from_the_store(settings: Settings, database: Dat
             ),
         ),
     )  # fmt: skip
-    record_comparisons(database, RecipeId("r"), [comparison])
+    record_comparisons(database, "c", RecipeId("r"), [comparison])
     write_state(settings.store, STATE)
     with temporary_settings({PREFECT_API_URL: ""}), writer_lease(settings.store, "annotate"):
         found = standing_of(settings)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import PairKey, QueryId, RecipeId
+from infra.ids import PairKey, QueryId, RecipeId, SearchId
 from infra.program_outcomes import program_name
+from infra.records import Code
 from infra.settings import RetentionSettings
 from infra.store import Database
 from infra.store.behaviours import (
@@ -18,6 +19,7 @@ from infra.store.behaviours import (
     CodeBehaviour,
     Comparison,
     behaviour_figures,
+    behaviours_of,
     compared_annotations,
     due_comparisons,
     program_outcomes,
@@ -26,12 +28,19 @@ from infra.store.behaviours import (
 from infra.store.check_rules import rules
 from infra.store.decided import Decided, decide_labels
 from infra.store.exports import state_of_labels
+from infra.store.label_figures import label_figures
 from infra.store.retention import CollectionCoverage, Retention
 from infra.store.standing import CurrentLabels
 from tests.fakes.labels import labels_by
 from tests.infra.store.test_retention import IN_A_DAY
 from tests.infra.store.test_standing import judge
-from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store
+from tests.tasks.stages.generate.world import (
+    CODES,
+    QUERIES,
+    SEARCH,
+    also_collected,
+    judged_store,
+)
 
 OLD, NEW = RecipeId("old"), RecipeId("new")
 FIRST, SECOND = (PairKey(QUERIES[0].query_id, code.code_id) for code in CODES)
@@ -70,7 +79,7 @@ def compare(
         query_id=due.query_id, comparison=due.comparison, claims=claims,
         consistency=consistency, codes=codes,
     )  # fmt: skip
-    record_comparisons(database, labels.coverage.sets[0][0], [comparison])
+    record_comparisons(database, labels.collection, labels.coverage.sets[0][0], [comparison])
 
 
 def due(database: Database, labels: CurrentLabels = LABELS, program: str = "program") -> list[str]:
@@ -158,6 +167,32 @@ def test_comparisons_under_other_recipes_share_what_they_have_in_common(
     compare(database, again, behaved(SECOND, 1, 0, reason="alike"), labels=labels)
     assert rows(database, "code_behaviours") == 3
     assert due(database) == [FIRST.query_id], "one of its behaviours is of a later comparison"
+    assert broken(database) == []
+
+
+def test_comparisons_of_collections_that_share_a_query_stand_side_by_side(
+    database: Database,
+) -> None:
+    compare(database, behaved(FIRST, 0, 1, reason="as another"), behaved(SECOND, 1, 1))
+    third = Code.of("def third(x):\n    return 3", name="third")
+    search = SearchId("of d")
+    also_collected(database, "d", QUERIES[:1], [CODES[1], third], search)
+    theirs = labels_by(search, [OLD], collection="d")
+    judge(database, PairKey(FIRST.query_id, third.code_id), OLD, 0)
+    before = said(decide_labels(database, LABELS)), state_of_labels(database, "c", LABELS)
+    compare(
+        database,
+        behaved(SECOND, 1, 0, reason="as the third"),
+        behaved(PairKey(FIRST.query_id, third.code_id), 0, 0),
+        labels=theirs,
+    )
+    assert (said(decide_labels(database, LABELS)), state_of_labels(database, "c", LABELS)) == before
+    assert set(said(decide_labels(database, theirs)).values()) == {0}
+    assert due(database) == due(database, theirs) == []
+    assert [item[0] for item in behaviours_of(database, SECOND, OLD)] == ["c", "d"]
+    assert label_figures(database, LABELS).behaviours.changed == 1
+    assert behaviour_figures(database).queries == 2
+    assert {len(decide_labels(database, item).behaviours) for item in (LABELS, theirs)} == {2}
     assert broken(database) == []
 
 

@@ -7,11 +7,12 @@ import duckdb
 import pytest
 
 from infra.ids import RecipeId, SearchId
-from infra.records import Annotation, Candidate
+from infra.records import Annotation, Code, Query
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, candidates, open_database, recipes
 from tests.fakes.stores import store_of
 from tests.infra.store.test_store import CODES, annotation, collected, keep
+from tests.tasks.stages.generate.world import also_collected, judged_store
 
 SEARCH, OTHER = SearchId("s"), SearchId("t")
 BODY: dict[str, object] = {"model": {"model": "m"}, "gates": None, "limits": {"a": 1.5}}
@@ -30,8 +31,8 @@ def use(database: Database, *names: str, on: str | None = "c") -> None:
     recipes.record_recipes(database, bodies, demo=False, used_on=on)
 
 
-def used(database: Database, search: SearchId = SEARCH) -> list[tuple[str, ...]]:
-    return [item.rounds for item in recipes.used_recipes(database, [search])]
+def used(database: Database, collection: str = "c") -> list[tuple[str, ...]]:
+    return [item.rounds for item in recipes.used_recipes(database, collection)]
 
 
 def test_recipes_are_used_on_a_collection_the_last_first_each_once(database: Database) -> None:
@@ -42,7 +43,7 @@ def test_recipes_are_used_on_a_collection_the_last_first_each_once(database: Dat
     use(database, "elsewhere", on="d")
     use(database, "compared", on=None)
     assert used(database) == [("first",), ("second",)]
-    assert used(database, OTHER) == [("elsewhere",)]
+    assert used(database, "d") == [("elsewhere",)]
 
 
 def test_rounds_that_were_in_use_together_stay_together(database: Database) -> None:
@@ -50,11 +51,8 @@ def test_rounds_that_were_in_use_together_stay_together(database: Database) -> N
     use(database, "one", "two", "three")
     use(database, "one")
     assert used(database) == [("one",), ("one", "two", "three")]
-    assert recipes.recipes_in_rounds(database) == [], "none of them has judged"
-    judged = annotation("labelled", 1).model_copy(update={"recipe_id": "two"})
-    annotations.add_annotations(database, [judged])
-    [several] = recipes.recipes_in_rounds(database)
-    assert (several.recipe_id, several.rounds) == ("one", ("one", "two", "three"))
+    _, several = recipes.used_recipes(database, "c")
+    assert several.recipe_id == "one"
 
 
 def test_the_last_use_is_the_last_though_the_clock_was_set_back(database: Database) -> None:
@@ -119,24 +117,34 @@ def test_an_earlier_store_tells_its_uses_in_order_with_rounds_together(tmp_path:
             INSERT INTO annotations SELECT * REPLACE ('other' AS recipe_id,
                 annotated_at + INTERVAL 1 hour AS annotated_at) FROM judged;
         """)
-        [(first, search)] = connection.execute(
-            "SELECT recipe_id, (SELECT search_id FROM searches WHERE NOT pool) FROM own"
-        ).fetchall()
+        [(first,)] = connection.execute("SELECT recipe_id FROM own").fetchall()
         connection.execute("DROP TABLE own; DROP TABLE judged")
-    found = recipes.used_recipes(open_database(settings), [search])
+    database = open_database(settings)
+    with database.transaction() as tx:
+        collection = str(tx.value("SELECT collection FROM searches WHERE NOT pool"))
+    found = recipes.used_recipes(database, collection)
     assert [item.rounds for item in found] == [("other",), (first, "second")]
 
 
-def test_a_search_that_two_collections_share_has_the_recipes_of_both(database: Database) -> None:
-    keep(database, "print", collected())
-    candidates.record_search(database, SEARCH, "another", ["minilm"], 5)  # over the same codes
-    item = annotation("labelled", 1)
-    found = Candidate(
-        query_id=item.query_id, code_id=item.code_id, rank=1, similarity=1, by_encoder={}
-    )
-    candidates.add_candidates(database, SEARCH, [found])
-    use(database, "mine", on="c")
-    assert used(database) == [("mine",)]
+def test_used_elsewhere_is_what_collections_used_that_share_a_search_or_queries(
+    tmp_path: Path,
+) -> None:
+    database = judged_store(tmp_path, rounds=0)[0]
+    also_collected(database, "same codes", [Query.of("another question")])
+    also_collected(database, "same queries", codes=[Code.of("x = 1")], search=OTHER)
+    also_collected(database, "apart", [Query.of("no such")], [Code.of("y = 1")], SearchId("u"))
+    for name in ("c", "same codes", "same queries", "apart"):
+        use(database, name, on=name)
+    assert used(database) == [("c",)]
+
+    def elsewhere(collection: str, search: SearchId) -> list[tuple[str, ...]]:
+        found = recipes.recipes_used_elsewhere(database, collection, [search])
+        return [item.rounds for item in found]
+
+    assert elsewhere("c", SEARCH) == [("same queries",)]
+    assert elsewhere("same codes", SEARCH) == [("c",)], "which gave the search its name"
+    assert elsewhere("same queries", OTHER) == [("c",)]
+    assert elsewhere("apart", SearchId("u")) == []
 
 
 def test_a_search_is_as_old_as_its_last_use(database: Database) -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from infra.ids import RecipeId
+from infra.ids import RecipeId, SearchId
+from infra.records import Code, Query
 from infra.settings import RetentionSettings
 from infra.store import Database
 from infra.store.coverage import Coverage, Covered
 from infra.store.retention import CollectionCoverage, Retention
 from tests.fakes.stores import whole_store
+from tests.tasks.stages.generate.world import CODES, QUERIES, also_collected, judged_store
 
 NEW, OLD = RecipeId("new"), RecipeId("former")
 NOW = datetime.now(UTC)
@@ -228,3 +230,39 @@ def test_candidates_of_a_search_go_once_the_collection_has_changed_and_is_search
     kept.remove()
     with database.transaction() as tx:
         assert {name for (name,) in tx.rows("SELECT search_id FROM searches")} == {"pool", "later"}
+
+
+def test_candidates_of_a_search_that_another_collection_uses_stay(tmp_path: Path) -> None:
+    shared = judged_store(tmp_path)[0]
+    also_collected(shared, "e", [Query.of("another question")])
+    with shared.transaction() as tx:
+        tx.execute("UPDATE collections SET collected_at = now() WHERE collection = 'c'")
+        tx.execute(
+            "INSERT INTO searches SELECT * REPLACE ('later' AS search_id, now() AS created_at) "
+            "FROM searches"
+        )
+    assert found(Retention(shared, EVERYTHING, IN_A_DAY, []))[2] == 0
+    with shared.transaction() as tx:
+        tx.execute("DELETE FROM collections WHERE collection = 'e'")
+    assert found(Retention(shared, EVERYTHING, IN_A_DAY, []))[2] == 8
+
+
+def test_a_search_of_another_collection_neither_takes_a_searchs_place_nor_keeps_it(
+    tmp_path: Path,
+) -> None:
+    """One that shares codes is searched later; one of labels alone has no search of its own."""
+    shared = judged_store(tmp_path)[0]
+    also_collected(shared, "labels", search=SearchId("none"))
+    with shared.transaction() as tx:
+        for table in ("searches", "candidates"):
+            tx.execute(f"DELETE FROM {table} WHERE search_id = 'none'")
+        tx.execute("UPDATE collections SET for_agents = false WHERE collection = 'labels'")
+        tx.execute("UPDATE collections SET collected_at = now() WHERE collection = 'c'")
+    also_collected(shared, "d", QUERIES, [CODES[0], Code.of("x = 1")], SearchId("d"))
+    assert found(Retention(shared, EVERYTHING, IN_A_DAY, []))[2] == 0, "c is not searched again"
+    with shared.transaction() as tx:
+        tx.execute(
+            "INSERT INTO searches SELECT * REPLACE ('later' AS search_id, now() AS created_at) "
+            "FROM searches WHERE collection = 'c'"
+        )
+    assert found(Retention(shared, EVERYTHING, IN_A_DAY, []))[2] == 6

@@ -226,9 +226,6 @@ def test_cost_is_unknown_as_soon_as_one_paid_call_has_none(database: Database) -
     effort = annotations.effort(database, RECIPE, [SEARCH, OTHER])
     assert effort.cost_usd is None
     assert (effort.calls, effort.prompt_tokens, effort.model_seconds) == (2, 20, 1.0)
-    pairs = candidates.pairs_of(database, [SEARCH, OTHER], "c")
-    assert annotations.labels_of_rounds(database, [RECIPE]) == {pairs[0]: (1,)}
-    assert annotations.labels_of_rounds(database, [RecipeId("x"), RECIPE]) == {pairs[0]: (None, 1)}
 
 
 def test_the_store_refuses_a_status_that_contradicts_its_label(database: Database) -> None:

@@ -101,7 +101,7 @@ def test_labels_of_equal_behaviour_never_differ_in_an_export_without_a_stated_re
         own = draw_labels(draw, database, recipe_id)
         due = due_comparisons(database, current_labels(database, labels), number, "p")
         found = [draw_behaviours(draw, item, own, recipe_id) for item in due]
-        record_comparisons(database, recipe_id, found)
+        record_comparisons(database, "c", recipe_id, found)
         made += found
     assert len(made) == rounds * len(QUERIES)
     published = publish_benchmark.fn(database, labels, PublishSettings(folder=tmp_path / "out"))
@@ -140,7 +140,7 @@ def test_an_export_is_written_anew_when_a_comparison_changes_a_label(tmp_path: P
     comparison = Comparison(
         query_id=due.query_id, comparison=due.comparison, claims=("1 => 2",), codes=(behaviour,)
     )
-    record_comparisons(database, ROUNDS[0], [comparison])
+    record_comparisons(database, "c", ROUNDS[0], [comparison])
     second = publish_benchmark.fn(database, labels, settings)
     assert second is not None
     assert second.benchmark_id != first.benchmark_id

@@ -9,14 +9,22 @@ import pytest
 
 from agents import recipe_of
 from infra.identity import mark_of
-from infra.ids import RecipeId
-from infra.records import LanguageModelCall
+from infra.ids import RecipeId, SearchId
+from infra.records import Code, LanguageModelCall, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
 from infra.store import Database, annotations, recipes
-from infra.store.coverage import Coverage, JudgedBy
+from infra.store.coverage import Coverage, JudgedBy, judged_by
 from infra.store.recipes import Body
 from tasks.stages.coverage import coverage_of, coverage_of_rounds, last_recipe
-from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
+from tasks.stages.labels import rounds_in_store
+from tests.tasks.stages.generate.world import (
+    CODES,
+    QUERIES,
+    SEARCH,
+    also_collected,
+    judged_store,
+    judgement,
+)
 
 PROMPTS = ("screener", "writer", "arbiter")
 
@@ -77,18 +85,18 @@ def test_labels_are_fresh_where_what_they_met_is_as_it_was(database: Database) -
     use(database, before)
     screened = judge(database, before, 0, "screener")
     tested = judge(database, before, 1, *PROMPTS)
-    coverage = coverage_of(database, [SEARCH], after)
+    coverage = coverage_of(database, "c", [SEARCH], after)
     assert sides(coverage) == ({screened}, {tested})
-    again = coverage_of(database, [SEARCH], before)
+    again = coverage_of(database, "c", [SEARCH], before)
     assert sides(again) == ({screened, tested}, set())
-    assert coverage_of(database, [SEARCH], body("other")).stale == {screened, tested}
+    assert coverage_of(database, "c", [SEARCH], body("other")).stale == {screened, tested}
 
 
 def test_what_failed_or_belongs_to_another_search_counts_for_nothing(database: Database) -> None:
     use(database, body())
     judge(database, body(), 0, "screener", status="failed")
-    assert not coverage_of(database, [SEARCH], body()).covered
-    assert last_recipe(database, [SEARCH]) is None
+    assert not coverage_of(database, "c", [SEARCH], body()).covered
+    assert last_recipe(database, "c", [SEARCH]) is None
 
 
 def test_another_question_the_demo_model_and_unused_recipes_are_not_comparable(
@@ -102,14 +110,14 @@ def test_another_question_the_demo_model_and_unused_recipes_are_not_comparable(
     compared = body("compared")
     use(database, compared, on=None)
     judge(database, compared, 2, "screener")
-    coverage = coverage_of(database, [SEARCH], body())
+    coverage = coverage_of(database, "c", [SEARCH], body())
     assert sides(coverage) == (set(), {own})
-    assert coverage_of(database, [SEARCH], half).fresh == {other}
+    assert coverage_of(database, "c", [SEARCH], half).fresh == {other}
     demo = recipe_of(Settings(), "")
-    assert not coverage_of(database, [SEARCH], demo).covered
+    assert not coverage_of(database, "c", [SEARCH], demo).covered
     use(database, demo)
     judge(database, demo, 2, "screener")
-    assert coverage_of(database, [SEARCH], body()).stale == {own}
+    assert coverage_of(database, "c", [SEARCH], body()).stale == {own}
 
 
 def test_a_recipe_is_the_last_although_nothing_was_left_for_it_to_judge(database: Database) -> None:
@@ -119,10 +127,10 @@ def test_a_recipe_is_the_last_although_nothing_was_left_for_it_to_judge(database
         judge(database, recipe, 0, "screener")
     use(database, returned)
     use(database, body("idle"))
-    found = last_recipe(database, [SEARCH])
+    found = last_recipe(database, "c", [SEARCH])
     assert found is not None
     assert found.recipe_id == identity(returned)
-    coverage = coverage_of_rounds(database, [SEARCH], found.rounds)
+    coverage = coverage_of_rounds(database, "c", [SEARCH], found.rounds)
     assert coverage.fresh == {JudgedBy(identity(former), "screener")}
     assert coverage.sets[0] == found.rounds
     assert len(coverage.sets) == 4
@@ -132,10 +140,90 @@ def test_each_round_is_covered_by_its_own_labels(database: Database) -> None:
     rounds = [body(number=number) for number in (1, 2)]
     use(database, *rounds)
     judged = [judge(database, recipe, 0, "screener") for recipe in rounds]
-    found = last_recipe(database, [SEARCH])
+    found = last_recipe(database, "c", [SEARCH])
     assert found is not None
-    covered = coverage_of_rounds(database, [SEARCH], found.rounds).covered
+    covered = coverage_of_rounds(database, "c", [SEARCH], found.rounds).covered
     assert {(JudgedBy(*item[:2]), item.number, item.round) for item in covered} == {
         (judged[0], 0, 0),
         (judged[1], 0, 1),
     }
+
+
+def test_what_judged_the_pairs_of_another_collection_counts_for_none_of_these(
+    database: Database,
+) -> None:
+    half, exact = body(configuration="v1-half"), body(configuration="v1-exact")
+    use(database, exact)
+    own = judge(database, exact, 0, "exact_judge")
+    others = Query.of("another question")
+    also_collected(database, "d", [others])  # over the same codes, by the same search
+    use(database, half, on="d")
+    item = judgement(others.query_id, CODES[0].code_id, recipe_id=identity(half))
+    annotations.add_annotations(database, [item])
+    assert judged_by(database, "c", [SEARCH]) == [own]
+    found = [last_recipe(database, name, [SEARCH]) for name in ("c", "d")]
+    assert [recipe and recipe.recipe_id for recipe in found] == [identity(exact), identity(half)]
+
+
+def test_a_recipe_used_elsewhere_is_the_last_only_where_none_was_used_here(
+    database: Database,
+) -> None:
+    """The pairs that both have are judged by the recipe of another question, and by no other."""
+    half, exact = body(configuration="v1-half"), body(configuration="v1-exact")
+    search = SearchId("d")
+    also_collected(database, "d", QUERIES, [CODES[0], Code.of("x = 1")], search)
+    use(database, half, on="d")
+    shared = judge(database, half, 0, "half_judge")
+    found = last_recipe(database, "c", [SEARCH])
+    assert found is not None
+    assert found.recipe_id == identity(half)
+    use(database, exact)
+    assert last_recipe(database, "c", [SEARCH]) is None, "its own has judged nothing"
+    own = judge(database, exact, 0, "exact_judge")
+    found = last_recipe(database, "c", [SEARCH])
+    assert found is not None
+    assert found.recipe_id == identity(exact)
+    assert sides(coverage_of(database, "c", [SEARCH], exact)) == ({own}, set())
+    assert sides(coverage_of(database, "d", [search], half)) == ({shared}, set())
+
+
+def test_a_comparable_recipe_used_elsewhere_comes_after_all_that_were_used_here(
+    database: Database,
+) -> None:
+    use(database, body("own"))
+    judge(database, body("own"), 0, "screener")
+    also_collected(database, "d", search=SearchId("d"))
+    use(database, body("elsewhere"), on="d")
+    judge(database, body("elsewhere"), 0, "screener")
+    coverage = coverage_of(database, "c", [SEARCH], body("asked"))
+    assert [rounds[0] for rounds in coverage.sets] == [
+        identity(body(name)) for name in ("asked", "own", "elsewhere")
+    ]
+
+
+def test_rounds_agree_on_all_that_counts_for_them_in_their_collection(database: Database) -> None:
+    """The arbiter's prompt changed, which two of the three pairs had not met."""
+    before = [body(number=number) for number in (1, 2, 3)]
+    after = [body(number=number, arbiter="changed") for number in (1, 2, 3)]
+    use(database, *before)
+    for recipe, label in zip(before, (1, 0, 1), strict=True):
+        judge(database, recipe, 0, "screener", label=0)
+        judge(database, recipe, 1, "screener", label=1)
+        judge(database, recipe, 2, *PROMPTS, label=label)
+    use(database, *after)
+    assert len(rounds_in_store(database)) == 1, "the recipe in use has judged nothing of its own"
+    for recipe in after:
+        judge(database, recipe, 2, *PROMPTS, label=0)
+    theirs = Query.of("another question")
+    also_collected(database, "d", [theirs])
+    use(database, *after, on="d")
+    for recipe in after:
+        item = judgement(theirs.query_id, CODES[0].code_id, recipe_id=identity(recipe))
+        annotations.add_annotations(database, [item])
+    found = rounds_in_store(database)
+    assert [(item.collection, item.recipe.recipe_id) for item in found] == [
+        ("c", identity(before[0])), ("c", identity(after[0])), ("d", identity(after[0]))
+    ]  # fmt: skip
+    assert [(item.agreement.pairs, item.agreement.unanimous) for item in found] == [
+        (3, 2), (3, 3), (1, 1)
+    ]  # fmt: skip

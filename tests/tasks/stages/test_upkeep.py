@@ -8,15 +8,17 @@ from threading import Event, Thread
 
 import pytest
 
-from infra.ids import BenchmarkId
+from infra.ids import BenchmarkId, RecipeId
+from infra.records import Query
 from infra.settings import RetentionSettings, Settings
-from infra.store import Database, benchmarks
+from infra.store import Database, annotations, benchmarks, recipes
 from infra.store.checks import check_database
 from infra.store.file_checks import check_files, leftovers
 from tasks.benchmarks import write_benchmark
 from tasks.stages.upkeep import Pruning, check_exports, coverages
 from tests.fakes.benchmarks import people_benchmark
 from tests.fakes.stores import whole_store
+from tests.tasks.stages.generate.world import CODES, also_collected, judged_store, judgement
 
 EVERYTHING = RetentionSettings(superseded_days=0, outputs_days=0, replies_days=0, searches_days=0)
 IN_A_DAY = datetime.now(UTC) + timedelta(days=1)
@@ -35,6 +37,35 @@ def test_labels_of_an_earlier_release_count_for_their_collection(database: Datab
     [(collection, coverage)] = coverages(database)
     assert collection == "jsonl"
     assert {item.number for item in coverage.covered} == {0}
+
+
+def test_what_a_collection_published_stays_though_its_search_names_another(tmp_path: Path) -> None:
+    shared = judged_store(tmp_path)[0]
+    theirs = Query.of("another question")
+    also_collected(shared, "e", [theirs])
+    former, later = RecipeId("former"), RecipeId("later")
+    for number, recipe_id in enumerate((former, later)):
+        body = {"model": {"model": "m"}, "configuration": "single", "max_try_time": number}
+        recipes.record_recipes(shared, {recipe_id: body}, demo=False, used_on="e")
+        judged = [judgement(theirs.query_id, code.code_id, recipe_id=recipe_id) for code in CODES]
+        annotations.add_annotations(shared, judged)
+        published = benchmarks.Published(
+            benchmark_id=BenchmarkId("b"), name="e-agents", collection="e",
+            label_origin=annotations.label_origin(former), demo=False, folder="/nowhere",
+        )  # fmt: skip
+        if recipe_id == former:
+            benchmarks.record_benchmark(shared, published)
+    found = {item.collection: item.coverage.sets for item in coverages(shared)}
+    r1 = RecipeId("r1")  # was used on the collection that gave the search its name
+    assert found == {"c": ((r1,),), "e": ((later,), (former,), (r1,))}
+    assert superseded(shared, EVERYTHING) == 0
+    assert superseded(shared, EVERYTHING.model_copy(update={"protect": ("current",)})) == 2
+
+
+def superseded(database: Database, settings: RetentionSettings) -> int:
+    """Return how many annotations would go."""
+    kept = Pruning(Settings(store=database.settings, retention=settings), IN_A_DAY)
+    return next(item.rows for item in kept.find() if item.what == "superseded annotations")
 
 
 def test_what_is_shown_is_removed_and_the_store_is_whole_afterwards(database: Database) -> None:

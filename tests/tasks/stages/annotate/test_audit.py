@@ -181,7 +181,7 @@ def test_a_declined_plan_and_an_audit_put_no_recipe_into_use(
     world: World, take: tuple[Reason, ...]
 ) -> None:
     def in_use() -> RecipeId:
-        return recipes.used_recipes(world.database, [world.search.search_id])[0].recipe_id
+        return recipes.used_recipes(world.database, world.search.collection)[0].recipe_id
 
     changed = world.settings.model_copy(update={"llm": LanguageModelSettings(model="openai/n")})
     policy = world.settings.reannotation.model_copy(update={"take": take})

@@ -6,6 +6,7 @@ Covers `tasks.stages.annotate.confidence`, `infra.store.ballots`, `infra.store.p
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from infra.ids import RecipeId
@@ -19,6 +20,7 @@ from infra.store.behaviours import (
     due_comparisons,
     record_comparisons,
 )
+from infra.store.lost_labels import why_lost
 from infra.store.pair_files import new_keys_file, read_keys
 from infra.store.pending import write_pending
 from infra.store.posteriors import Judge, Judges
@@ -155,6 +157,24 @@ def test_a_further_judge_gets_what_is_unsure_undecided_or_not_proved(tmp_path: P
     assert in_doubt(tmp_path / "d", "doubt", ahead=True) == list("045"), "5 may come to be unsure"
 
 
+def test_a_label_without_the_exported_support_is_no_failure_whether_or_not_all_judges_were_asked(
+    tmp_path: Path,
+) -> None:
+    database, source = judged_by_two(tmp_path, "111---", "10----")
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    labels = labels_of_agents(database, source, recipe)
+    found = labelled_benchmark(database, labels, PublishSettings(support=("valid_oracle",)))
+    assert (len(found.labels), len(found.undecided), found.failed) == (0, 0, 0)
+    queries, codes = zip(*PAIRS[:4], strict=True)
+    pairs = pa.table({"query_id": queries, "code_id": codes})
+    current = current_labels(database, labels, ("valid_oracle",))
+    assert why_lost(database, pairs, "c", current) == {
+        "no comparable recipe has judged the pair": 1,
+        "the label has not the support that is exported": 3,
+    }
+
+
 def test_what_people_said_of_candidates_tells_how_judges_err(tmp_path: Path) -> None:
     database, source = judged_by_two(tmp_path, "11--00", "10--00")
     said = [Label(query_id=q, code_id=c, origin="people:a", relevance=1) for q, c in PAIRS[:2]]
@@ -176,7 +196,7 @@ def test_what_people_said_of_candidates_tells_how_judges_err(tmp_path: Path) -> 
     assert weigh_votes(database, current).known(0) == 1
 
 
-def test_the_newest_label_of_a_model_in_a_configuration_is_its_one_vote(tmp_path: Path) -> None:
+def test_a_model_in_a_configuration_has_one_vote(tmp_path: Path) -> None:
     database, source = judged_by_two(tmp_path, "11----", "------")
     bodies = {RecipeId("again"): body("cheap", max_try_time=4), DEAR: body("dear")}
     recipes.record_recipes(database, bodies, demo=False, used_on="c")
@@ -190,6 +210,43 @@ def test_the_newest_label_of_a_model_in_a_configuration_is_its_one_vote(tmp_path
     ]  # fmt: skip
     ballots = weigh_votes(database, current).ballots
     assert [(item.votes, item.pairs) for item in ballots] == [((0, None), 1), ((1, None), 1)]
+
+
+def test_a_vote_is_of_the_settings_last_in_use_though_left_ones_gave_a_newer_label(
+    tmp_path: Path,
+) -> None:
+    database, source = judged_by_two(tmp_path, "110000", "100000")
+    judge_canaries(database, DEAR, wrong=0)
+    judge_canaries(database, CHEAP, wrong=3)
+    before = by_pair(exported(database, source))
+    cheap, dear = RecipeId("cheap, once"), RecipeId("dear, once")
+    once = {cheap: body("cheap", max_try_time=4), dear: body("dear", max_try_time=4)}
+    recipes.record_recipes(database, once, demo=False, used_on="c")
+    for recipe_id, votes in ((cheap, "100000"), (dear, "110000")):
+        for place, vote in enumerate(votes):
+            label(database, place // 2, place % 2, int(vote), recipe_id)
+    assert [item.relevance for item in by_pair(exported(database, source))][:2] == [1, 1]
+    own = {CHEAP: body("cheap"), DEAR: body("dear")}
+    recipes.record_recipes(database, own, demo=False, used_on="c")
+    assert by_pair(exported(database, source)) == before
+
+
+def test_a_set_that_not_all_judges_have_finished_overturns_no_likelier_label(
+    tmp_path: Path,
+) -> None:
+    database, source = judged_by_two(tmp_path, "010000", "110000")
+    judge_canaries(database, DEAR, wrong=0)
+    judge_canaries(database, CHEAP, wrong=3)
+    differed = by_pair(exported(database, source))[0]
+    assert differed.relevance == 1
+    cheap, dear = RecipeId("cheap, once"), RecipeId("dear, once")
+    once = {cheap: body("cheap", max_try_time=4), dear: body("dear", max_try_time=4)}
+    recipes.record_recipes(database, once, demo=False, used_on="c")
+    label(database, 0, 0, 0, cheap)
+    found = by_pair(exported(database, source))[0]
+    assert (found.relevance, found.confidence) == (1, differed.confidence)
+    label(database, 0, 0, 0, dear)
+    assert by_pair(exported(database, source))[0].relevance == 0
 
 
 def test_a_label_that_a_comparison_changed_has_the_confidence_of_a_vote_for_it(
@@ -213,6 +270,7 @@ def test_a_label_that_a_comparison_changed_has_the_confidence_of_a_vote_for_it(
     )  # fmt: skip
     record_comparisons(
         database,
+        "c",
         CHEAP,
         [
             Comparison(

@@ -1,5 +1,6 @@
 """A store with three judged queries, the first of which has a match."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -64,6 +65,33 @@ def judged_store(folder: Path, rounds: int = 1) -> tuple[Database, CollectedSour
     search = SearchReference(search_id=SEARCH, collection="c", queries=3, candidates=6)
     stored = tuple(corpus.collections_of(database, "print"))
     return database, CollectedSource(collections=stored, search=search)
+
+
+def also_collected(
+    database: Database,
+    name: str,
+    queries: Sequence[Query] = QUERIES,
+    codes: Sequence[Code] = CODES,
+    search: SearchId = SEARCH,
+) -> CollectedSource:
+    """Store a further collection, all of whose pairs are candidates; return its source."""
+    info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+    content = Collected(info=info, queries=tuple(queries), codes=tuple(codes))
+    corpus.replace_collections(database, f"print of {name}", {name: content}, annotated=name)
+    candidates.record_search(database, search, name, ["minilm"], len(codes))
+    found = [
+        Candidate(
+            query_id=query.query_id, code_id=code.code_id, rank=rank, similarity=1, by_encoder={}
+        )
+        for query in queries
+        for rank, code in enumerate(codes, 1)
+    ]
+    candidates.add_candidates(database, search, found)
+    reference = SearchReference(
+        search_id=search, collection=name, queries=len(queries), candidates=len(found)
+    )
+    stored = tuple(corpus.collections_of(database, f"print of {name}"))
+    return CollectedSource(collections=stored, search=reference)
 
 
 def judgement(query: str, code: str, **fields: object) -> Annotation:
