@@ -12,6 +12,7 @@ from typing import Literal
 
 from agents.claims import values
 from agents.claims.claim import Claim
+from agents.gates import surroundings
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python.scaffolding import scaffolded
 from infra.languages.python.syntax import parse
@@ -35,8 +36,7 @@ def given_by(arguments, wanted=""):
     except Exception as error:
         if wanted in kinds_of(error):
             return "raises", f"raises {wanted}"
-        files = [step.filename for step in traceback.extract_tb(error.__traceback__)]
-        if "target.py" not in files or not isinstance(error, LOGIC) or is_of_surroundings(error):
+        if not is_by_logic(error):
             raise
         return "raises", f"raises {type(error).__name__}"
 
@@ -47,18 +47,28 @@ def kinds_of(error):
     return {kind.__name__ for kind in kinds if issubclass(kind, Exception) and kind != Exception}
 
 
-def is_of_surroundings(error):
-    """Return whether an attribute lacks that another object, library or Python would have."""
-    text = str(error)
-    python_2 = ("iteritems'", "itervalues'", "iterkeys'", "has_key'", "'decode'")
-    lacks = text.startswith(("module ", "'DummySelf'")) or text.endswith(python_2)
-    return isinstance(error, AttributeError) and (lacks or "DummySelf" in text)
+def is_by_logic(error):
+    """Return whether the code under test raised, and not for want of something around it."""
+    steps_of_error = traceback.extract_tb(error.__traceback__)
+    if steps_of_error[-1].filename == "<frozen os>":  # the environment lacks a variable
+        return False
+    steps_of_code = {step.name for step in steps_of_error if step.filename == "target.py"}
+    was_loaded = "<module>" not in steps_of_code
+    return bool(steps_of_code) and was_loaded and not lacks_something(error)
 
 
-LOGIC = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError,
-    RecursionError, RuntimeError, StopIteration, TypeError, ValueError,
-)
+def lacks_something(error, most=20):
+    """Return whether surroundings are missing to an exception, or to one that it came after."""
+    if error is None or not most:
+        return False
+    if isinstance(error, LACKS) and not isinstance(error, UnboundLocalError):
+        return True
+    if any(is_of_surroundings(kind.__name__, str(error)) for kind in type(error).__mro__):
+        return True
+    return lacks_something(error.__cause__ or error.__context__, most - 1)
+
+
+LACKS = (ImportError, MemoryError, NameError, OSError)
 '''
 
 
@@ -106,6 +116,7 @@ def claims_program(
     parts = [
         *map(ast.unparse, kept),
         inspect.getsource(values),
+        inspect.getsource(surroundings),
         _HELPERS,
         ast.unparse(function),
         *_tests(claims),
