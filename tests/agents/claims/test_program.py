@@ -102,6 +102,7 @@ RAISED_FOR_WANT_OF_SURROUNDINGS = [
     "class MaxRetryError(Exception): pass\nclass Own(MaxRetryError): pass\nraise Own('network')",
     "import math\nreturn math.no_function",
     "return value.iteritems()",
+    "return dict({}.items() + {}.items())",
     "raise RuntimeError('Working outside of application context.')",
 ]
 

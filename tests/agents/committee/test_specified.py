@@ -166,6 +166,7 @@ async def test_what_the_screener_claims_never_speaks_for_the_code(bench: Bench) 
     [
         ("numpy.complex(1)", "module 'numpy' has no attribute 'complex'"),
         ("{}.iteritems()", "no attribute 'iteritems'"),
+        ("dict({}.items() + {}.items())", "'dict_items' and 'dict_items'"),
     ],
 )
 async def test_what_an_older_python_or_library_had_is_missing_around_the_code(
