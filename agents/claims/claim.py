@@ -41,6 +41,13 @@ class Claim(Record):
         found = _RAISES.fullmatch(self.value)
         return found[1].rpartition(".")[2] if found else ""
 
+    @cached_property
+    def needs_work(self) -> bool:
+        """Whether its value is none of its arguments, so that giving one back does not hold it."""
+        call = _expression(f"f({self.arguments}\n)")
+        arguments = call.args if isinstance(call, ast.Call) else []
+        return not any(same_value(ast.unparse(one), self.value) for one in arguments)
+
     def __str__(self) -> str:
         return f"{self.arguments} {ARROW} {self.value}"
 
