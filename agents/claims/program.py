@@ -111,8 +111,9 @@ def claims_program(
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     own = {parameter.arg for parameter in parameters}
     wanted = [ast.alias(name) for name in sorted(names & names_defined_by(code) - own)]
-    function.body.insert(0, ast.ImportFrom("target", wanted, 0))
-    kept = [node for node in imports if getattr(node, "module", "") != "target"]
+    own_import = ast.ImportFrom("target", wanted, 0)
+    function.body = [own_import, *(node for node in function.body if not _is_of_target(node))]
+    kept = [node for node in imports if not _is_of_target(node)]
     parts = [
         *map(ast.unparse, kept),
         inspect.getsource(values),
@@ -123,6 +124,10 @@ def claims_program(
         *_probes(probes),
     ]
     return scaffolded("\n".join(parts))
+
+
+def _is_of_target(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "target"
 
 
 def is_claims_program(program: str) -> bool:

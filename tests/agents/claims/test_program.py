@@ -145,8 +145,16 @@ def test_what_keeps_the_code_from_being_loaded_is_no_value(monkeypatch: pytest.M
         space_of([])["given_by"]((1,))
 
 
+def test_an_adapter_may_import_the_code_itself() -> None:
+    adapter = "def answer(value, more=2):\n    from target import same\n    return same(value)"
+    assert "more=2" in claims_program([], adapter, CODE)
+    assert space_of([], adapter)["adapted_answer"](3) == 3
+
+
 def test_annotations_of_an_adapter_are_not_run() -> None:
     adapter = "def answer(value: exec('1 / 0')) -> exec('1 / 0'):\n    return same(value)"
+    assert space_of([], adapter)["adapted_answer"](3) == 3
+    adapter = "def answer(value):\n    found: exec('1 / 0') = same(value)\n    return found"
     assert space_of([], adapter)["adapted_answer"](3) == 3
 
 
