@@ -2,12 +2,12 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
 from agents.claims.literals import UnknownValueError, expression, value_of
-from agents.claims.spelling import spelt
+from agents.claims.spelling import MOST_JOINED, first_line, spelt, spelt_arguments
 from agents.claims.values import alike, plain
 from infra.languages.python.syntax import UNREADABLE
 from infra.records import Record
@@ -16,7 +16,8 @@ ARROW = "=>"
 _RAISES = re.compile(r"raises ([A-Za-z_][A-Za-z0-9_.]*)")
 _TOO_BROAD = {"Exception", "BaseException", "AssertionError"}  # they say nothing
 _LONGEST_LINE = 1_000  # characters
-_MOST_LINES, _MOST_ARROWS = 200, 8  # that are tried: of a text, of a line
+_LONGEST_TEXT = 30_000  # characters that are read
+_MOST_ARROWS = 8  # of a line that are tried
 # They lead to the code under test, or to what runs it.
 _OF_PLACES = {
     "target", "sys", "os", "modules", "builtins", "importlib", "inspect", "gc", "eval", "exec",
@@ -56,17 +57,29 @@ class Claim(Record):
 def claims_in(text: str, most: int) -> tuple[Claim, ...]:
     """Return the claims that a text has, one a line; lines that hold none are passed over.
 
+    A line goes on while one of its texts or brackets is open.
+
     Args:
         text: Lines as in ``[3, 1], 2 => [1, 3]``.
         most: How many are taken.
     """
-    lines = islice((line for line in text.splitlines() if ARROW in line), _MOST_LINES)
     found: dict[Claim, None] = {}
-    for claim in (claim for line in lines for claim in _claims_of(line)):
+    for claim in _all_claims(text[:_LONGEST_TEXT].splitlines(keepends=True)):
         found[claim] = None
         if len(found) == most:
             break
     return tuple(found)
+
+
+def _all_claims(lines: Sequence[str]) -> Iterator[Claim]:
+    place = 0
+    while place < len(lines):
+        whole, size = first_line(lines[place : place + MOST_JOINED])
+        claims = list(_claims_of(whole))
+        if not claims and size > 1:  # what seemed open is an apostrophe
+            claims, size = list(_claims_of(lines[place])), 1
+        yield from claims
+        place += size
 
 
 def same_value(one: str, other: str) -> bool:
@@ -138,7 +151,7 @@ def _claims_of(line: str) -> Iterator[Claim]:
     if len(line) > _LONGEST_LINE:
         return
     for arrow in islice(re.finditer(ARROW, line), _MOST_ARROWS):
-        arguments, value = line[: arrow.start()].strip(), spelt(line[arrow.end() :])
+        arguments, value = spelt_arguments(line[: arrow.start()]), spelt(line[arrow.end() :])
         if are_arguments(arguments) and is_value(value):
             yield Claim(arguments=arguments, value=value)
             return

@@ -12,6 +12,7 @@ from typing import Literal
 
 from agents.claims import values
 from agents.claims.claim import Claim
+from agents.claims.literals import expression
 from agents.gates import surroundings
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python.scaffolding import scaffolded
@@ -120,8 +121,8 @@ def claims_program(
         inspect.getsource(surroundings),
         _HELPERS,
         ast.unparse(function),
-        *_tests(claims),
-        *_probes(probes),
+        *_tests(claims, function),
+        *_probes(probes, function),
     ]
     return scaffolded("\n".join(parts))
 
@@ -151,12 +152,22 @@ def probe_values(probes: Sequence[str], result: ExecutionResult) -> tuple[str, .
     return tuple(_shown(case) if case else "" for case in found)
 
 
-def _probes(probes: Sequence[str]) -> Iterator[str]:
+def _fitting(arguments: str, function: ast.FunctionDef) -> str:
+    """Return the parts of a tuple where it is given alone for the parameters of a function."""
+    most = len(function.args.posonlyargs) + len(function.args.args)
+    fewest = most - len(function.args.defaults)
+    match expression(f"f({arguments}\n)"):
+        case ast.Call(args=[ast.Tuple(elts=parts)]) if 1 < fewest <= len(parts) <= most:
+            return ", ".join(map(ast.unparse, parts))
+    return arguments
+
+
+def _probes(probes: Sequence[str], function: ast.FunctionDef) -> Iterator[str]:
     """Yield tests that fail with what the code gives, since that is how a value is reported."""
     for number, arguments in enumerate(probes, 1):
         yield (
             f"\ndef {_PROBE}{number}():\n"
-            f"    given = text_of(given_by(passed({arguments}\n)))\n"
+            f"    given = text_of(given_by(passed({_fitting(arguments, function)}\n)))\n"
             f'    assert not given, f"gave {{len(given)}} {{given:.250}}"\n'
         )
 
@@ -166,13 +177,13 @@ def _shown(case: CaseResult) -> str:
     return (found[1] or found[2] or "") if found else ""
 
 
-def _tests(claims: Sequence[Claim]) -> Iterator[str]:
+def _tests(claims: Sequence[Claim], function: ast.FunctionDef) -> Iterator[str]:
     for number, claim in enumerate(claims, 1):
         wanted = claim.error_type
         value = repr(("raises", f"raises {wanted}")) if wanted else f"plain(({claim.value}\n))"
         yield (  # a comment may end arguments and value; both are made before the code runs
             f"\ndef {_TEST}{number}():\n    demanded = {value}\n"
-            f"    given = given_by(passed({claim.arguments}\n), {wanted!r})\n"
+            f"    given = given_by(passed({_fitting(claim.arguments, function)}\n), {wanted!r})\n"
             f'    assert alike(given, demanded), f"gave {{text_of(given):.300}}"\n'
         )
 

@@ -145,6 +145,23 @@ def test_what_keeps_the_code_from_being_loaded_is_no_value(monkeypatch: pytest.M
         space_of([])["given_by"]((1,))
 
 
+@pytest.mark.parametrize(
+    ("parameters", "given"),
+    [
+        ("one, other", ([3, 1], 2)), ("one, other=0", (([3, 1], 2), 0)),
+        ("one", (([3, 1], 2),)), ("one, other, more=0", ([3, 1], 2, 0)),
+        ("*ones", (([3, 1], 2),)),
+    ],
+)  # fmt: skip
+def test_a_tuple_alone_is_the_arguments_of_an_adapter_that_needs_more(
+    parameters: str, given: tuple[object, ...]
+) -> None:
+    names = re.findall(r"\*?[a-z]+", parameters)
+    adapter = f"def answer({parameters}):\n    return same([{', '.join(names)}])"
+    claims = [Claim(arguments="([3, 1], 2)", value=repr(list(given)))]
+    space_of(claims, adapter)["test_claim_1"]()
+
+
 def test_an_adapter_may_import_the_code_itself() -> None:
     adapter = "def answer(value, more=2):\n    from target import same\n    return same(value)"
     assert "more=2" in claims_program([], adapter, CODE)
