@@ -1,13 +1,15 @@
 """Adapters: a few lines that lead a claim's arguments into a code and its result out.
 
 An adapter may not compute, else it would answer in the code's place: it calls the code, hands
-values on, takes them apart and changes their container, and that is all. A name means in it what it
+values on, takes them apart and changes the container of arguments, and that is all. What the code
+gave it may put into a list, but for instance not into a set or a text. A name means in it what it
 means in the code or in Python: imports, parameters and assignments that take another's make it no
 adapter, or no call of the code.
 """
 
 import ast
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python.imports import names_bound_by
@@ -20,6 +22,7 @@ _MOST_LEVELS = 40  # of its syntax tree
 _CONTAINERS = {"list", "tuple", "set", "dict", "frozenset", "iter", "next", "str", "bytes"}
 _MAKERS = {"StringIO", "BytesIO", "Path", "SimpleNamespace", "array", "DataFrame", "Series"}
 _READ_OUT = {"tolist", "getvalue", "read", "items", "keys", "values", "to_dict", "decode", "encode"}
+_OF_RESULTS = {"list", "tuple", "iter", "next", "tolist", "getvalue", "read", "items", "to_dict"}
 _STATEMENTS = (ast.Assign, ast.Expr, ast.Return)
 _EXPRESSIONS = (
     ast.Name, ast.Constant, ast.Attribute, ast.Call, ast.Starred, ast.Tuple, ast.List, ast.Dict,
@@ -57,8 +60,6 @@ def _fault_of(tree: ast.Module, code: str) -> str:
                 return fault
         elif node is not function:
             return f"beside {NAME} it may have imports alone"
-    if function.args.defaults or function.args.kwonlyargs or function.args.kwarg:
-        return f"{NAME} takes positional arguments without defaults"
     return _fault_of_body(function, target_names, _functions_in(code))
 
 
@@ -87,30 +88,99 @@ def _fault_of_body(
     body = function.body
     if len(body) > _MOST_STATEMENTS or not isinstance(body[-1], ast.Return):
         return f"{NAME} has at most {_MOST_STATEMENTS} lines, the last one a return"
+    if function.args.kwonlyargs or function.args.kwarg:
+        return f"{NAME} takes positional arguments"
+    if not all(map(_is_constant, function.args.defaults)):
+        return f"{NAME} has constants as defaults"
     own = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    of_code = set(target_names) - own  # with what comes out of it
-    called = False
-    for statement in body:
-        if fault := _fault_of_nodes(statement, functions):
+    names = _Names(frozenset(functions), own, set(target_names) - own)
+    for statement in map(_without_annotation, body):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            fault = _fault_of_import(statement, target_names)
+        else:
+            fault = _fault_of_nodes(statement, functions) or names.fault_of(statement)
+        if fault:
             return fault
+        names.follow(statement)
+    return "" if names.called else "it does not call the code under test"
+
+
+def _without_annotation(statement: ast.stmt) -> ast.stmt:
+    if not isinstance(statement, ast.AnnAssign) or statement.value is None:
+        return statement
+    return ast.copy_location(ast.Assign([statement.target], statement.value), statement)
+
+
+@dataclass
+class _Names:
+    """What the names of an adapter stand for, from statement to statement.
+
+    Attributes:
+        functions: The names of the code's functions and methods.
+        own: The adapter's names.
+        of_code: The code's names, and those of what comes out of it.
+        results: Names of what holds a value that the code gave or may have changed.
+        called: Whether the code was called.
+    """
+
+    functions: frozenset[str]
+    own: set[str]
+    of_code: set[str]
+    results: set[str] = field(default_factory=set)
+    called: bool = False
+
+    def fault_of(self, statement: ast.stmt) -> str:
+        """Return what of a statement computes, "" where nothing does."""
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Set) and self._holds_result(part):
+                return f"line {part.lineno} computes: a set of what the code gave"
         for call in _calls_in(statement):
-            if _root_of(call.func) in of_code and _is_of_code(call.func, functions):
-                called |= ast.unparse(call.func) != DUMMY
-            elif not _is_harmless(call.func, own):
-                return f"line {call.lineno} computes: {ast.unparse(call.func)[:60]}"
-        names = _assigned_by(statement)
-        own |= names
-        is_of_code = isinstance(statement, ast.Assign) and _comes_from(statement.value, of_code)
-        of_code = of_code | names if is_of_code else of_code - names
-    return "" if called else "it does not call the code under test"
+            told = f"line {call.lineno} computes: {ast.unparse(call.func)[:60]}"
+            if not self._is_of_code(call):
+                if not _is_harmless(call.func, self.own):
+                    return told
+                if self._holds_result(call) and not self._only_hands_out(call.func):
+                    return f"{told} of what the code gave"
+        return ""
+
+    def follow(self, statement: ast.stmt) -> None:
+        """Take over what a statement calls and assigns."""
+        for call in filter(self._is_of_code, _calls_in(statement)):
+            self.called |= ast.unparse(call.func) != DUMMY
+            given = [*call.args, *(keyword.value for keyword in call.keywords)]
+            self.results |= {one.id for one in given if isinstance(one, ast.Name)}
+        if isinstance(statement, ast.Assign):
+            names, value = _assigned_by(statement), statement.value
+            holds, comes = self._holds_result(value), _comes_from(value, self.of_code)
+            self.own |= names
+            self.results = self.results | names if holds else self.results - names
+            self.of_code = self.of_code | names if comes else self.of_code - names
+
+    def _is_of_code(self, call: ast.Call) -> bool:
+        return _root_of(call.func) in self.of_code and _is_of_code(call.func, self.functions)
+
+    def _holds_result(self, node: ast.expr) -> bool:
+        """Return whether a value that the code gave is part of an expression."""
+        return any(
+            part.id in self.results
+            if isinstance(part, ast.Name)
+            else isinstance(part, ast.Call) and self._is_of_code(part)
+            for part in ast.walk(node)
+        )
+
+    def _only_hands_out(self, function: ast.expr) -> bool:
+        """Return whether a call leaves the code's values as they are, in another list at most."""
+        name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+        shows_itself = name == "str" and bool(self.functions & {"__str__", "__repr__"})
+        return shows_itself or name in _OF_RESULTS
 
 
 def _fault_of_nodes(statement: ast.stmt, functions: Collection[str]) -> str:
     if not isinstance(statement, _STATEMENTS):
         return f"line {statement.lineno} is more than a call: {type(statement).__name__}"
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    if not all(isinstance(target, ast.Name) for target in targets):
-        return f"line {statement.lineno} assigns to more than a name"
+    if not all(isinstance(name, ast.Name) for target in targets for name in _parts_of(target)):
+        return f"line {statement.lineno} assigns to more than names"
     for node in ast.walk(statement):
         if isinstance(node, ast.expr | ast.comprehension) and not _hands_on(node):
             return f"line {statement.lineno} computes: {type(node).__name__}"
@@ -131,16 +201,25 @@ def _fault_of_names(node: ast.AST, functions: Collection[str]) -> str:
 
 def _hands_on(node: ast.AST) -> bool:
     """Return whether an expression only names, calls, wraps or takes a part by a constant."""
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
     if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant)
-    return isinstance(node, _EXPRESSIONS)
+        return _is_constant(node.slice)
+    return isinstance(node, _EXPRESSIONS) or _is_constant(node)
+
+
+def _is_constant(node: ast.AST) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant)
+
+
+def _parts_of(target: ast.expr) -> list[ast.expr]:
+    return target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
 
 
 def _assigned_by(statement: ast.stmt) -> set[str]:
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return {target.id for target in targets if isinstance(target, ast.Name)}
+    parts = (part for target in targets for part in _parts_of(target))
+    return {part.id for part in parts if isinstance(part, ast.Name)}
 
 
 def _calls_in(statement: ast.stmt) -> Iterator[ast.Call]:

@@ -2,20 +2,22 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
+from agents.claims.literals import UnknownValueError, expression, value_of
+from agents.claims.spelling import MOST_JOINED, first_line, spelt, spelt_arguments
 from agents.claims.values import alike, plain
-from infra.languages.python.syntax import UNREADABLE, is_deep, parse
+from infra.languages.python.syntax import UNREADABLE
 from infra.records import Record
 
 ARROW = "=>"
 _RAISES = re.compile(r"raises ([A-Za-z_][A-Za-z0-9_.]*)")
 _TOO_BROAD = {"Exception", "BaseException", "AssertionError"}  # they say nothing
 _LONGEST_LINE = 1_000  # characters
-_MOST_LEVELS = 100  # of a syntax tree
-_MOST_LINES, _MOST_ARROWS = 200, 8  # that are tried: of a text, of a line
+_LONGEST_TEXT = 30_000  # characters that are read
+_MOST_ARROWS = 8  # of a line that are tried
 # They lead to the code under test, or to what runs it.
 _OF_PLACES = {
     "target", "sys", "os", "modules", "builtins", "importlib", "inspect", "gc", "eval", "exec",
@@ -41,6 +43,13 @@ class Claim(Record):
         found = _RAISES.fullmatch(self.value)
         return found[1].rpartition(".")[2] if found else ""
 
+    @cached_property
+    def needs_work(self) -> bool:
+        """Whether its value is none of its arguments, so that giving one back does not hold it."""
+        call = expression(f"f({self.arguments}\n)")
+        arguments = call.args if isinstance(call, ast.Call) else []
+        return not any(same_value(ast.unparse(one), self.value) for one in arguments)
+
     def __str__(self) -> str:
         return f"{self.arguments} {ARROW} {self.value}"
 
@@ -48,32 +57,84 @@ class Claim(Record):
 def claims_in(text: str, most: int) -> tuple[Claim, ...]:
     """Return the claims that a text has, one a line; lines that hold none are passed over.
 
+    A line goes on while one of its texts or brackets is open.
+
     Args:
         text: Lines as in ``[3, 1], 2 => [1, 3]``.
         most: How many are taken.
     """
-    lines = islice((line for line in text.splitlines() if ARROW in line), _MOST_LINES)
     found: dict[Claim, None] = {}
-    for claim in (claim for line in lines for claim in _claims_of(line)):
+    for claim in _all_claims(text[:_LONGEST_TEXT].splitlines(keepends=True)):
         found[claim] = None
         if len(found) == most:
             break
     return tuple(found)
 
 
+def _all_claims(lines: Sequence[str]) -> Iterator[Claim]:
+    place = 0
+    while place < len(lines):
+        whole, size = first_line(lines[place : place + MOST_JOINED])
+        claims = list(_claims_of(whole))
+        if not claims and size > 1:  # what seemed open is an apostrophe
+            claims, size = list(_claims_of(lines[place])), 1
+        yield from claims
+        place += size
+
+
 def same_value(one: str, other: str) -> bool:
-    """Return whether two values, as source, are equal, or the same text where they have names."""
+    """Return whether two values, as source, are equal, or written alike where they have names."""
     try:
-        first, second = (plain(ast.literal_eval(text.strip())) for text in (one, other))
-        return alike(first, second)
-    except (*UNREADABLE, TypeError):
+        return alike(plain(value_of(one)), plain(value_of(other)))
+    except (*UNREADABLE, TypeError, ArithmeticError):
         return _written(one) == _written(other)
+
+
+def is_said_as(text: str, value: str) -> bool:
+    """Return whether what somebody says is a value, also where a text is said without quotes.
+
+    Args:
+        text: What is said.
+        value: The value, as source.
+    """
+    said = spelt(text)
+    if is_value(said) and same_value(said, value):
+        return True
+    return not _RAISES.fullmatch(said) and not _is_known(said) and _is_text(value, text)
+
+
+def _is_known(text: str) -> bool:
+    try:
+        value_of(text)
+    except UnknownValueError:
+        return False
+    return True
+
+
+def _is_text(value: str, text: str) -> bool:
+    """Return whether a value is a text, and that text itself."""
+    try:
+        known = value_of(value)
+    except UnknownValueError:
+        return False
+    return isinstance(known, str) and known != "" and known in (text, text.strip().strip("`"))
 
 
 def _written(text: str) -> str:
     """Return a text in one way of writing it: that of its expression, where it is one."""
-    tree = _expression(f"({text}\n)")
-    return " ".join(text.split()) if tree is None else ast.unparse(tree)
+    if found := _RAISES.fullmatch(text.strip()):
+        return f"raises {found[1].rpartition('.')[2]}"
+    tree = expression(f"({text}\n)")
+    return " ".join(text.split()) if tree is None else ast.unparse(_WithoutModules().visit(tree))
+
+
+class _WithoutModules(ast.NodeTransformer):
+    """Writes `datetime.date` as `date`."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """Return the name itself of what a name that stands for itself has."""
+        self.generic_visit(node)
+        return ast.Name(node.attr) if isinstance(node.value, ast.Name) else node
 
 
 def is_value(text: str) -> bool:
@@ -90,7 +151,7 @@ def _claims_of(line: str) -> Iterator[Claim]:
     if len(line) > _LONGEST_LINE:
         return
     for arrow in islice(re.finditer(ARROW, line), _MOST_ARROWS):
-        arguments, value = line[: arrow.start()].strip(), line[arrow.end() :].strip()
+        arguments, value = spelt_arguments(line[: arrow.start()]), spelt(line[arrow.end() :])
         if are_arguments(arguments) and is_value(value):
             yield Claim(arguments=arguments, value=value)
             return
@@ -98,7 +159,7 @@ def _claims_of(line: str) -> Iterator[Claim]:
 
 def are_arguments(text: str) -> bool:
     """Return whether a text is the positional arguments of a call, none among them."""
-    tree = _expression(f"f({text}\n)")
+    tree = expression(f"f({text}\n)")
     return (
         isinstance(tree, ast.Call)
         and isinstance(tree.func, ast.Name)  # not the call of a call: `1)(2`
@@ -121,14 +182,3 @@ def _is_bound_to_its_place(node: ast.AST) -> bool:
         name = node.id if isinstance(node, ast.Name) else node.attr
         return name.startswith("_") or name in _OF_PLACES
     return isinstance(node, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
-
-
-def _expression(text: str) -> ast.expr | None:
-    try:
-        body = parse(text).body
-    except SyntaxError:
-        return None
-    [statement] = body if len(body) == 1 else [None]
-    if not isinstance(statement, ast.Expr) or is_deep(statement, _MOST_LEVELS):
-        return None
-    return statement.value

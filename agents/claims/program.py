@@ -12,6 +12,8 @@ from typing import Literal
 
 from agents.claims import values
 from agents.claims.claim import Claim
+from agents.claims.literals import expression
+from agents.gates import surroundings
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python.scaffolding import scaffolded
 from infra.languages.python.syntax import parse
@@ -35,8 +37,7 @@ def given_by(arguments, wanted=""):
     except Exception as error:
         if wanted in kinds_of(error):
             return "raises", f"raises {wanted}"
-        files = [step.filename for step in traceback.extract_tb(error.__traceback__)]
-        if "target.py" not in files or not isinstance(error, LOGIC) or is_of_surroundings(error):
+        if not is_by_logic(error):
             raise
         return "raises", f"raises {type(error).__name__}"
 
@@ -47,18 +48,28 @@ def kinds_of(error):
     return {kind.__name__ for kind in kinds if issubclass(kind, Exception) and kind != Exception}
 
 
-def is_of_surroundings(error):
-    """Return whether an attribute lacks that another object, library or Python would have."""
-    text = str(error)
-    python_2 = ("iteritems'", "itervalues'", "iterkeys'", "has_key'", "'decode'")
-    lacks = text.startswith(("module ", "'DummySelf'")) or text.endswith(python_2)
-    return isinstance(error, AttributeError) and (lacks or "DummySelf" in text)
+def is_by_logic(error):
+    """Return whether the code under test raised, and not for want of something around it."""
+    steps_of_error = traceback.extract_tb(error.__traceback__)
+    if steps_of_error[-1].filename == "<frozen os>":  # the environment lacks a variable
+        return False
+    steps_of_code = {step.name for step in steps_of_error if step.filename == "target.py"}
+    was_loaded = "<module>" not in steps_of_code
+    return bool(steps_of_code) and was_loaded and not lacks_something(error)
 
 
-LOGIC = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError,
-    RecursionError, RuntimeError, StopIteration, TypeError, ValueError,
-)
+def lacks_something(error, most=20):
+    """Return whether surroundings are missing to an exception, or to one that it came after."""
+    if error is None or not most:
+        return False
+    if isinstance(error, LACKS) and not isinstance(error, UnboundLocalError):
+        return True
+    if any(is_of_surroundings(kind.__name__, str(error)) for kind in type(error).__mro__):
+        return True
+    return lacks_something(error.__cause__ or error.__context__, most - 1)
+
+
+LACKS = (ImportError, MemoryError, NameError, OSError)
 '''
 
 
@@ -101,17 +112,23 @@ def claims_program(
     names = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     own = {parameter.arg for parameter in parameters}
     wanted = [ast.alias(name) for name in sorted(names & names_defined_by(code) - own)]
-    function.body.insert(0, ast.ImportFrom("target", wanted, 0))
-    kept = [node for node in imports if getattr(node, "module", "") != "target"]
+    own_import = ast.ImportFrom("target", wanted, 0)
+    function.body = [own_import, *(node for node in function.body if not _is_of_target(node))]
+    kept = [node for node in imports if not _is_of_target(node)]
     parts = [
         *map(ast.unparse, kept),
         inspect.getsource(values),
+        inspect.getsource(surroundings),
         _HELPERS,
         ast.unparse(function),
-        *_tests(claims),
-        *_probes(probes),
+        *_tests(claims, function),
+        *_probes(probes, function),
     ]
     return scaffolded("\n".join(parts))
+
+
+def _is_of_target(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "target"
 
 
 def is_claims_program(program: str) -> bool:
@@ -135,12 +152,22 @@ def probe_values(probes: Sequence[str], result: ExecutionResult) -> tuple[str, .
     return tuple(_shown(case) if case else "" for case in found)
 
 
-def _probes(probes: Sequence[str]) -> Iterator[str]:
+def _fitting(arguments: str, function: ast.FunctionDef) -> str:
+    """Return the parts of a tuple where it is given alone for the parameters of a function."""
+    most = len(function.args.posonlyargs) + len(function.args.args)
+    fewest = most - len(function.args.defaults)
+    match expression(f"f({arguments}\n)"):
+        case ast.Call(args=[ast.Tuple(elts=parts)]) if 1 < fewest <= len(parts) <= most:
+            return ", ".join(map(ast.unparse, parts))
+    return arguments
+
+
+def _probes(probes: Sequence[str], function: ast.FunctionDef) -> Iterator[str]:
     """Yield tests that fail with what the code gives, since that is how a value is reported."""
     for number, arguments in enumerate(probes, 1):
         yield (
             f"\ndef {_PROBE}{number}():\n"
-            f"    given = text_of(given_by(passed({arguments}\n)))\n"
+            f"    given = text_of(given_by(passed({_fitting(arguments, function)}\n)))\n"
             f'    assert not given, f"gave {{len(given)}} {{given:.250}}"\n'
         )
 
@@ -150,13 +177,13 @@ def _shown(case: CaseResult) -> str:
     return (found[1] or found[2] or "") if found else ""
 
 
-def _tests(claims: Sequence[Claim]) -> Iterator[str]:
+def _tests(claims: Sequence[Claim], function: ast.FunctionDef) -> Iterator[str]:
     for number, claim in enumerate(claims, 1):
         wanted = claim.error_type
         value = repr(("raises", f"raises {wanted}")) if wanted else f"plain(({claim.value}\n))"
         yield (  # a comment may end arguments and value; both are made before the code runs
             f"\ndef {_TEST}{number}():\n    demanded = {value}\n"
-            f"    given = given_by(passed({claim.arguments}\n), {wanted!r})\n"
+            f"    given = given_by(passed({_fitting(claim.arguments, function)}\n), {wanted!r})\n"
             f'    assert alike(given, demanded), f"gave {{text_of(given):.300}}"\n'
         )
 

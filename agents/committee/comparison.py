@@ -32,9 +32,15 @@ class Candidate:
 
     @property
     def behaviour(self) -> str:
-        """The mark of all that it gives; "" where a claim could not be run or too few held."""
+        """The mark of all that it gives; "" where a claim could not be run or too few held.
+
+        It is "" as well where no claim needs work: what differs between the codes of such a query,
+        as the order of a dictionary, is in none of the values.
+        """
         held = sum(run.outcome == "held" for run in self.runs)
         if not held or any(run.outcome == "not_run" for run in self.runs):
+            return ""
+        if not any(run.claim.needs_work for run in self.runs):
             return ""
         given = [[run.outcome, run.gave] for run in self.runs]
         fails = sorted(name for name, outcome in self.tested.items() if outcome.startswith(FAILS))

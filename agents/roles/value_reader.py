@@ -1,6 +1,6 @@
 """The value reader, which says without sight of any code what a query demands of one call."""
 
-from agents.claims.claim import Claim, is_value, same_value
+from agents.claims.claim import Claim, is_said_as
 from agents.llm.prompt import fence
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent
@@ -18,8 +18,8 @@ class DemandedValue(Reply):
 
     def confirms(self, claim: Claim) -> bool:
         """Return whether it is the claim's value."""
-        value = self.value.strip().strip("`")
-        return value != _OPEN and is_value(value) and same_value(value, claim.value)
+        is_open = self.value.strip().strip("`").strip() == _OPEN
+        return not is_open and is_said_as(self.value, claim.value)
 
 
 class ValueReader(Agent[DemandedValue]):

@@ -35,6 +35,72 @@ def test_calls_and_containers_are_handed_on(body: str) -> None:
     assert adapter_fault(f"from target import first\ndef answer(items, n):\n    {body}", CODE) == ""
 
 
+@pytest.mark.parametrize(
+    "adapter",
+    [
+        "def answer(items):\n    return first(items)[-1]",
+        "def answer(items, n=2):\n    return first(items, n)",
+        "def answer(items, n=-2, *more):\n    return first(items, n)",
+        "def answer(items):\n    one, other = first(items)\n    return other",
+        "def answer(items):\n    [one, other] = first(items)\n    return one, other",
+        "def answer(items):\n    from target import first\n    return first(items)",
+        "def answer(items):\n    import io\n    return first(io.StringIO(items))",
+        "def answer(items):\n    result: list[int] = first(items)\n    return result",
+        "def answer(items):\n    return list(first(set(items)))",
+        "def answer(items):\n    items = list(items)\n    first(items)\n    return items",
+        "def answer(n):\n    text = str(n)\n    return tuple(first(text, n=-1))",
+        "def answer(items):\n    found = first(items)\n    return {'a': found[0], 'b': found[-1]}",
+    ],
+)
+def test_everyday_ways_of_handing_over_are_adapters(adapter: str) -> None:
+    assert adapter_fault(adapter, CODE) == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return str(first(items))",
+        "return list(set(first(items)))",
+        "return dict(first(items))",
+        "return first(items).decode()",
+        "return list(first(items).values())",
+        "found = first(items)\n    return frozenset(found)",
+        "one, other = first(items)\n    return str(other)",
+        "found = [first(items), 1]\n    found = found[0]\n    return set(found)",
+        "first(items)\n    return list(set(items))",
+        "first(n=items)\n    return str(items)",
+        "found = str(first(items))\n    return first(found)",
+        "return array(first(items))",
+        "return {*first(items)}",
+    ],
+)
+def test_what_the_code_gave_is_left_as_it_is(body: str) -> None:
+    fault = adapter_fault(f"def answer(items):\n    {body}", CODE)
+    assert fault.endswith("of what the code gave")
+
+
+def test_an_object_of_the_code_may_show_itself_as_text() -> None:
+    code = "class Point:\n    def __str__(self): return 'p'"
+    assert adapter_fault("def answer():\n    return str(Point())", code) == ""
+    assert adapter_fault("def answer():\n    return str(Point())", code.replace("str", "len"))
+
+
+@pytest.mark.parametrize(
+    "adapter",
+    [
+        "def answer(items):\n    result: list\n    return first(items)",
+        "def answer(items):\n    one, *others = first(items)\n    return others",
+        "def answer(items):\n    items[0], one = first(items)\n    return one",
+        "def answer(items):\n    from heapq import merge as list\n    return list(first(items))",
+        "def answer(items):\n    from target import first as given\n    return given(items)",
+        "def answer(items):\n    return first(items)[1:]",
+        "def answer(items):\n    return first(items)[-n]",
+    ],
+)
+def test_other_ways_of_assigning_importing_and_taking_apart_are_none(adapter: str) -> None:
+    assert adapter_fault(adapter, CODE)
+
+
 def test_an_object_for_a_method_is_there_for_methods_alone() -> None:
     adapter = "def answer(items, n):\n    return DummySelf().first(items, n)"
     assert adapter_fault(adapter, CODE) == ""
@@ -60,7 +126,8 @@ def test_an_object_for_a_method_is_there_for_methods_alone() -> None:
         "def answer(items, n):\n    for item in items:\n        return first(items, n)",
         "def answer(items, n):\n    with items:\n        return first(items, n)",
         "def answer(items, n):\n    first.x = 1\n    return first(items, n)",
-        "def answer(items, n=1):\n    return first(items, n)",
+        "def answer(items, n=len):\n    return first(items, n)",
+        "def answer(items, n=[1]):\n    return first(items, n)",
         "def answer(items, **more):\n    return first(items, 1)",
         "async def answer(items, n):\n    return first(items, n)",
         "@first\ndef answer(items, n):\n    return first(items, n)",

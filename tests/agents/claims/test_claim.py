@@ -29,6 +29,45 @@ def test_marks_of_lists_and_code_around_a_line_do_not_matter(line: str) -> None:
     assert claims_in(line, 9) == (Claim(arguments="[3, 1]", value="[1, 3]"),)
 
 
+@pytest.mark.parametrize(
+    ("text", "arguments", "value"),
+    [
+        ("`[3, 1], 2` => `[1, 3]`", "[3, 1], 2", "[1, 3]"),
+        ("- `'x'` => `raises ValueError`", "'x'", "raises ValueError"),
+        ("-1 => raises ValueError  # neg", "-1", "raises ValueError"),
+        ("-1 => raises ValueError (negative)", "-1", "raises ValueError"),
+        ("['#'] => '# a'  # it's joined", "['#']", "'# a'"),
+        ("first([3, 1], 2) => [1, 3]", "[3, 1], 2", "[1, 3]"),
+        ("`now()` => 1", "", "1"),
+        ("io.StringIO('a\nb\n') => 2", r"io.StringIO('a\nb\n')", "2"),
+        ("1. 'a\tb\r\nc' => ['a']", "'a\tb\\r\\nc'", "['a']"),
+        ("1 => 'a\n\nb'", "1", r"'a\n\nb'"),
+        ("[1, 2,\n 3] => 6", "[1, 2,  3]", "6"),
+    ],
+)
+def test_everyday_spelling_loses_no_claim(text: str, arguments: str, value: str) -> None:
+    assert claims_in(f"it's so:\n{text}\n3 => 4", 9) == (
+        Claim(arguments=arguments, value=value),
+        Claim(arguments="3", value="4"),
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "date(2020, 1, 2)", "Counter('ab')", "Decimal('1.5')", "sorted([2, 1])", "StringIO('a')",
+        "np.array([1])", "first([1]), 2", "partial(max, 1)", "array([1])", "zip('a', 'b')",
+    ],
+)  # fmt: skip
+def test_a_call_that_makes_an_argument_stays(arguments: str) -> None:
+    assert claims_in(f"{arguments} => 1", 9) == (Claim(arguments=arguments, value="1"),)
+
+
+def test_an_apostrophe_swallows_no_line() -> None:
+    text = "- the list's head (1 => 2\n- 1 => 2\nit's [3] => 4\n\n5 => 'a'"
+    assert [str(claim) for claim in claims_in(text, 9)] == ["1 => 2", "5 => 'a'"]
+
+
 def test_an_arrow_inside_a_text_is_part_of_the_text() -> None:
     assert claims_in("'a => b', 1 => ['a => b']", 9) == (
         Claim(arguments="'a => b', 1", value="['a => b']"),
@@ -89,7 +128,7 @@ def test_a_value_of_any_depth_is_compared_without_an_error(value: str) -> None:
     assert same_value(value, value) is True
 
 
-@pytest.mark.parametrize("line", ["'" + "=>'" * 330, "1 => a b", "1 => 1"])
+@pytest.mark.parametrize("line", ["'" + "=>'" * 330, "1 => a b", "1 => 1", "'", "(", "\\'"])
 def test_a_long_text_is_read_in_a_moment(line: str) -> None:
     started = time.process_time()
     claims_in("\n".join([line] * 20_000), 9)

@@ -78,8 +78,100 @@ def test_an_exception_is_what_an_except_clause_would_catch(
             space["given_by"]((), wanted)
 
 
+RAISED_BY_LOGIC = [
+    "for value in []: last = value\nreturn last",
+    "import re\nreturn re.sub('(', '', value)",
+    "import struct\nreturn struct.unpack('i', b'')",
+    "import ast\nreturn ast.literal_eval('1 +')",
+    "raise Exception('no')",
+    "class Wrong(Exception): pass\nraise Wrong(value)",
+    "try: [][1]\nexcept LookupError: raise KeyError(value)",
+    "return value.no_attribute",
+    "return same(value)",
+]
+RAISED_FOR_WANT_OF_SURROUNDINGS = [
+    "import module_of_nobody_1a2b",
+    "try: import module_of_nobody_1a2b\nexcept ImportError: raise RuntimeError('install it')",
+    "try: import module_of_nobody_1a2b\nexcept ImportError: raise RuntimeError('it') from None",
+    "try: open('/no/such')\nexcept OSError as error: raise ValueError('no file') from error",
+    "return unknown_name",
+    "raise MemoryError",
+    "import os\nreturn os.environ['NO_SUCH_1A2B']",
+    "raise LookupError('****\\n  Resource punkt not found.\\n  Please use the NLTK Downloader')",
+    "class URLError(Exception): pass\nraise URLError('no network')",
+    "class MaxRetryError(Exception): pass\nclass Own(MaxRetryError): pass\nraise Own('network')",
+    "import math\nreturn math.no_function",
+    "return value.iteritems()",
+    "return dict({}.items() + {}.items())",
+    "raise RuntimeError('Working outside of application context.')",
+]
+
+
+def gives(body: str) -> bool:
+    """Return whether a code of these lines gives something, as the program of its claims sees it.
+
+    What it gives here is always that it raises; else the program itself raises.
+    """
+    code = "def same(value):\n" + "\n".join(f"    {line}" for line in body.splitlines())
+    exec(compile(code, "target.py", "exec"), sys.modules["target"].__dict__)
+    try:
+        given = space_of([])["given_by"]((1,))
+    except Exception:  # noqa: BLE001 - whatever the code raised
+        return False
+    assert given[0] == "raises"
+    return True
+
+
+@pytest.mark.parametrize("body", RAISED_BY_LOGIC)
+def test_whatever_the_code_raises_by_itself_is_what_it_gives(body: str) -> None:
+    assert gives(body)
+
+
+@pytest.mark.parametrize("body", RAISED_FOR_WANT_OF_SURROUNDINGS)
+def test_what_is_missing_around_the_code_is_no_value_also_wrapped_in_another(body: str) -> None:
+    assert not gives(body)
+
+
+def test_what_keeps_the_code_from_being_loaded_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "target")
+
+    class Loader:
+        def find_spec(self, name: str, path: object, target: object = None) -> None:
+            if name == "target":
+                exec(compile("def f(): [][1]\nf()", "target.py", "exec"), {})
+
+    monkeypatch.setattr(sys, "meta_path", [Loader(), *sys.meta_path])
+    with pytest.raises(IndexError):
+        space_of([])["given_by"]((1,))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "given"),
+    [
+        ("one, other", ([3, 1], 2)), ("one, other=0", (([3, 1], 2), 0)),
+        ("one", (([3, 1], 2),)), ("one, other, more=0", ([3, 1], 2, 0)),
+        ("*ones", (([3, 1], 2),)),
+    ],
+)  # fmt: skip
+def test_a_tuple_alone_is_the_arguments_of_an_adapter_that_needs_more(
+    parameters: str, given: tuple[object, ...]
+) -> None:
+    names = re.findall(r"\*?[a-z]+", parameters)
+    adapter = f"def answer({parameters}):\n    return same([{', '.join(names)}])"
+    claims = [Claim(arguments="([3, 1], 2)", value=repr(list(given)))]
+    space_of(claims, adapter)["test_claim_1"]()
+
+
+def test_an_adapter_may_import_the_code_itself() -> None:
+    adapter = "def answer(value, more=2):\n    from target import same\n    return same(value)"
+    assert "more=2" in claims_program([], adapter, CODE)
+    assert space_of([], adapter)["adapted_answer"](3) == 3
+
+
 def test_annotations_of_an_adapter_are_not_run() -> None:
     adapter = "def answer(value: exec('1 / 0')) -> exec('1 / 0'):\n    return same(value)"
+    assert space_of([], adapter)["adapted_answer"](3) == 3
+    adapter = "def answer(value):\n    found: exec('1 / 0') = same(value)\n    return found"
     assert space_of([], adapter)["adapted_answer"](3) == 3
 
 

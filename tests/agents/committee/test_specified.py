@@ -100,11 +100,23 @@ async def test_a_value_that_is_left_open_counts_against_nobody(bench: Bench, val
     assert told(annotation)[:2] == ("claims_hold", 1)
 
 
-async def test_an_exception_by_the_codes_own_logic_fails_a_claim(bench: Bench) -> None:
-    code = "def rotate(items, n):\n    n = n % len(items)\n    return items[n:] + items[:n]"
+@pytest.mark.parametrize(
+    ("first_line", "error"),
+    [
+        ("size = len(items)", "ZeroDivisionError"),
+        ("if items: size = len(items)", "UnboundLocalError"),
+        ("size = len(items) or int.no", "AttributeError"),
+        ("if not (size := len(items)): raise Exception('nothing')", "Exception"),
+    ],
+)
+async def test_an_exception_by_the_codes_own_logic_fails_a_claim(
+    bench: Bench, first_line: str, error: str
+) -> None:
+    lines = f"{first_line}\n    n = n % size\n    return items[n:] + items[:n]"
+    code = f"def rotate(items, n):\n    {lines}"
     annotation = await judged(bench, code, specified(), screened("unclear_behaviour"), valued("[]"))
     assert told(annotation)[:3] == ("claims_fail", 0, "claims")
-    assert "gave raises ZeroDivisionError" in annotation.reason
+    assert f"gave raises {error}" in annotation.reason
 
 
 @pytest.mark.parametrize(
@@ -154,6 +166,7 @@ async def test_what_the_screener_claims_never_speaks_for_the_code(bench: Bench) 
     [
         ("numpy.complex(1)", "module 'numpy' has no attribute 'complex'"),
         ("{}.iteritems()", "no attribute 'iteritems'"),
+        ("dict({}.items() + {}.items())", "'dict_items' and 'dict_items'"),
     ],
 )
 async def test_what_an_older_python_or_library_had_is_missing_around_the_code(

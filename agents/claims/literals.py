@@ -1,0 +1,189 @@
+"""Values of expressions as source, worked out by what is known of them; nothing of a text is run.
+
+What is known are literals, sums of numbers, joined and repeated texts and lists, and calls that but
+name a value: `math.sqrt(2)`, `np.array([1, 2])`. Sizes are bounded.
+"""
+
+import ast
+import math
+import operator
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from infra.languages.python.syntax import UNREADABLE, is_deep, parse
+
+_MOST_LEVELS = 100  # of a syntax tree
+_MOST_PARTS = 10_000  # of a value, with the parts of its parts
+_MOST_BITS = 10_000  # of a power
+_LONGEST_NUMBER = 100  # characters of a number in a text
+_NUMBERS = (int, float, complex)
+_SEQUENCES = (str, bytes, list, tuple)
+_MODULES = {
+    "math", "np", "numpy", "collections", "decimal", "fractions", "pd", "pandas", "builtins",
+}  # fmt: skip
+_SUMS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+}  # fmt: skip
+_CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
+_OF_NUMBERS: dict[str, Callable[..., object]] = {
+    **{name: getattr(math, name) for name in (
+        "sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
+        "sinh", "cosh", "tanh", "radians", "degrees", "floor", "ceil", "hypot", "gcd",
+    )},
+    "abs": abs, "round": round, "int": int, "float": float, "complex": complex, "bool": bool,
+    "int64": int, "int32": int, "float64": float, "bool_": bool, "Fraction": Fraction,
+    "Decimal": Decimal,
+}  # fmt: skip
+_OF_TEXTS = {"float", "Decimal"}  # of those above; they may be given a number as text
+_OF_PARTS: dict[str, Callable[..., object]] = {
+    "list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "deque": deque,
+    "dict": dict, "OrderedDict": OrderedDict, "Counter": Counter,
+}  # fmt: skip
+_ARRAYS = {"array", "asarray", "Series"}
+
+
+class UnknownValueError(ValueError):
+    """A text has no value that is known without running it, or one that is too large."""
+
+
+def expression(text: str) -> ast.expr | None:
+    """Return the tree of a text that is one expression, None where it is none or nested deeply."""
+    try:
+        body = parse(text).body
+    except SyntaxError:
+        return None
+    [statement] = body if len(body) == 1 else [None]
+    if not isinstance(statement, ast.Expr) or is_deep(statement, _MOST_LEVELS):
+        return None
+    return statement.value
+
+
+def value_of(text: str) -> object:
+    """Return the value of an expression.
+
+    Raises:
+        UnknownValueError: It is none, or its value is not known without running it, or too large.
+    """
+    tree = expression(f"({text}\n)") if text.strip() else None
+    if tree is None:
+        raise UnknownValueError("no expression")
+    try:
+        return _value(tree)
+    except (*UNREADABLE, TypeError, ArithmeticError) as error:
+        raise UnknownValueError(f"no value that is known: {error}") from None
+
+
+def _value(node: ast.expr) -> Any:  # noqa: ANN401 - whatever is written
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
+            return _bounded(_display(node))
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
+            number = _number(_value(operand))
+            return -number if isinstance(sign, ast.USub) else number
+        case ast.BinOp(left=left, op=op, right=right):
+            return _bounded(_sum(op, _operand(left), _operand(right)))
+        case ast.Call(func=function, args=arguments, keywords=[]):
+            return _bounded(_made(_known_name(function), [*map(_value, arguments)]))
+        case ast.Attribute():
+            return _CONSTANTS[_one_of(_known_name(node), _CONSTANTS)]
+    raise ValueError(type(node).__name__)
+
+
+def _display(node: ast.List | ast.Tuple | ast.Set | ast.Dict) -> object:
+    if isinstance(node, ast.Dict):
+        keys = [_value(key) if key else _refuse("a part of another") for key in node.keys]
+        return dict(zip(keys, map(_value, node.values), strict=True))
+    kinds: dict[type[ast.expr], Callable[[Iterable[object]], object]] = {
+        ast.List: list, ast.Tuple: tuple, ast.Set: set,
+    }  # fmt: skip
+    return kinds[type(node)](map(_value, node.elts))
+
+
+def _operand(node: ast.expr) -> Any:  # noqa: ANN401 - a number or a sequence
+    """Return a part of a sum: of what a call makes numbers alone, since arrays add otherwise."""
+    value = _value(node)
+    is_sequence = isinstance(value, _SEQUENCES) and not isinstance(node, ast.Call)
+    return value if is_sequence else _number(value)
+
+
+def _sum(op: ast.operator, one: Any, other: Any) -> object:  # noqa: ANN401 - as above
+    if isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS):
+        if isinstance(op, ast.Pow) and _bits_of_power(one, other) > _MOST_BITS:
+            _refuse("too large")
+    elif isinstance(op, ast.Mult):
+        one, other = (one, other) if isinstance(other, int) else (other, one)
+        if _size(one) * max(_whole(other), 0) > _MOST_PARTS:
+            _refuse("too long")
+    elif not isinstance(op, ast.Add):
+        _refuse("no sum")
+    return _SUMS[type(op)](one, other)
+
+
+def _bits_of_power(one: object, other: object) -> int:
+    """Return about how many bits a power of whole numbers has; others are of a fixed size."""
+    return one.bit_length() * other if isinstance(one, int) and isinstance(other, int) else 0
+
+
+def _made(name: str, arguments: list[Any]) -> object:
+    """Return what a call of a known name gives."""
+    if name == "range":
+        made = range(*map(_whole, arguments))
+        return list(made) if len(made) <= _MOST_PARTS else _refuse("too long")
+    if name in _ARRAYS and [*map(type, arguments)] in ([list], [tuple]):
+        return arguments[0]
+    if name in _OF_PARTS:
+        return _OF_PARTS[name](*arguments)
+    function = _OF_NUMBERS[_one_of(name, _OF_NUMBERS)]
+    if name in _OF_TEXTS and [*map(type, arguments)] == [str]:
+        return function(arguments[0][:_LONGEST_NUMBER])
+    return function(*map(_number, arguments))
+
+
+def _known_name(node: ast.expr) -> str:
+    """Return the name of what a known module or Python itself has."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=module), attr=name) if module in _MODULES:
+            return name
+    return ""
+
+
+def _number(value: object) -> Any:  # noqa: ANN401 - a number
+    return value if isinstance(value, _NUMBERS) else _refuse("no number")
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else _refuse("no whole number")
+
+
+def _one_of(name: str, known: Mapping[str, object]) -> str:
+    return name if name in known else _refuse(name)
+
+
+def _refuse(why: str) -> Any:  # noqa: ANN401 - nothing
+    raise ValueError(why)
+
+
+def _bounded(value: Any) -> Any:  # noqa: ANN401 - whatever was made
+    return value if _size(value) <= _MOST_PARTS else _refuse("too large")
+
+
+def _size(value: object) -> int:
+    """Return how many parts a value has, with the parts of its parts."""
+    if isinstance(value, str | bytes):
+        return 1 + len(value)
+    return 1 + sum(map(_size, _parts_of(value)))
+
+
+def _parts_of(value: object) -> Iterator[object]:
+    if isinstance(value, dict):
+        yield from (part for item in value.items() for part in item)
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        yield from value
