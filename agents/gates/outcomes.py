@@ -7,14 +7,14 @@ evidence; it never makes a program pass.
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
+from agents.gates.catching import catches_in
 from agents.gates.static_checks import names_defined_by
-from infra.languages.python.imports import DottedNames
 from infra.languages.python.scaffolding import DUMMY, bound_names
-from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse_or_none
+from infra.languages.python.syntax import UNREADABLE, parse_or_none
 from infra.languages.python.tracebacks import Frame, Raised, exceptions_in
 from infra.records import CaseResult, ExecutionResult
 
@@ -27,6 +27,7 @@ _OF_SURROUNDINGS = {
     "PermissionError",
 }  # fmt: skip
 _PLACE = re.compile(r" \(line \d+: ")  # where a message goes on with the program's own line
+_UNMET = "DID NOT RAISE"  # how pytest begins
 _QUOTED = re.compile(r"'([^']*)'")
 _BY_WEIGHT = (
     RunOutcome.FAILED_ASSERTION,
@@ -76,20 +77,9 @@ def catches_of(program: str, code: str) -> tuple[str, ...]:
     """
     tree = parse_or_none(program)
     try:
-        return tuple(_catches_in(tree, names_defined_by(code))) if tree else ()
+        return tuple(catches_in(tree, names_defined_by(code))) if tree else ()
     except UNREADABLE:
         return ()
-
-
-def _catches_in(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
-    names = DottedNames(tree)
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, FunctionNode)}
-    called = defined | target_names
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Try) or not node.handlers:
-            continue
-        if any(_calls(part, names, called) for part in node.body):
-            yield f"line {node.lineno} catches {' and '.join(map(_caught, node.handlers))}"
 
 
 class _Blame:
@@ -136,7 +126,7 @@ class _Blame:
         own = [frame for frame in error.frames if frame.file in (_PROGRAM, _TARGET)]
         if own and own[-1].file == _TARGET:
             return self._of_target(error, own[-1])
-        if is_assertion:
+        if is_assertion or _is_verdict(error):
             return RunOutcome.FAILED_ASSERTION
         is_syntax = error.error_type in ("SyntaxError", "IndentationError", "TabError")
         if is_syntax and not self._is_python:
@@ -171,6 +161,12 @@ class _Blame:
         return name == "KeyError" and error.frames[-1].file == "<frozen os>"
 
 
+def _is_verdict(error: Raised) -> bool:
+    """Return whether pytest raised it: a ``raises`` that was not met, or a call of ``fail``."""
+    of_pytest = any(frame.file.endswith("/_pytest/outcomes.py") for frame in error.frames)
+    return error.error_type == "Failed" and (of_pytest or error.message.startswith(_UNMET))
+
+
 def _classes_in(tree: ast.Module | None) -> Iterator[str]:
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef):
@@ -181,20 +177,3 @@ def _texts_in(tree: ast.Module | None) -> Iterator[str]:
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
-
-
-def _caught(handler: ast.ExceptHandler) -> str:
-    return ast.unparse(handler.type)[:100] if handler.type else "everything"
-
-
-def _calls(statement: ast.AST, names: DottedNames, called: Collection[str]) -> bool:
-    """Return whether a statement calls the code under test, or a function that may."""
-    return any(
-        isinstance(node, ast.Call)
-        and (
-            names.of(node.func).startswith("target.")
-            or (isinstance(node.func, ast.Name) and node.func.id in called)
-            or (isinstance(node.func, ast.Attribute) and node.func.attr in called)
-        )
-        for node in ast.walk(statement)
-    )

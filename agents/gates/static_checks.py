@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from itertools import chain
 
+from agents.gates.catching import hidden_failure_in
 from agents.gates.gates import Gate
 from infra.languages.python.assertions import assertions_in, is_weak
 from infra.languages.python.imports import DottedNames
@@ -11,7 +12,6 @@ from infra.languages.python.scaffolding import DUMMY
 from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, parse_or_none
 
 _TARGET = "target"
-_BROAD = {"AssertionError", "Exception", "BaseException"}
 _PATCHES = {"unittest.mock.patch", "unittest.mock.patch.object", "setattr", "delattr"}
 # What leads to the text of the code or to its instructions, and parts that do not.
 _READERS = {"inspect", "dis", "linecache", "tokenize"}
@@ -60,7 +60,7 @@ def _faults_of_tree(tree: ast.Module, target_names: frozenset[str]) -> dict[Gate
     names = DottedNames(tree)
     faults = {
         Gate.LEAVES_TARGET_ALONE: _redefines_target(tree, names, target_names),
-        Gate.LETS_ASSERTIONS_FAIL: _catches_assertion_errors(tree),
+        Gate.LETS_ASSERTIONS_FAIL: hidden_failure_in(tree, target_names),
         Gate.DEMANDS_VALUES: _asserts_nothing(tree),
         Gate.NEEDS_NOTHING_OUTSIDE: _is_nondeterministic(tree, names),
         Gate.IGNORES_SPELLING: _reads_code(tree, names),
@@ -142,46 +142,6 @@ def _imports_target(tree: ast.Module) -> bool:
         if isinstance(node, ast.Import) and any(alias.name == _TARGET for alias in node.names):
             return True
     return False
-
-
-def _catches_assertion_errors(tree: ast.Module) -> str:
-    """Return where a failing assertion would be caught, "" if nowhere."""
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, FunctionNode)}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Try | ast.With) or not _catches_assertions(node):
-            continue
-        if any(_asserts(part, defined) for part in node.body):
-            return f"line {node.lineno} catches the failure of an assertion"
-    return ""
-
-
-def _catches_assertions(node: ast.Try | ast.With) -> bool:
-    if isinstance(node, ast.Try):
-        return any(_is_broad(handler.type) and not _raises(handler) for handler in node.handlers)
-    return any(
-        isinstance(call := item.context_expr, ast.Call)
-        and ast.unparse(call.func).endswith("suppress")
-        and any(_is_broad(argument) for argument in call.args)
-        for item in node.items
-    )
-
-
-def _is_broad(caught: ast.expr | None) -> bool:
-    if isinstance(caught, ast.Tuple):
-        return any(_is_broad(part) for part in caught.elts)
-    return caught is None or ast.unparse(caught) in _BROAD
-
-
-def _raises(handler: ast.ExceptHandler) -> bool:
-    return any(isinstance(node, ast.Raise | ast.Assert) for node in ast.walk(handler))
-
-
-def _asserts(statement: ast.AST, defined: set[str]) -> bool:
-    """Return whether a statement has an assertion, or calls a function of the program."""
-    if any(True for _ in assertions_in(statement)):
-        return True
-    called = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
-    return any(isinstance(function, ast.Name) and function.id in defined for function in called)
 
 
 def _asserts_nothing(tree: ast.Module) -> str:

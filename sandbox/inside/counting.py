@@ -60,7 +60,7 @@ class TargetCounter(ast.NodeTransformer):
 
 
 class ProgramCounter(ast.NodeTransformer):
-    """Makes asserts, methods called ``assert…`` and ``test…`` functions of a program count.
+    """Makes asserts, methods called ``assert…`` or ``raises``, and ``test…`` functions count.
 
     Statements that run the tests are left out, since all tests are run anyway, also after one that
     fails: calls of a ``test…`` function without arguments, and ``unittest.main()``, which exits.
@@ -98,9 +98,9 @@ class ProgramCounter(ast.NodeTransformer):
         return [ast.copy_location(ast.Expr(_call(self._asserted)), node), node]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Count ``case.assertEqual(…)`` and similar methods."""
+        """Count ``case.assertEqual(…)``, ``pytest.raises(…)`` and similar methods."""
         self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("assert"):
+        if isinstance(node.func, ast.Attribute) and _is_asserting(node.func.attr):
             both = ast.Tuple([_call(self._asserted), node.func], ast.Load())
             node.func = ast.Subscript(both, ast.Constant(1), ast.Load())
         return node
@@ -140,6 +140,10 @@ def _compiled(
         return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return type(error).__name__, error.args
+
+
+def _is_asserting(name: str) -> bool:
+    return name.startswith("assert") or name == "raises"
 
 
 def _is_plain_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:

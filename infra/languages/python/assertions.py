@@ -10,13 +10,14 @@ _WEAK_TESTS = {"isinstance", "issubclass", "callable", "hasattr"}
 _WEAK_METHODS = {"assertIsNotNone", "assertIsInstance"}
 _COMPARING_METHODS = {"assertEqual", "assertEquals", "assertIs", "assertAlmostEqual"}
 _TRUTH_METHODS = {"assertTrue", "assertFalse"}
+_RAISES, _RAISING = "raises", ("assertRaises", "assert_raises")  # what demands an exception
 
 
 def assertions_in(tree: ast.AST) -> Iterator[ast.Assert | ast.Call]:
-    """Yield assert statements and calls of methods named ``assert…``."""
+    """Yield assert statements, and calls of methods named ``assert…`` and ``raises``."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) or (
-            isinstance(node, ast.Call) and _method(node).startswith("assert")
+            isinstance(node, ast.Call) and _is_asserting(_method(node))
         ):
             yield node
 
@@ -24,17 +25,35 @@ def assertions_in(tree: ast.AST) -> Iterator[ast.Assert | ast.Call]:
 def assertions_of(program: str) -> Counter[str]:
     """Return what a program asserts, as text, with the number of times.
 
+    That is all that may be an assertion by its name, and also what is to happen inside a ``with``
+    that such a call opens.
+
     Raises:
         SyntaxError: The program is no Python, nested too deeply or has a number of thousands of
             digits.
     """
-    assertions = assertions_in(parse(program))
+    tree = parse(program)
     try:
-        return Counter(
-            ast.unparse(item.test if isinstance(item, ast.Assert) else item) for item in assertions
-        )
+        return Counter(ast.unparse(part) for node in ast.walk(tree) for part in _demanded_by(node))
     except UNREADABLE as error:
         raise SyntaxError(str(error)) from None
+
+
+def _demanded_by(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what a node itself asserts, if its name says so."""
+    if isinstance(node, ast.Assert):
+        yield node.test
+    elif isinstance(node, ast.Call):
+        if _is_asserting(name := _called_name(node)) or name == "fail":
+            yield node
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        opened = (_called_name(item.context_expr) for item in node.items)
+        if any(name == _RAISES or name.startswith(_RAISING) for name in opened):
+            yield node
+
+
+def _is_asserting(name: str) -> bool:
+    return name.startswith("assert") or name == _RAISES
 
 
 def is_weak(assertion: ast.Assert | ast.Call) -> bool:
@@ -88,6 +107,12 @@ def _is_constant(node: ast.expr) -> bool:
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def _called_name(node: ast.AST) -> str:
+    """Return the last name of what a call calls, "" for no call."""
+    is_plain = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return node.func.id if is_plain else _method(node)  # type: ignore[attr-defined]
 
 
 def _method(node: ast.AST) -> str:

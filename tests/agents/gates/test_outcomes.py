@@ -1,6 +1,6 @@
 """Laws of outcomes: whose fault a failure is follows from the traceback.
 
-Covers `agents.gates.outcomes`, `infra.languages.python.tracebacks`.
+Covers `agents.gates.outcomes`, `agents.gates.catching`, `infra.languages.python.tracebacks`.
 """
 
 from collections.abc import AsyncIterator
@@ -223,11 +223,68 @@ def test_a_traceback_that_is_cut_off_is_read_in_stderr() -> None:
         ("try:\n    f(1)\nfinally:\n    pass", ""),
         ("f(1)", ""),
         ("def (", ""),
+        ("import pytest\nwith pytest.raises(Exception):\n    f(1)", "line 3 catches Exception"),
+        ("import pytest\nwith pytest.raises(KeyError, match='x'):\n    f(1)",
+         "line 3 catches KeyError"),
+        ("from pytest import raises\nwith raises(expected_exception=KeyError):\n    f(1)",
+         "line 3 catches KeyError"),
+        ("import pytest\npytest.raises(KeyError, f, 1)", "line 3 catches KeyError"),
+        ("import pytest\npytest.raises(KeyError, lambda: f(1))", "line 3 catches KeyError"),
+        ("with self.assertRaises((KeyError, OSError)):\n    f(1)",
+         "line 2 catches (KeyError, OSError)"),
+        ("self.assertRaises(Exception, f, 1)", "line 2 catches Exception"),
+        ("with contextlib.suppress(KeyError, OSError):\n    f(1)",
+         "line 2 catches KeyError and OSError"),
+        ("from contextlib import suppress as quiet\nwith quiet(KeyError):\n    f(1)",
+         "line 3 catches KeyError"),
+        ("try:\n    list(map(f, [1]))\nexcept KeyError:\n    pass", "line 2 catches KeyError"),
+        ("try:\n    sorted([1], key=f)\nexcept KeyError:\n    pass", "line 2 catches KeyError"),
+        ("try:\n    f(1)\nexcept* KeyError:\n    pass", "line 2 catches KeyError"),
+        ("import pytest\nwith pytest.raises(KeyError):\n    g(1)", ""),
+        ("self.assertRaises(Exception, g, 1)", ""),
+        ("with open('x') as file:\n    f(1)", ""),
+        ("try:\n    list(map(g, [1]))\nexcept KeyError:\n    pass", ""),
     ],
 )  # fmt: skip
 def test_where_a_program_catches_what_the_code_raises_is_known(body: str, caught: str) -> None:
     found = catches_of(f"from target import f\n{body}", "def f(x):\n    return x")
     assert found == ((caught,) if caught else ())
+
+
+UNMET = """Traceback (most recent call last):
+  File "program.py", line 5, in test_a
+    with pytest.raises(ValueError):
+  File "/x/_pytest/raises.py", line 699, in __exit__
+    fail("DID NOT RAISE ValueError")
+  File "/x/_pytest/outcomes.py", line 163, in __call__
+    raise Failed(msg=reason, pytrace=pytrace)
+Failed: {message}
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "traceback", "outcome"),
+    [
+        ("DID NOT RAISE <class 'ValueError'>", UNMET, H.FAILED_ASSERTION),
+        ("DID NOT RAISE ValueError", UNMET[-300:], H.FAILED_ASSERTION),
+        ("DID NOT RAISE ValueError", UNMET.replace("/x/_pytest/outcomes", "o"), H.FAILED_ASSERTION),
+        ("no error", UNMET, H.FAILED_ASSERTION),
+        ("no error", UNMET.replace("/x/_pytest/outcomes", "o"), H.TEST_AT_FAULT),
+    ],
+)
+def test_an_exception_that_is_demanded_and_not_raised_is_a_failed_assertion(
+    message: str, traceback: str, outcome: RunOutcome
+) -> None:
+    text = traceback.format(message=message) if "{" in traceback else traceback
+    case = CaseResult(
+        name="test_a", outcome="raised", error_type="Failed", message=message, traceback=text
+    )
+    assert outcome_of(ended(case), "", CODE) is outcome
+
+
+def test_what_the_code_itself_raises_by_that_name_is_its_own() -> None:
+    case = raising("test_a", "target.py", "Failed", "DID NOT RAISE ValueError")
+    assert outcome_of(ended(case), "", CODE) is H.CODE_RAISED
 
 
 @pytest.mark.parametrize("terms", [330, 990, 3_000, 9_000])

@@ -154,3 +154,49 @@ def test_what_reads_code_is_a_fault(lines: str) -> None:
 def test_chance_repeats_only_by_a_seed(lines: str, repeats: bool) -> None:
     faults = faults_of(f"from target import f\n{lines}\nassert f(1) == 2", "def f(a): ...")
     assert set(faults) == (set() if repeats else {Gate.NEEDS_NOTHING_OUTSIDE})
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "with contextlib.suppress(Exception):\n    r = f(3)",
+        "with contextlib.suppress(KeyError, Exception):\n    r = f(3)",
+        "from contextlib import suppress as quiet\nwith quiet(Exception):\n    r = [*map(f, [3])]",
+        "try:\n    r = f(3)\nexcept Exception:\n    pass",
+        "for n in (1, 2):\n    try:\n        r = f(n)\n    except:\n        continue",
+        "try:\n    assert f(3) == 3\nexcept* Exception:\n    pass",
+    ],
+)
+def test_what_passes_over_all_that_the_code_raises_before_an_assertion_is_a_fault(
+    lines: str,
+) -> None:
+    program = f"import contextlib\nfrom target import f\nr = None\n{lines}\nassert r == 3"
+    assert set(faults_of(program, "def f(a): ...")) == {Gate.LETS_ASSERTIONS_FAIL}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "with contextlib.suppress(KeyError):\n    r = f(3)",
+        "with contextlib.suppress(Exception):\n    os.remove('x')",
+        "try:\n    r = f(3)\nexcept KeyError:\n    pass",
+        "try:\n    r = f(3)\nexcept Exception as error:\n    r = type(error)",
+        "try:\n    f('x')\nexcept Exception:\n    pass\nelse:\n    assert False",
+        "try:\n    r = other(3)\nexcept Exception:\n    pass",
+    ],
+)
+def test_what_tells_of_an_exception_or_catches_another_one_is_none(lines: str) -> None:
+    program = f"import contextlib, os\nfrom target import f\nr = None\n{lines}\nassert r == 3"
+    assert not faults_of(program, "def f(a): ...")
+
+
+def test_what_is_passed_over_after_the_last_assertion_is_no_fault() -> None:
+    program = "import contextlib\nfrom target import f\nassert f(3) == 3\n"
+    assert not faults_of(
+        f"{program}with contextlib.suppress(Exception):\n    f(4)", "def f(a): ..."
+    )
+
+
+def test_a_demand_for_an_exception_demands_something() -> None:
+    program = "import pytest\nfrom target import f\nwith pytest.raises(ValueError):\n    f(-1)"
+    assert not faults_of(program, "def f(a): ...")

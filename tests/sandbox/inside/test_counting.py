@@ -35,6 +35,17 @@ class Doubling(unittest.TestCase):
 if __name__ == "__main__":
     unittest.main()
 """
+EXPECTING = """
+from target import double
+class pytest:
+    class raises:
+        def __init__(self, kind): self.kind = kind
+        def __enter__(self): pass
+        def __exit__(self, kind, *_): return kind is self.kind
+def test_it():
+    with pytest.raises(TypeError):
+        double(None)
+"""
 ASYNCHRONOUS = "import target\nasync def test_it():\n    assert target.double(1) == 2\n"
 
 
@@ -48,6 +59,7 @@ ASYNCHRONOUS = "import target\nasync def test_it():\n    assert target.double(1)
         (FUNCTIONS + "\ntest_positive()", (2, 3, 3)),
         (CASES, (1, 2, 2)),
         (ASYNCHRONOUS, (1, 1, 1)),
+        (EXPECTING, (1, 1, 1)),
     ],
 )
 async def test_counts_are_of_what_ran(box: Box, program: str, counts: tuple[int, ...]) -> None:
