@@ -2,10 +2,10 @@
 
 import ast
 from collections.abc import Iterator
-from itertools import chain
 
 from agents.gates.catching import hidden_failure_in
 from agents.gates.gates import Gate
+from agents.gates.shadowing import redefinition_in
 from infra.languages.python.assertions import assertions_in, is_weak
 from infra.languages.python.imports import DottedNames
 from infra.languages.python.scaffolding import DUMMY
@@ -83,18 +83,10 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
         yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def _imported_by(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        yield from (alias.asname or alias.name for alias in statement.names)
-
-
 def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozenset[str]) -> str:
     """Return how the program redefines, replaces or omits the target, "" if it does not."""
-    for statement in _outside_classes(tree):
-        if not _comes_from_target(statement, names):
-            bound = chain(_bound_by(statement), _imported_by(statement))
-            for name in target_names.intersection(bound):
-                return f"line {statement.lineno} defines {name}, which is the code under test"
+    if defined := redefinition_in(tree, names, target_names):
+        return defined
     places = (_TARGET, f"{_TARGET}.{DUMMY}")
     replaced = {f"{place}.{name}" for place in places for name in target_names}
     replaced.add(f"sys.modules['{_TARGET}']")
@@ -104,28 +96,10 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
     return "" if _imports_target(tree) else "the program does not import the code from target"
 
 
-def _outside_classes(node: ast.AST) -> Iterator[ast.stmt]:
-    """Yield all statements but those of classes, whose methods may have any name."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt):
-            yield child
-        if not isinstance(child, ast.ClassDef):
-            yield from _outside_classes(child)
-
-
-def _comes_from_target(statement: ast.stmt, names: DottedNames) -> bool:
-    if isinstance(statement, ast.ImportFrom):
-        return statement.module == _TARGET
-    value = getattr(statement, "value", None)
-    return value is not None and names.of(value).startswith(f"{_TARGET}.")
-
-
 def _changed_by(node: ast.AST, names: DottedNames) -> Iterator[str]:
-    """Yield the dotted names that a statement assigns or a call patches."""
-    if isinstance(node, ast.Assign | ast.Delete):
-        for target in node.targets:
-            dotted = isinstance(target, ast.Attribute)
-            yield names.of(target) if dotted else ast.unparse(target)
+    """Yield the dotted names that a node binds or deletes, or a call patches."""
+    if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        yield names.of(node) or ast.unparse(node)
     elif isinstance(node, ast.Call) and names.of(node.func) in _PATCHES:
         patched = [
             part.value if isinstance(part, ast.Constant) else names.of(part)
