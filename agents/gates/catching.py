@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from infra.languages.python.assertions import assertions_in
+from infra.languages.python.assertions import assertions_in, imported_assertions
 from infra.languages.python.imports import DottedNames
 from infra.languages.python.syntax import FunctionNode
 
@@ -38,7 +38,7 @@ def hidden_failure_in(tree: ast.Module, target_names: frozenset[str]) -> str:
     over, before an assertion that then tells of nothing but what was there before.
     """
     calls = _Calls(tree, target_names)
-    last = max((item.lineno for item in assertions_in(tree)), default=0)
+    last = max((item.lineno for item in calls.assertions_in(tree)), default=0)
     for node in ast.walk(tree):
         if not isinstance(node, _Tries | _Withs) or not _catches_assertions(node, calls):
             continue
@@ -58,6 +58,11 @@ class _Calls:
         self._names = DottedNames(tree)
         self._defined = {node.name for node in functions}
         self._called = self._defined | target_names
+        self._imported = imported_assertions(tree)
+
+    def assertions_in(self, part: ast.AST) -> Iterator[ast.Assert | ast.Call]:
+        """Yield the assertions of a part of the program."""
+        return assertions_in(part, self._imported)
 
     def name_of(self, node: ast.AST) -> str:
         """Return the last name of what a call calls, as where it comes from; "" for no call."""
@@ -68,7 +73,7 @@ class _Calls:
 
     def may_assert(self, statement: ast.AST) -> bool:
         """Return whether a statement has an assertion, or calls a function of the program."""
-        if any(True for _ in assertions_in(statement)):
+        if any(True for _ in self.assertions_in(statement)):
             return True
         called = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
         return any(isinstance(node, ast.Name) and node.id in self._defined for node in called)

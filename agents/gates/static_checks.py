@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from agents.gates.catching import hidden_failure_in
 from agents.gates.gates import Gate
 from agents.gates.shadowing import redefinition_in
-from infra.languages.python.assertions import assertions_in, is_weak
+from infra.languages.python.assertions import assertions_in, imported_assertions, is_weak
 from infra.languages.python.imports import DottedNames
 from infra.languages.python.scaffolding import DUMMY
 from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, parse_or_none
@@ -120,7 +120,7 @@ def _imports_target(tree: ast.Module) -> bool:
 
 def _asserts_nothing(tree: ast.Module) -> str:
     """Return why hardly any wrong result would fail the program, "" if one would."""
-    assertions = list(assertions_in(tree))
+    assertions = list(assertions_in(tree, imported_assertions(tree)))
     if not assertions:
         return "the program asserts nothing"
     if all(is_weak(assertion) for assertion in assertions):
