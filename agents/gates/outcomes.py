@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from agents.evidence import RunOutcome
 from agents.gates.catching import catches_in
 from agents.gates.static_checks import names_defined_by
+from agents.gates.surroundings import is_of_surroundings
 from infra.languages.python.scaffolding import DUMMY, bound_names
 from infra.languages.python.syntax import UNREADABLE, parse_or_none
 from infra.languages.python.tracebacks import Frame, Raised, exceptions_in
@@ -20,12 +21,8 @@ from infra.records import CaseResult, ExecutionResult
 
 _PROGRAM, _TARGET = "program.py", "target.py"
 _STAND_INS = {"SimpleNamespace", "Mock", "MagicMock", "NonCallableMock"}
-# Of the network, the display and the file system, which a box does not have.
-_OF_SURROUNDINGS = {
-    "gaierror", "herror", "URLError", "ConnectionError", "ConnectionRefusedError", "ProxyError",
-    "ConnectTimeout", "NewConnectionError", "MaxRetryError", "SSLError", "TclError",
-    "PermissionError",
-}  # fmt: skip
+# How messages of sockets begin that waited for an answer from the network.
+_NO_ANSWER = ("timed out", "[Errno 110]", "The read operation timed out", "_ssl.c:")
 _PLACE = re.compile(r" \(line \d+: ")  # where a message goes on with the program's own line
 _UNMET = "DID NOT RAISE"  # how pytest begins
 _QUOTED = re.compile(r"'([^']*)'")
@@ -98,9 +95,7 @@ class _Blame:
             return RunOutcome.SURROUNDINGS_MISSING
         if case.outcome == "memory":
             return RunOutcome.STOPPED
-        text = case.traceback
-        if '  File "' not in text and case.error_type == result.error_type:
-            text = result.stderr
+        text = _whole_traceback(case, result)
         return self._of_text(text, case.outcome, case.error_type, case.message)
 
     def of_run(self, result: ExecutionResult) -> RunOutcome:
@@ -113,19 +108,31 @@ class _Blame:
         return self._of_chain(chain, is_assertion=outcome == "assertion_failed")
 
     def _of_chain(self, chain: list[Raised], *, is_assertion: bool) -> RunOutcome:
-        """Return the outcome of the last exception, or of one that the program replaced by it."""
+        """Return the outcome of the last exception, or of one that was replaced by it.
+
+        The program replaces what the code raised; the code, what it lacked.
+        """
         *before, error = chain
         found = self._of_one(error, is_assertion=is_assertion)
+        if found is RunOutcome.CODE_RAISED and any(map(self._tells_of_surroundings, before)):
+            return RunOutcome.SURROUNDINGS_MISSING
         if not before or found in _OF_THE_CODE:
             return found
         cause = self._of_chain(before, is_assertion=before[-1].error_type == "AssertionError")
         replaced = cause in _OF_THE_CODE or cause is RunOutcome.FAILED_ASSERTION
         return cause if replaced else found
 
+    def _tells_of_surroundings(self, error: Raised) -> bool:
+        """Return whether an exception came out of the code for want of something around it."""
+        last = _last_own_frame(error)
+        if last is None or last.file != _TARGET:
+            return False
+        return self._of_target(error, last) is RunOutcome.SURROUNDINGS_MISSING
+
     def _of_one(self, error: Raised, *, is_assertion: bool) -> RunOutcome:
-        own = [frame for frame in error.frames if frame.file in (_PROGRAM, _TARGET)]
-        if own and own[-1].file == _TARGET:
-            return self._of_target(error, own[-1])
+        last = _last_own_frame(error)
+        if last and last.file == _TARGET:
+            return self._of_target(error, last)
         if is_assertion or _is_verdict(error):
             return RunOutcome.FAILED_ASSERTION
         is_syntax = error.error_type in ("SyntaxError", "IndentationError", "TabError")
@@ -147,18 +154,35 @@ class _Blame:
 
     def _is_missing(self, error: Raised, quoted: set[str]) -> bool:
         """Return whether the code failed for want of something around it."""
-        name, message = error.error_type, error.message
-        if name in _OF_SURROUNDINGS or "[Python 2: " in message:
-            return True
-        if name in ("ImportError", "ModuleNotFoundError"):
+        name, message, last = error.error_type, error.message, error.frames[-1].file
+        if "[Python 2: " in message or is_of_surroundings(name, message):
             return True
         if name == "NameError":
             return not quoted & self._bound
-        if name == "AttributeError":
-            return message.startswith("module ")
+        if name == "TimeoutError":
+            return message.startswith(_NO_ANSWER)
         if name == "FileNotFoundError":
             return bool((quoted | {PurePosixPath(path).name for path in quoted}) & self._texts)
-        return name == "KeyError" and error.frames[-1].file == "<frozen os>"
+        if name == "LookupError":
+            return last.endswith("/nltk/data.py")  # also where the message's first line is empty
+        return name == "KeyError" and last == "<frozen os>"
+
+
+def _last_own_frame(error: Raised) -> Frame | None:
+    """Return the innermost call of the program or of the code under test, None for none."""
+    own = [frame for frame in error.frames if frame.file in (_PROGRAM, _TARGET)]
+    return own[-1] if own else None
+
+
+def _whole_traceback(case: CaseResult, result: ExecutionResult) -> str:
+    """Return the traceback of a test that failed; one that is cut off may be whole in stderr."""
+    text = case.traceback
+    if '  File "' not in text:
+        return result.stderr if case.error_type == result.error_type else text
+    if text.startswith("Traceback "):
+        return text
+    before, found, _ = result.stderr.partition(text)
+    return before + found if found else text
 
 
 def _is_verdict(error: Raised) -> bool:
