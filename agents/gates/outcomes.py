@@ -7,26 +7,24 @@ evidence; it never makes a program pass.
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
+from agents.gates.catching import catches_in
 from agents.gates.static_checks import names_defined_by
-from infra.languages.python.imports import DottedNames
+from agents.gates.surroundings import is_of_surroundings
 from infra.languages.python.scaffolding import DUMMY, bound_names
-from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse_or_none
+from infra.languages.python.syntax import UNREADABLE, parse_or_none
 from infra.languages.python.tracebacks import Frame, Raised, exceptions_in
 from infra.records import CaseResult, ExecutionResult
 
 _PROGRAM, _TARGET = "program.py", "target.py"
 _STAND_INS = {"SimpleNamespace", "Mock", "MagicMock", "NonCallableMock"}
-# Of the network, the display and the file system, which a box does not have.
-_OF_SURROUNDINGS = {
-    "gaierror", "herror", "URLError", "ConnectionError", "ConnectionRefusedError", "ProxyError",
-    "ConnectTimeout", "NewConnectionError", "MaxRetryError", "SSLError", "TclError",
-    "PermissionError",
-}  # fmt: skip
+# How messages of sockets begin that waited for an answer from the network.
+_NO_ANSWER = ("timed out", "[Errno 110]", "The read operation timed out", "_ssl.c:")
 _PLACE = re.compile(r" \(line \d+: ")  # where a message goes on with the program's own line
+_UNMET = "DID NOT RAISE"  # how pytest begins
 _QUOTED = re.compile(r"'([^']*)'")
 _BY_WEIGHT = (
     RunOutcome.FAILED_ASSERTION,
@@ -76,20 +74,9 @@ def catches_of(program: str, code: str) -> tuple[str, ...]:
     """
     tree = parse_or_none(program)
     try:
-        return tuple(_catches_in(tree, names_defined_by(code))) if tree else ()
+        return tuple(catches_in(tree, names_defined_by(code))) if tree else ()
     except UNREADABLE:
         return ()
-
-
-def _catches_in(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
-    names = DottedNames(tree)
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, FunctionNode)}
-    called = defined | target_names
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Try) or not node.handlers:
-            continue
-        if any(_calls(part, names, called) for part in node.body):
-            yield f"line {node.lineno} catches {' and '.join(map(_caught, node.handlers))}"
 
 
 class _Blame:
@@ -108,9 +95,7 @@ class _Blame:
             return RunOutcome.SURROUNDINGS_MISSING
         if case.outcome == "memory":
             return RunOutcome.STOPPED
-        text = case.traceback
-        if '  File "' not in text and case.error_type == result.error_type:
-            text = result.stderr
+        text = _whole_traceback(case, result)
         return self._of_text(text, case.outcome, case.error_type, case.message)
 
     def of_run(self, result: ExecutionResult) -> RunOutcome:
@@ -123,20 +108,32 @@ class _Blame:
         return self._of_chain(chain, is_assertion=outcome == "assertion_failed")
 
     def _of_chain(self, chain: list[Raised], *, is_assertion: bool) -> RunOutcome:
-        """Return the outcome of the last exception, or of one that the program replaced by it."""
+        """Return the outcome of the last exception, or of one that was replaced by it.
+
+        The program replaces what the code raised; the code, what it lacked.
+        """
         *before, error = chain
         found = self._of_one(error, is_assertion=is_assertion)
+        if found is RunOutcome.CODE_RAISED and any(map(self._tells_of_surroundings, before)):
+            return RunOutcome.SURROUNDINGS_MISSING
         if not before or found in _OF_THE_CODE:
             return found
         cause = self._of_chain(before, is_assertion=before[-1].error_type == "AssertionError")
         replaced = cause in _OF_THE_CODE or cause is RunOutcome.FAILED_ASSERTION
         return cause if replaced else found
 
+    def _tells_of_surroundings(self, error: Raised) -> bool:
+        """Return whether an exception came out of the code for want of something around it."""
+        last = _last_own_frame(error)
+        if last is None or last.file != _TARGET:
+            return False
+        return self._of_target(error, last) is RunOutcome.SURROUNDINGS_MISSING
+
     def _of_one(self, error: Raised, *, is_assertion: bool) -> RunOutcome:
-        own = [frame for frame in error.frames if frame.file in (_PROGRAM, _TARGET)]
-        if own and own[-1].file == _TARGET:
-            return self._of_target(error, own[-1])
-        if is_assertion:
+        last = _last_own_frame(error)
+        if last and last.file == _TARGET:
+            return self._of_target(error, last)
+        if is_assertion or _is_verdict(error):
             return RunOutcome.FAILED_ASSERTION
         is_syntax = error.error_type in ("SyntaxError", "IndentationError", "TabError")
         if is_syntax and not self._is_python:
@@ -157,18 +154,41 @@ class _Blame:
 
     def _is_missing(self, error: Raised, quoted: set[str]) -> bool:
         """Return whether the code failed for want of something around it."""
-        name, message = error.error_type, error.message
-        if name in _OF_SURROUNDINGS or "[Python 2: " in message:
-            return True
-        if name in ("ImportError", "ModuleNotFoundError"):
+        name, message, last = error.error_type, error.message, error.frames[-1].file
+        if "[Python 2: " in message or is_of_surroundings(name, message):
             return True
         if name == "NameError":
             return not quoted & self._bound
-        if name == "AttributeError":
-            return message.startswith("module ")
+        if name == "TimeoutError":
+            return message.startswith(_NO_ANSWER)
         if name == "FileNotFoundError":
             return bool((quoted | {PurePosixPath(path).name for path in quoted}) & self._texts)
-        return name == "KeyError" and error.frames[-1].file == "<frozen os>"
+        if name == "LookupError":
+            return last.endswith("/nltk/data.py")  # also where the message's first line is empty
+        return name == "KeyError" and last == "<frozen os>"
+
+
+def _last_own_frame(error: Raised) -> Frame | None:
+    """Return the innermost call of the program or of the code under test, None for none."""
+    own = [frame for frame in error.frames if frame.file in (_PROGRAM, _TARGET)]
+    return own[-1] if own else None
+
+
+def _whole_traceback(case: CaseResult, result: ExecutionResult) -> str:
+    """Return the traceback of a test that failed; one that is cut off may be whole in stderr."""
+    text = case.traceback
+    if '  File "' not in text:
+        return result.stderr if case.error_type == result.error_type else text
+    if text.startswith("Traceback "):
+        return text
+    before, found, _ = result.stderr.partition(text)
+    return before + found if found else text
+
+
+def _is_verdict(error: Raised) -> bool:
+    """Return whether pytest raised it: a ``raises`` that was not met, or a call of ``fail``."""
+    of_pytest = any(frame.file.endswith("/_pytest/outcomes.py") for frame in error.frames)
+    return error.error_type == "Failed" and (of_pytest or error.message.startswith(_UNMET))
 
 
 def _classes_in(tree: ast.Module | None) -> Iterator[str]:
@@ -181,20 +201,3 @@ def _texts_in(tree: ast.Module | None) -> Iterator[str]:
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
-
-
-def _caught(handler: ast.ExceptHandler) -> str:
-    return ast.unparse(handler.type)[:100] if handler.type else "everything"
-
-
-def _calls(statement: ast.AST, names: DottedNames, called: Collection[str]) -> bool:
-    """Return whether a statement calls the code under test, or a function that may."""
-    return any(
-        isinstance(node, ast.Call)
-        and (
-            names.of(node.func).startswith("target.")
-            or (isinstance(node.func, ast.Name) and node.func.id in called)
-            or (isinstance(node.func, ast.Attribute) and node.func.attr in called)
-        )
-        for node in ast.walk(statement)
-    )

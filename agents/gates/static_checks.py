@@ -2,16 +2,16 @@
 
 import ast
 from collections.abc import Iterator
-from itertools import chain
 
+from agents.gates.catching import hidden_failure_in
 from agents.gates.gates import Gate
-from infra.languages.python.assertions import assertions_in, is_weak
+from agents.gates.shadowing import redefinition_in
+from infra.languages.python.assertions import assertions_in, imported_assertions, is_weak
 from infra.languages.python.imports import DottedNames
 from infra.languages.python.scaffolding import DUMMY
 from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, parse_or_none
 
 _TARGET = "target"
-_BROAD = {"AssertionError", "Exception", "BaseException"}
 _PATCHES = {"unittest.mock.patch", "unittest.mock.patch.object", "setattr", "delattr"}
 # What leads to the text of the code or to its instructions, and parts that do not.
 _READERS = {"inspect", "dis", "linecache", "tokenize"}
@@ -60,7 +60,7 @@ def _faults_of_tree(tree: ast.Module, target_names: frozenset[str]) -> dict[Gate
     names = DottedNames(tree)
     faults = {
         Gate.LEAVES_TARGET_ALONE: _redefines_target(tree, names, target_names),
-        Gate.LETS_ASSERTIONS_FAIL: _catches_assertion_errors(tree),
+        Gate.LETS_ASSERTIONS_FAIL: hidden_failure_in(tree, target_names),
         Gate.DEMANDS_VALUES: _asserts_nothing(tree),
         Gate.NEEDS_NOTHING_OUTSIDE: _is_nondeterministic(tree, names),
         Gate.IGNORES_SPELLING: _reads_code(tree, names),
@@ -83,18 +83,10 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
         yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def _imported_by(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        yield from (alias.asname or alias.name for alias in statement.names)
-
-
 def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozenset[str]) -> str:
     """Return how the program redefines, replaces or omits the target, "" if it does not."""
-    for statement in _outside_classes(tree):
-        if not _comes_from_target(statement, names):
-            bound = chain(_bound_by(statement), _imported_by(statement))
-            for name in target_names.intersection(bound):
-                return f"line {statement.lineno} defines {name}, which is the code under test"
+    if defined := redefinition_in(tree, names, target_names):
+        return defined
     places = (_TARGET, f"{_TARGET}.{DUMMY}")
     replaced = {f"{place}.{name}" for place in places for name in target_names}
     replaced.add(f"sys.modules['{_TARGET}']")
@@ -104,28 +96,10 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
     return "" if _imports_target(tree) else "the program does not import the code from target"
 
 
-def _outside_classes(node: ast.AST) -> Iterator[ast.stmt]:
-    """Yield all statements but those of classes, whose methods may have any name."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt):
-            yield child
-        if not isinstance(child, ast.ClassDef):
-            yield from _outside_classes(child)
-
-
-def _comes_from_target(statement: ast.stmt, names: DottedNames) -> bool:
-    if isinstance(statement, ast.ImportFrom):
-        return statement.module == _TARGET
-    value = getattr(statement, "value", None)
-    return value is not None and names.of(value).startswith(f"{_TARGET}.")
-
-
 def _changed_by(node: ast.AST, names: DottedNames) -> Iterator[str]:
-    """Yield the dotted names that a statement assigns or a call patches."""
-    if isinstance(node, ast.Assign | ast.Delete):
-        for target in node.targets:
-            dotted = isinstance(target, ast.Attribute)
-            yield names.of(target) if dotted else ast.unparse(target)
+    """Yield the dotted names that a node binds or deletes, or a call patches."""
+    if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        yield names.of(node) or ast.unparse(node)
     elif isinstance(node, ast.Call) and names.of(node.func) in _PATCHES:
         patched = [
             part.value if isinstance(part, ast.Constant) else names.of(part)
@@ -144,49 +118,9 @@ def _imports_target(tree: ast.Module) -> bool:
     return False
 
 
-def _catches_assertion_errors(tree: ast.Module) -> str:
-    """Return where a failing assertion would be caught, "" if nowhere."""
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, FunctionNode)}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Try | ast.With) or not _catches_assertions(node):
-            continue
-        if any(_asserts(part, defined) for part in node.body):
-            return f"line {node.lineno} catches the failure of an assertion"
-    return ""
-
-
-def _catches_assertions(node: ast.Try | ast.With) -> bool:
-    if isinstance(node, ast.Try):
-        return any(_is_broad(handler.type) and not _raises(handler) for handler in node.handlers)
-    return any(
-        isinstance(call := item.context_expr, ast.Call)
-        and ast.unparse(call.func).endswith("suppress")
-        and any(_is_broad(argument) for argument in call.args)
-        for item in node.items
-    )
-
-
-def _is_broad(caught: ast.expr | None) -> bool:
-    if isinstance(caught, ast.Tuple):
-        return any(_is_broad(part) for part in caught.elts)
-    return caught is None or ast.unparse(caught) in _BROAD
-
-
-def _raises(handler: ast.ExceptHandler) -> bool:
-    return any(isinstance(node, ast.Raise | ast.Assert) for node in ast.walk(handler))
-
-
-def _asserts(statement: ast.AST, defined: set[str]) -> bool:
-    """Return whether a statement has an assertion, or calls a function of the program."""
-    if any(True for _ in assertions_in(statement)):
-        return True
-    called = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
-    return any(isinstance(function, ast.Name) and function.id in defined for function in called)
-
-
 def _asserts_nothing(tree: ast.Module) -> str:
     """Return why hardly any wrong result would fail the program, "" if one would."""
-    assertions = list(assertions_in(tree))
+    assertions = list(assertions_in(tree, imported_assertions(tree)))
     if not assertions:
         return "the program asserts nothing"
     if all(is_weak(assertion) for assertion in assertions):

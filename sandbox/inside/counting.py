@@ -12,6 +12,8 @@ from types import CodeType
 
 from sandbox.inside.failures import PROGRAM, TARGET
 
+# Modules of which no function is an assertion: the code, the program, and what does nothing.
+_NO_ASSERTIONS = {None, "target", "__main__", "typing", "typing_extensions"}
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
     from typing import Any, TypeGuard
@@ -60,7 +62,10 @@ class TargetCounter(ast.NodeTransformer):
 
 
 class ProgramCounter(ast.NodeTransformer):
-    """Makes asserts, methods called ``assert…`` and ``test…`` functions of a program count.
+    """Makes asserts, calls of ``assert…`` and ``raises``, and ``test…`` functions count.
+
+    Such calls are those of methods, and of functions that the program imports and does not make
+    itself.
 
     Statements that run the tests are left out, since all tests are run anyway, also after one that
     fails: calls of a ``test…`` function without arguments, and ``unittest.main()``, which exits.
@@ -76,6 +81,7 @@ class ProgramCounter(ast.NodeTransformer):
         self._tests: set[str] = set()
         self._plain: list[str] = []
         self._bound: list[str] = []
+        self._asserting: frozenset[str] = frozenset()
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -84,6 +90,7 @@ class ProgramCounter(ast.NodeTransformer):
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Find the test functions, then count everything."""
+        self._asserting = _imported_assertions(node)
         self._plain = [part.name for part in node.body if _is_plain_test(part)]
         self._bound = [name for part in ast.walk(node) for name in _names_bound_by(part)]
         functions = (
@@ -98,9 +105,10 @@ class ProgramCounter(ast.NodeTransformer):
         return [ast.copy_location(ast.Expr(_call(self._asserted)), node), node]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Count ``case.assertEqual(…)`` and similar methods."""
+        """Count ``case.assertEqual(…)``, ``pytest.raises(…)`` and the like."""
         self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr.startswith("assert"):
+        is_method = isinstance(node.func, ast.Attribute) and _is_asserting(node.func.attr)
+        if is_method or (isinstance(node.func, ast.Name) and node.func.id in self._asserting):
             both = ast.Tuple([_call(self._asserted), node.func], ast.Load())
             node.func = ast.Subscript(both, ast.Constant(1), ast.Load())
         return node
@@ -142,6 +150,31 @@ def _compiled(
         return type(error).__name__, error.args
 
 
+def _is_asserting(name: str) -> bool:
+    return name.startswith("assert") or name == "raises"
+
+
+def _imported_assertions(tree: ast.AST) -> frozenset[str]:
+    """Return the names of the functions ``assert…`` and ``raises`` that a program imports.
+
+    The code under test has none, nor is a function one that the program itself makes, or whose
+    name it binds to anything else. So does `infra.languages.python.assertions` before the run.
+    """
+    imported: dict[str, str] = {}
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            is_foreign = getattr(node, "module", None) not in _NO_ASSERTIONS
+            for alias in node.names:
+                if is_foreign and _is_asserting(alias.name):
+                    imported[alias.asname or alias.name] = alias.name
+                else:
+                    bound.add(alias.asname or alias.name)
+        elif not isinstance(node, ast.alias):
+            bound.update(_names_bound_by(node), _other_names_bound_by(node))
+    return frozenset(name for name, origin in imported.items() if bound.isdisjoint((name, origin)))
+
+
 def _is_plain_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Return whether a statement defines a test without parameters and decorators."""
     return (
@@ -163,6 +196,20 @@ def _names_bound_by(node: ast.AST) -> list[str]:
             return [name]
         case ast.alias(name=name, asname=other):
             return [(other or name).partition(".")[0]]
+    return []
+
+
+def _other_names_bound_by(node: ast.AST) -> list[str]:
+    """Return the names that parameters, handlers and patterns bind."""
+    match node:
+        case ast.arg(arg=name) | ast.MatchMapping(rest=str() as name):
+            return [name]
+        case (
+            ast.ExceptHandler(name=str() as name)
+            | ast.MatchAs(name=str() as name)
+            | ast.MatchStar(name=str() as name)
+        ):
+            return [name]
     return []
 
 

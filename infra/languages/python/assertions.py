@@ -2,39 +2,108 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from infra.languages.python.syntax import UNREADABLE, parse
 
+# Modules of which no function is an assertion: the code, the program, and what does nothing.
+_NO_ASSERTIONS = {None, "target", "__main__", "typing", "typing_extensions"}
 _WEAK_TESTS = {"isinstance", "issubclass", "callable", "hasattr"}
-_WEAK_METHODS = {"assertIsNotNone", "assertIsInstance"}
-_COMPARING_METHODS = {"assertEqual", "assertEquals", "assertIs", "assertAlmostEqual"}
-_TRUTH_METHODS = {"assertTrue", "assertFalse"}
+_WEAK_METHODS = {"assertIsNotNone", "assertIsInstance", "assert_type"}
+_COMPARING_METHODS = {
+    "assertEqual", "assertEquals", "assertIs", "assertAlmostEqual", "assert_equal",
+    "assert_array_equal", "assert_almost_equal", "assert_allclose",
+}  # fmt: skip
+_TRUTH_METHODS = {"assertTrue", "assertFalse", "assert_"}
+_RAISES, _RAISING = "raises", ("assertRaises", "assert_raises")  # what demands an exception
 
 
-def assertions_in(tree: ast.AST) -> Iterator[ast.Assert | ast.Call]:
-    """Yield assert statements and calls of methods named ``assert…``."""
+def assertions_in(tree: ast.AST, imported: Collection[str] = ()) -> Iterator[ast.Assert | ast.Call]:
+    """Yield assert statements, and calls of methods named ``assert…`` and ``raises``.
+
+    Args:
+        tree: A program, or a part of one.
+        imported: The names of functions whose calls are assertions too, see
+            `imported_assertions`.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) or (
-            isinstance(node, ast.Call) and _method(node).startswith("assert")
+            isinstance(node, ast.Call)
+            and (_is_asserting(_method(node)) or _plain_name(node) in imported)
         ):
             yield node
+
+
+def imported_assertions(program: ast.AST) -> frozenset[str]:
+    """Return the names of the functions ``assert…`` and ``raises`` that a program imports.
+
+    The code under test has none, nor is a function one that the program itself makes, or whose
+    name it binds to anything else.
+    """
+    imported: dict[str, str] = {}
+    bound: set[str] = set()
+    for node in ast.walk(program):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            is_foreign = getattr(node, "module", None) not in _NO_ASSERTIONS
+            for alias in node.names:
+                if is_foreign and _is_asserting(alias.name):
+                    imported[alias.asname or alias.name] = alias.name
+                else:
+                    bound.add(alias.asname or alias.name)
+        else:
+            bound.update(_bound_by(node))
+    return frozenset(name for name, origin in imported.items() if bound.isdisjoint((name, origin)))
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node binds itself; imports aside."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            yield name
+        case ast.arg(arg=name) | ast.MatchMapping(rest=str() as name):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case (
+            ast.ExceptHandler(name=str() as name)
+            | ast.MatchAs(name=str() as name)
+            | ast.MatchStar(name=str() as name)
+        ):
+            yield name
 
 
 def assertions_of(program: str) -> Counter[str]:
     """Return what a program asserts, as text, with the number of times.
 
+    That is all that may be an assertion by its name, and also what is to happen inside a ``with``
+    that such a call opens.
+
     Raises:
         SyntaxError: The program is no Python, nested too deeply or has a number of thousands of
             digits.
     """
-    assertions = assertions_in(parse(program))
+    tree = parse(program)
     try:
-        return Counter(
-            ast.unparse(item.test if isinstance(item, ast.Assert) else item) for item in assertions
-        )
+        return Counter(ast.unparse(part) for node in ast.walk(tree) for part in _demanded_by(node))
     except UNREADABLE as error:
         raise SyntaxError(str(error)) from None
+
+
+def _demanded_by(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what a node itself asserts, if its name says so."""
+    if isinstance(node, ast.Assert):
+        yield node.test
+    elif isinstance(node, ast.Call):
+        if _is_asserting(name := _called_name(node)) or name == "fail":
+            yield node
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        opened = (_called_name(item.context_expr) for item in node.items)
+        if any(name == _RAISES or name.startswith(_RAISING) for name in opened):
+            yield node
+
+
+def _is_asserting(name: str) -> bool:
+    return name.startswith("assert") or name == _RAISES
 
 
 def is_weak(assertion: ast.Assert | ast.Call) -> bool:
@@ -44,7 +113,7 @@ def is_weak(assertion: ast.Assert | ast.Call) -> bool:
     """
     if isinstance(assertion, ast.Assert):
         return _is_weak_test(assertion.test)
-    method, arguments = _method(assertion), assertion.args
+    method, arguments = _called_name(assertion), assertion.args
     if method in _COMPARING_METHODS and len(arguments) >= 2:
         return _is_tautology(ast.Compare(arguments[0], [ast.Eq()], [arguments[1]]))
     if method in _TRUTH_METHODS and arguments:
@@ -88,6 +157,16 @@ def _is_constant(node: ast.expr) -> bool:
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def _called_name(node: ast.AST) -> str:
+    """Return the last name of what a call calls, "" for no call."""
+    return _plain_name(node) or _method(node)
+
+
+def _plain_name(node: ast.AST) -> str:
+    is_plain = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return node.func.id if is_plain else ""  # type: ignore[attr-defined]
 
 
 def _method(node: ast.AST) -> str:

@@ -1,9 +1,9 @@
 """The canonical form of a piece of code, which codes share that cannot but do the same.
 
 Left out are comments, layout, docstrings, hints of built-in types, and the names of variables that
-one function alone sees. All else is part of it, and so are the names of parameters, by which a
-caller may give them. Code that may look at its own text, documentation or variables has a form of
-its own.
+one function alone sees and no text names. All else is part of it, and so are the names of
+parameters, by which a caller may give them. Code that may look at its own text, documentation or
+variables has a form of its own.
 """
 
 import ast

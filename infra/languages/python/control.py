@@ -4,6 +4,7 @@ A program that fails on mutants because their text differs fails on the control 
 """
 
 import ast
+import re
 from collections.abc import Iterator
 
 from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse
@@ -17,14 +18,16 @@ _SCOPES = (
     ast.DictComp, ast.GeneratorExp,
 )  # fmt: skip
 _PREFIX = "local_"
+_WORD = re.compile(r"\w+")
 _NAMING_FIELDS = ("name", "names", "asname", "rest", "arg")  # which bind or declare names as text
 
 
 def control_of(code: str) -> str:
     """Return code that does the same, with other local names and one more in each function.
 
-    A variable is renamed where its function alone sees it. Functions that may look at their own
-    variables stay as they are; so does code that does not parse as Python 3.
+    A variable is renamed where its function alone sees it and no text of the code names it.
+    Functions that may look at their own variables stay as they are; so does code that does not
+    parse as Python 3.
     """
     try:
         tree = parse(code)
@@ -42,16 +45,20 @@ def rename_variables(
 ) -> list[tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]]:
     """Rename in a tree the variables that one function alone sees, in the order of their places.
 
+    One that a text of the tree names keeps its name, as in ``table.query("a > @limit")``: what the
+    text is handed to may look it up. Documentation is no such text.
+
     Return the functions that may not look at their own variables, each with the prefix of the new
     names, which no other name has.
     """
     words = _all_words(tree)
-    taken = {word for word in words if word.startswith(_PREFIX)}
+    told = _words_of_texts(tree)
+    taken = {word for word in words | told if word.startswith(_PREFIX)}
     renamed = []
     for number, function in enumerate(_functions(tree)):
         if words.isdisjoint(_NAMES_MATTER) or _NAMES_MATTER.isdisjoint(_all_words(function)):
             prefix = _free_prefix(f"{_PREFIX}{number}", taken)
-            _rename(function, prefix)
+            _rename(function, prefix, told)
             renamed.append((function, prefix))
     return renamed
 
@@ -77,16 +84,34 @@ def _all_words(tree: ast.AST) -> set[str]:
     return {word for node in ast.walk(tree) for word in _words(node)}
 
 
+def _words_of_texts(tree: ast.AST) -> set[str]:
+    """Return the words of a tree's texts, without those of its documentation."""
+    documentation = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | FunctionNode)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    return {
+        word
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if id(node) not in documentation
+        for word in _WORD.findall(node.value)
+    }
+
+
 def _free_prefix(prefix: str, taken: set[str]) -> str:
     while any(word.startswith(prefix) for word in taken):
         prefix += "_"
     return prefix
 
 
-def _rename(function: ast.FunctionDef | ast.AsyncFunctionDef, prefix: str) -> None:
+def _rename(function: ast.FunctionDef | ast.AsyncFunctionDef, prefix: str, told: set[str]) -> None:
     own, others = _names_of(function)
     own.sort(key=lambda name: (name.lineno, name.col_offset))
-    stored = {name.id for name in own if not isinstance(name.ctx, ast.Load)} - others
+    stored = {name.id for name in own if not isinstance(name.ctx, ast.Load)} - others - told
     places = dict.fromkeys(name.id for name in own if name.id in stored)
     new_names = {old: f"{prefix}_{place}" for place, old in enumerate(places, start=1)}
     for name in own:

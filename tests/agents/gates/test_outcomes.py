@@ -1,6 +1,6 @@
 """Laws of outcomes: whose fault a failure is follows from the traceback.
 
-Covers `agents.gates.outcomes`, `infra.languages.python.tracebacks`.
+Covers `agents.gates.outcomes`, `agents.gates.catching`, `infra.languages.python.tracebacks`.
 """
 
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from sandbox.base import Sandbox
 from tests.fakes.sandbox import FAILED, PASSED, lacks
 from tests.real_sandbox import real_sandbox
 
-LIMITS = SandboxSettings(slots=1, memory_mb=192, timeout_s=8.0, tmp_mb=16, output_kb=8)
+LIMITS = SandboxSettings(slots=1, memory_mb=512, timeout_s=8.0, tmp_mb=16, output_kb=8)
 CODE = """
 import os, json
 from collections import Counter
@@ -54,6 +54,35 @@ def checked(x):
     return x
 def decoded(text):
     return json.loads(text)
+def requires(text):
+    try:
+        import no_such_package_of_the_repository as package
+    except ImportError:
+        raise RuntimeError("the package is required")
+    return package.parse(text)
+def exits(text):
+    try:
+        import no_such_package_of_the_repository as package
+    except ImportError as error:
+        raise SystemExit(1) from error
+def reads_or_refuses(x):
+    try:
+        return {}[x]
+    except KeyError:
+        raise ValueError("no such item")
+def tokens(text):
+    import nltk
+    return nltk.word_tokenize(text)
+def connects(x):
+    import socket
+    socket.create_connection(("192.0.2.1", 80), timeout=0.5)
+def merged(one, more):
+    return dict(one.items() + more.items())
+def with_row(rows, row):
+    import pandas
+    return len(pandas.DataFrame(rows).append(row, ignore_index=True))
+def waits(x):
+    raise TimeoutError("no worker was free")
 """
 H = RunOutcome
 HEAD = "from target import *\nfrom target import DummySelf\n"
@@ -70,6 +99,26 @@ CASES: dict[str, tuple[str, RunOutcome]] = {
     "a file of its repository": ("assert settings() == ''", H.SURROUNDINGS_MISSING),
     "a variable of its environment": ("assert home() == '/'", H.SURROUNDINGS_MISSING),
     "a package of its repository": ("assert imports(1) is None", H.SURROUNDINGS_MISSING),
+    "a package of its repository, told by an exception of its own": (
+        "assert requires('a') == 1", H.SURROUNDINGS_MISSING,
+    ),
+    "a package of its repository, told by its end": (
+        "assert exits('a') == 1", H.SURROUNDINGS_MISSING,
+    ),
+    "its own raise after an exception of its own": (
+        "assert reads_or_refuses(1) == 1", H.CODE_RAISED,
+    ),
+    "its own raise while the test lacks a module": (
+        "try:\n    import no_such_module\nexcept ImportError:\n    assert strict(-1) == 1",
+        H.CODE_RAISED,
+    ),
+    "data of a library": ("assert tokens('a b') == ['a', 'b']", H.SURROUNDINGS_MISSING),
+    "the network": ("assert connects(1) is None", H.SURROUNDINGS_MISSING),
+    "lists of Python 2": (
+        "assert merged({1: 2}, {3: 4}) == {1: 2, 3: 4}", H.SURROUNDINGS_MISSING,
+    ),
+    "a former pandas": ("assert with_row([{'a': 1}], {'a': 2}) == 2", H.SURROUNDINGS_MISSING),
+    "a time limit of its own": ("assert waits(1) == 1", H.CODE_RAISED),
     "Python 2": ("assert old() == '/'", H.SURROUNDINGS_MISSING),
     "an attribute of the object": ("assert scale(DummySelf(), 2) == 4", H.SURROUNDINGS_MISSING),
     "an attribute of a stand-in": (
@@ -223,11 +272,128 @@ def test_a_traceback_that_is_cut_off_is_read_in_stderr() -> None:
         ("try:\n    f(1)\nfinally:\n    pass", ""),
         ("f(1)", ""),
         ("def (", ""),
+        ("import pytest\nwith pytest.raises(Exception):\n    f(1)", "line 3 catches Exception"),
+        ("import pytest\nwith pytest.raises(KeyError, match='x'):\n    f(1)",
+         "line 3 catches KeyError"),
+        ("from pytest import raises\nwith raises(expected_exception=KeyError):\n    f(1)",
+         "line 3 catches KeyError"),
+        ("import pytest\npytest.raises(KeyError, f, 1)", "line 3 catches KeyError"),
+        ("import pytest\npytest.raises(KeyError, lambda: f(1))", "line 3 catches KeyError"),
+        ("with self.assertRaises((KeyError, OSError)):\n    f(1)",
+         "line 2 catches (KeyError, OSError)"),
+        ("self.assertRaises(Exception, f, 1)", "line 2 catches Exception"),
+        ("with contextlib.suppress(KeyError, OSError):\n    f(1)",
+         "line 2 catches KeyError and OSError"),
+        ("from contextlib import suppress as quiet\nwith quiet(KeyError):\n    f(1)",
+         "line 3 catches KeyError"),
+        ("try:\n    list(map(f, [1]))\nexcept KeyError:\n    pass", "line 2 catches KeyError"),
+        ("try:\n    sorted([1], key=f)\nexcept KeyError:\n    pass", "line 2 catches KeyError"),
+        ("try:\n    f(1)\nexcept* KeyError:\n    pass", "line 2 catches KeyError"),
+        ("import pytest\nwith pytest.raises(KeyError):\n    g(1)", ""),
+        ("self.assertRaises(Exception, g, 1)", ""),
+        ("with open('x') as file:\n    f(1)", ""),
+        ("try:\n    list(map(g, [1]))\nexcept KeyError:\n    pass", ""),
     ],
 )  # fmt: skip
 def test_where_a_program_catches_what_the_code_raises_is_known(body: str, caught: str) -> None:
     found = catches_of(f"from target import f\n{body}", "def f(x):\n    return x")
     assert found == ((caught,) if caught else ())
+
+
+@pytest.mark.parametrize(
+    ("error_type", "message", "outcome"),
+    [
+        ("OSError", "[Errno 101] Network is unreachable", H.SURROUNDINGS_MISSING),
+        ("OSError", "[Errno 99] Cannot assign requested address", H.SURROUNDINGS_MISSING),
+        ("OSError", "[E050] Can't find model 'en_core_web_sm'.", H.SURROUNDINGS_MISSING),
+        ("OSError", "[Errno 22] Invalid argument", H.CODE_RAISED),
+        ("TimeoutError", "timed out", H.SURROUNDINGS_MISSING),
+        ("TimeoutError", "[Errno 110] Connection timed out", H.SURROUNDINGS_MISSING),
+        ("TimeoutError", "no worker was free", H.CODE_RAISED),
+        ("LookupError", "\n***\n  Resource punkt_tab not found.\n", H.SURROUNDINGS_MISSING),
+        ("LookupError", "no such item", H.CODE_RAISED),
+        ("TypeError", "'filter' object is not subscriptable", H.SURROUNDINGS_MISSING),
+        ("TypeError", "unsupported operand type(s) for +: 'dict_items' and 'dict_items'",
+         H.SURROUNDINGS_MISSING),
+        ("TypeError", "'NoneType' object is not subscriptable", H.CODE_RAISED),
+        ("AttributeError", "'str' object has no attribute 'decode'", H.SURROUNDINGS_MISSING),
+        ("AttributeError", "'dict_keys' object has no attribute 'sort'", H.SURROUNDINGS_MISSING),
+        ("AttributeError", "'DataFrame' object has no attribute 'ix'", H.SURROUNDINGS_MISSING),
+        ("AttributeError", "'NoneType' object has no attribute 'group'", H.CODE_RAISED),
+        ("PermissionError", "[Errno 13] Permission denied: '/x'", H.SURROUNDINGS_MISSING),
+    ],
+)  # fmt: skip
+def test_what_the_code_lacks_around_it_is_not_its_own_logic(
+    error_type: str, message: str, outcome: RunOutcome
+) -> None:
+    case = raising("test_a", "target.py", error_type, message)
+    assert outcome_of(ended(case), "", CODE) is outcome
+
+
+WRAPPED = """Traceback (most recent call last):
+  File "target.py", line 3, in f
+{lines}LookupError: {empty}
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "program.py", line 3, in test_a
+    f(1)
+  File "target.py", line 5, in f
+    raise RuntimeError("no data")
+RuntimeError: no data
+"""
+
+
+def test_what_a_code_replaced_is_found_also_where_its_traceback_is_cut_off() -> None:
+    lines = '  File "/x/nltk/data.py", line 579, in find\n    raise LookupError(text)\n' * 20
+    whole = WRAPPED.format(lines=lines, empty="")
+    case = CaseResult(
+        name="test_a",
+        outcome="raised",
+        error_type="RuntimeError",
+        message="no data (line 3: f(1))",
+        traceback=whole[-1500:],
+    )
+    told = ended(case).model_copy(update={"stderr": f"printed\n{whole}"})
+    assert outcome_of(told, "", CODE) is H.SURROUNDINGS_MISSING
+    assert outcome_of(ended(case), "", CODE) is H.CODE_RAISED
+
+
+UNMET = """Traceback (most recent call last):
+  File "program.py", line 5, in test_a
+    with pytest.raises(ValueError):
+  File "/x/_pytest/raises.py", line 699, in __exit__
+    fail("DID NOT RAISE ValueError")
+  File "/x/_pytest/outcomes.py", line 163, in __call__
+    raise Failed(msg=reason, pytrace=pytrace)
+Failed: {message}
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "traceback", "outcome"),
+    [
+        ("DID NOT RAISE <class 'ValueError'>", UNMET, H.FAILED_ASSERTION),
+        ("DID NOT RAISE ValueError", UNMET[-300:], H.FAILED_ASSERTION),
+        ("DID NOT RAISE ValueError", UNMET.replace("/x/_pytest/outcomes", "o"), H.FAILED_ASSERTION),
+        ("no error", UNMET, H.FAILED_ASSERTION),
+        ("no error", UNMET.replace("/x/_pytest/outcomes", "o"), H.TEST_AT_FAULT),
+    ],
+)
+def test_an_exception_that_is_demanded_and_not_raised_is_a_failed_assertion(
+    message: str, traceback: str, outcome: RunOutcome
+) -> None:
+    text = traceback.format(message=message) if "{" in traceback else traceback
+    case = CaseResult(
+        name="test_a", outcome="raised", error_type="Failed", message=message, traceback=text
+    )
+    assert outcome_of(ended(case), "", CODE) is outcome
+
+
+def test_what_the_code_itself_raises_by_that_name_is_its_own() -> None:
+    case = raising("test_a", "target.py", "Failed", "DID NOT RAISE ValueError")
+    assert outcome_of(ended(case), "", CODE) is H.CODE_RAISED
 
 
 @pytest.mark.parametrize("terms", [330, 990, 3_000, 9_000])

@@ -154,3 +154,95 @@ def test_what_reads_code_is_a_fault(lines: str) -> None:
 def test_chance_repeats_only_by_a_seed(lines: str, repeats: bool) -> None:
     faults = faults_of(f"from target import f\n{lines}\nassert f(1) == 2", "def f(a): ...")
     assert set(faults) == (set() if repeats else {Gate.NEEDS_NOTHING_OUTSIDE})
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "with contextlib.suppress(Exception):\n    r = f(3)",
+        "with contextlib.suppress(KeyError, Exception):\n    r = f(3)",
+        "from contextlib import suppress as quiet\nwith quiet(Exception):\n    r = [*map(f, [3])]",
+        "try:\n    r = f(3)\nexcept Exception:\n    pass",
+        "for n in (1, 2):\n    try:\n        r = f(n)\n    except:\n        continue",
+        "try:\n    assert f(3) == 3\nexcept* Exception:\n    pass",
+    ],
+)
+def test_what_passes_over_all_that_the_code_raises_before_an_assertion_is_a_fault(
+    lines: str,
+) -> None:
+    program = f"import contextlib\nfrom target import f\nr = None\n{lines}\nassert r == 3"
+    assert set(faults_of(program, "def f(a): ...")) == {Gate.LETS_ASSERTIONS_FAIL}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "with contextlib.suppress(KeyError):\n    r = f(3)",
+        "with contextlib.suppress(Exception):\n    os.remove('x')",
+        "try:\n    r = f(3)\nexcept KeyError:\n    pass",
+        "try:\n    r = f(3)\nexcept Exception as error:\n    r = type(error)",
+        "try:\n    f('x')\nexcept Exception:\n    pass\nelse:\n    assert False",
+        "try:\n    r = other(3)\nexcept Exception:\n    pass",
+    ],
+)
+def test_what_tells_of_an_exception_or_catches_another_one_is_none(lines: str) -> None:
+    program = f"import contextlib, os\nfrom target import f\nr = None\n{lines}\nassert r == 3"
+    assert not faults_of(program, "def f(a): ...")
+
+
+def test_what_is_passed_over_after_the_last_assertion_is_no_fault() -> None:
+    program = "import contextlib\nfrom target import f\nassert f(3) == 3\n"
+    assert not faults_of(
+        f"{program}with contextlib.suppress(Exception):\n    f(4)", "def f(a): ..."
+    )
+
+
+def test_a_demand_for_an_exception_demands_something() -> None:
+    program = "import pytest\nfrom target import f\nwith pytest.raises(ValueError):\n    f(-1)"
+    assert not faults_of(program, "def f(a): ...")
+
+
+NOT_COUNTED = [
+    "def assert_nothing(*_): pass\nassert_nothing(f(1), 2)",
+    "assert_nothing = print\nassert_nothing(f(1), 2)",
+    "def g(assert_nothing):\n    assert_nothing(f(1), 2)\ng(print)",
+    "from os.path import join as assert_equal\nassert_equal(f('1'), '2')",
+    "from numpy.testing import assert_equal\ndef assert_equal(*_): pass\nassert_equal(f(1), 2)",
+    "from numpy.testing import assert_equal\nassert_equal = print\nassert_equal(f(1), 2)",
+    "from a import assert_equal\nfrom os import getcwd as assert_equal\nassert_equal(f('1'), '2')",
+    "from a import assert_equal\nfor assert_equal in [print]:\n    assert_equal(f(1), 2)",
+    "from numpy.testing import assert_equal\n(lambda assert_equal: assert_equal(f(1), 2))(print)",
+    "from target import assert_positive\nassert_positive(f(1))",
+    "from target import assert_positive\nfrom os import assert_positive\nassert_positive(f(1))",
+    "def assert_a(*_): pass\nfrom __main__ import assert_a as assert_b\nassert_b(f(1), 2)",
+    "from typing import assert_type\nassert_type(f(1), int)",
+    "from numpy.testing import assert_equal\nr = f(1)\nassert_equal(r, r)",
+]
+
+
+@pytest.mark.parametrize("lines", NOT_COUNTED)
+def test_a_call_that_only_sounds_like_an_assertion_demands_nothing(lines: str) -> None:
+    faults = faults_of(
+        f"from target import f\n{lines}", "def f(a): ...\ndef assert_positive(a): ..."
+    )
+    assert Gate.DEMANDS_VALUES in faults
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "from numpy.testing import assert_array_equal\nassert_array_equal(f([1]), [1])",
+        "from numpy.testing import assert_allclose as same\nsame(f([1]), [1])",
+        "def test_it():\n    from numpy.testing import assert_equal\n    assert_equal(f(1), 1)",
+        "from pytest import raises\nwith raises(ValueError):\n    f(1)",
+        "import numpy.testing as npt\nnpt.assert_equal(f(1), 1)",
+    ],
+)
+def test_a_function_that_asserts_may_be_imported_and_called_by_its_name(lines: str) -> None:
+    assert not faults_of(f"from target import f\n{lines}", "def f(a): ...")
+
+
+def test_an_imported_assertion_is_not_to_be_caught() -> None:
+    program = "from numpy.testing import assert_equal\nfrom target import f\ntry:\n"
+    program += "    assert_equal(f(1), 1)\nexcept Exception:\n    print('no')"
+    assert set(faults_of(program, "def f(a): ...")) == {Gate.LETS_ASSERTIONS_FAIL}

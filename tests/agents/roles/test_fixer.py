@@ -107,6 +107,54 @@ async def test_a_repair_touches_neither_the_target_nor_the_demands(
     assert problem in mended.failed_fixes[0].problem
 
 
+RAISES = "import pytest\nfrom target import backwards\nassert backwards('a') == 'a'\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("with pytest.raises(ValueError):\n    backwards(1)", "backwards(1)"),
+        ("with pytest.raises(ValueError):\n    backwards(1)", ""),
+        (
+            "with pytest.raises(ValueError):\n    backwards(1)",
+            "with pytest.raises(ValueError):\n    raise ValueError",
+        ),
+        (
+            "with pytest.raises(ValueError):\n    backwards(1)",
+            "with pytest.raises(Exception):\n    backwards(1)",
+        ),
+        ("pytest.raises(ValueError, backwards, 1)", ""),
+        ("with raises(ValueError):\n    backwards(1)", "backwards(1)"),
+        ("with self.assertRaises(ValueError):\n    backwards(1)", "backwards(1)"),
+        (
+            "with self.assertRaises(ValueError):\n    backwards(1)",
+            "with self.assertRaises(ValueError):\n    raise ValueError",
+        ),
+        ("assert_equal(backwards('ab'), 'ba')", ""),
+        ("if backwards('ab') != 'ba':\n    pytest.fail('other')", ""),
+    ],
+)
+async def test_no_repair_drops_or_loosens_a_demand_for_an_exception(
+    bench: Bench, pair: Pair, before: str, after: str
+) -> None:
+    draft = Draft(reading="r", program=RAISES + before)
+    bench.serve([repair("replace_program", RAISES + after)])
+    mended = await mend(bench, pair, draft, raised("Failed"), box())
+    assert mended is not None
+    assert mended.program == draft.program
+    assert "changes what the assertions demand" in mended.failed_fixes[0].problem
+
+
+async def test_a_demand_for_an_exception_may_stand_elsewhere(bench: Bench, pair: Pair) -> None:
+    demand = "with pytest.raises(ValueError):\n    backwards(1)"
+    better = f"{RAISES}if True:\n    " + demand.replace("\n", "\n    ")
+    bench.serve([repair("replace_program", better)])
+    draft = Draft(reading="r", program=RAISES + demand)
+    mended = await mend(bench, pair, draft, raised(), box())
+    assert mended is not None
+    assert mended.program == better
+
+
 async def test_the_surroundings_of_the_assertions_may_be_repaired(bench: Bench, pair: Pair) -> None:
     better = f"import sys\nif sys:\n    {SOUND.program.replace(chr(10), chr(10) + '    ')}"
     bench.serve([repair("replace_program", better)])

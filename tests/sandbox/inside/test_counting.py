@@ -35,6 +35,26 @@ class Doubling(unittest.TestCase):
 if __name__ == "__main__":
     unittest.main()
 """
+EXPECTING = """
+from target import double
+class pytest:
+    class raises:
+        def __init__(self, kind): self.kind = kind
+        def __enter__(self): pass
+        def __exit__(self, kind, *_): return kind is self.kind
+def test_it():
+    with pytest.raises(TypeError):
+        double(None)
+"""
+BY_NAME = """
+from target import double
+from numpy.testing import assert_array_equal, assert_equal as same
+def test_it():
+    assert_array_equal(double(2), 4)
+    same(double(1), 2)
+    for number in "1":
+        same(double(number), "11")
+"""
 ASYNCHRONOUS = "import target\nasync def test_it():\n    assert target.double(1) == 2\n"
 
 
@@ -48,12 +68,36 @@ ASYNCHRONOUS = "import target\nasync def test_it():\n    assert target.double(1)
         (FUNCTIONS + "\ntest_positive()", (2, 3, 3)),
         (CASES, (1, 2, 2)),
         (ASYNCHRONOUS, (1, 1, 1)),
+        (EXPECTING, (1, 1, 1)),
+        (BY_NAME, (1, 3, 3)),
     ],
 )
 async def test_counts_are_of_what_ran(box: Box, program: str, counts: tuple[int, ...]) -> None:
     result = await box.run(program)
     assert result.outcome == "passed"
     assert (result.tests_run, result.asserts_executed, result.target_calls) == counts
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "def assert_nothing(): pass\nassert_nothing()",
+        "assert_nothing = dict\nassert_nothing()",
+        "from os import getcwd as assert_nothing\nassert_nothing()",
+        "from unittest.mock import *\ndef raises(kind): pass\nraises(ValueError)",
+        "from typing import assert_type\nassert_type(1, int)",
+        "from os import getpid as assert_type\nfrom typing import assert_type\nassert_type(1, int)",
+        "def assert_a(): pass\nfrom __main__ import assert_a as assert_b\nassert_b()",
+        "from __main__ import __name__ as assert_a\ndef g(assert_a): assert_a()\ng(dict)",
+        "from numpy.testing import assert_\nassert_ = dict\nassert_()",
+        "from numpy.testing import assert_\n[assert_() for assert_ in [dict]]",
+        "from numpy.testing import assert_\n(lambda assert_: assert_())(dict)",
+        "from numpy.testing import assert_\nmatch dict:\n    case assert_:\n        assert_()",
+    ],
+)
+async def test_what_only_sounds_like_an_assertion_is_not_counted(box: Box, lines: str) -> None:
+    result = await box.run(f"from target import double\n{lines}\ndouble(1)")
+    assert (result.outcome, result.asserts_executed) == ("passed", 0), result
 
 
 async def test_the_assert_that_fails_is_counted_too_as_are_the_tests_after_it(box: Box) -> None:

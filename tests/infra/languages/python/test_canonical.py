@@ -121,6 +121,32 @@ def test_names_that_others_may_see_are_part_of_the_form(code: str) -> None:
     assert not are_alike(code, code.replace("y", "z"))
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(df, n):\n    y = n * 2\n    return df.query('a > @y')",
+        "def f(df, n):\n    y = n * 2\n    return df.query(f'a > @y and b < {n}')",
+        "import numexpr\ndef f(a):\n    y = a * 2\n    return numexpr.evaluate('y**2 + 1')",
+        "TEXT = 'a > @y'\ndef f(df, n):\n    y = n * 2\n    return df.query(TEXT)",
+        "def f(df, n, text='a > @y'):\n    y = n * 2\n    return df.query(text)",
+    ],
+)
+def test_names_that_a_text_reads_are_part_of_the_form(code: str) -> None:
+    other = re.sub(r"\by = ", "z = ", code)
+    assert other != code
+    assert not are_alike(code, other)
+
+
+def test_names_beside_one_that_a_text_reads_are_no_part_of_the_form() -> None:
+    code = "def f(df, n):\n    y = n\n    x = y * 2\n    return df.eq('a > @x')"
+    assert are_alike(code, code.replace("y", "z"))
+
+
+def test_documentation_reads_no_names() -> None:
+    code = "@command\ndef f(n):\n    'Return y.'\n    y = n * 2\n    return y"
+    assert are_alike(code, code.replace("y =", "z =").replace("return y", "return z"))
+
+
 def test_hints_of_types_with_another_meaning_are_part_of_the_form() -> None:
     for head in ("int = print\n", "from sizes import *\n", "from sizes import number as int\n"):
         assert not are_alike(f"{head}{TOTAL}", f"{head}{TOTAL}".replace("items,", "items: int,"))

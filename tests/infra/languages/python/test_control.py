@@ -75,6 +75,27 @@ def test_every_kind_of_scope_keeps_its_meaning(shape: str, argument: int) -> Non
     assert run(control_of(code))(argument) == run(code)(argument)
 
 
+READER = """
+import sys
+class Table:
+    def query(self, text):
+        name = text.partition("@")[2]
+        return sys._getframe(1).f_locals[name]
+def f(x, text="a > @limit"):
+    table = Table()
+    limit = x * 2
+    other = limit
+    return table.query("a > @limit"), table.query(text), table.query(f"b < {x} + @other"), other
+"""
+
+
+@pytest.mark.parametrize("argument", [0, 1, 7])
+def test_a_variable_that_a_text_names_keeps_its_name(argument: int) -> None:
+    control = control_of(READER)
+    assert "_1 = Table()" in control
+    assert run(control)(argument) == run(READER)(argument)
+
+
 def changed(module: ModuleType, name: str) -> Any:
     return run(control_of(inspect.getsource(module)), name)
 

@@ -1,0 +1,158 @@
+"""Where a test program catches what the code under test raises, and where it hides a failure."""
+
+import ast
+from collections.abc import Iterator
+
+from infra.languages.python.assertions import assertions_in, imported_assertions
+from infra.languages.python.imports import DottedNames
+from infra.languages.python.syntax import FunctionNode
+
+_BROAD = {"AssertionError", "Exception", "BaseException"}
+_SUPPRESS = "suppress"
+_CATCHING = {
+    _SUPPRESS, "raises", "assertRaises", "assertRaisesRegex", "assert_raises",
+    "assert_raises_regex",
+}  # fmt: skip
+_Tries = ast.Try | ast.TryStar
+_Withs = ast.With | ast.AsyncWith
+
+
+def catches_in(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
+    """Yield where a program catches what the code under test raises, each place on a line.
+
+    Args:
+        tree: The program.
+        target_names: Names that the code under test defines.
+    """
+    calls = _Calls(tree, target_names)
+    for node in ast.walk(tree):
+        if caught := list(_caught_by(node, calls)):
+            line = getattr(node, "lineno", 0)
+            yield f"line {line} catches {' and '.join(caught)}"
+
+
+def hidden_failure_in(tree: ast.Module, target_names: frozenset[str]) -> str:
+    """Return where a failure would be hidden, "" if nowhere; arguments as of `catches_in`.
+
+    It is where a failing assertion would be caught, and where all that the code raises is passed
+    over, before an assertion that then tells of nothing but what was there before.
+    """
+    calls = _Calls(tree, target_names)
+    last = max((item.lineno for item in calls.assertions_in(tree)), default=0)
+    for node in ast.walk(tree):
+        if not isinstance(node, _Tries | _Withs) or not _catches_assertions(node, calls):
+            continue
+        if any(calls.may_assert(part) for part in node.body):
+            return f"line {node.lineno} catches the failure of an assertion"
+        is_before = last > (node.end_lineno or 0)
+        if is_before and _passes_over(node) and any(map(calls.reach_target, node.body)):
+            return f"line {node.lineno} passes over whatever the code raises"
+    return ""
+
+
+class _Calls:
+    """What a program calls by which names."""
+
+    def __init__(self, tree: ast.Module, target_names: frozenset[str]) -> None:
+        functions = (node for node in ast.walk(tree) if isinstance(node, FunctionNode))
+        self._names = DottedNames(tree)
+        self._defined = {node.name for node in functions}
+        self._called = self._defined | target_names
+        self._imported = imported_assertions(tree)
+
+    def assertions_in(self, part: ast.AST) -> Iterator[ast.Assert | ast.Call]:
+        """Yield the assertions of a part of the program."""
+        return assertions_in(part, self._imported)
+
+    def name_of(self, node: ast.AST) -> str:
+        """Return the last name of what a call calls, as where it comes from; "" for no call."""
+        if not isinstance(node, ast.Call):
+            return ""
+        attribute = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        return self._names.of(node.func).rpartition(".")[2] or attribute
+
+    def may_assert(self, statement: ast.AST) -> bool:
+        """Return whether a statement has an assertion, or calls a function of the program."""
+        if any(True for _ in self.assertions_in(statement)):
+            return True
+        called = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
+        return any(isinstance(node, ast.Name) and node.id in self._defined for node in called)
+
+    def reach_target(self, statement: ast.AST) -> bool:
+        """Return whether a statement calls the code under test, or a function that may.
+
+        So does one that hands it to another function, as `map` is.
+        """
+        return any(
+            self._is_target(part)
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Call)
+            for part in (node.func, *arguments_of(node))
+        )
+
+    def _is_target(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Starred):
+            return self._is_target(node.value)
+        if self._names.of(node).startswith("target."):
+            return True
+        name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        return name in self._called
+
+
+def arguments_of(call: ast.Call) -> tuple[ast.expr, ...]:
+    """Return the arguments of a call, those by position first."""
+    return (*call.args, *(keyword.value for keyword in call.keywords))
+
+
+def _caught_by(node: ast.AST, calls: _Calls) -> Iterator[str]:
+    """Yield what a node catches of what the code under test raises inside it."""
+    if isinstance(node, _Tries):
+        if any(map(calls.reach_target, node.body)):
+            yield from (_shown(handler.type) for handler in node.handlers)
+    elif isinstance(node, _Withs):
+        items = [item.context_expr for item in node.items]
+        catching = [item for item in items if calls.name_of(item) in _CATCHING]
+        if catching and any(map(calls.reach_target, node.body)):
+            yield from (_expected(item, calls) for item in catching)
+    elif calls.name_of(node) in _CATCHING and calls.reach_target(node):
+        yield _expected(node, calls)
+
+
+def _expected(call: ast.AST, calls: _Calls) -> str:
+    """Return what a call catches, of the code that it is given or of a ``with``."""
+    assert isinstance(call, ast.Call)  # noqa: S101 - the caller has seen to it
+    wanted = call.args if calls.name_of(call) == _SUPPRESS else arguments_of(call)[:1]
+    return " and ".join(map(_shown, wanted)) or "nothing"
+
+
+def _shown(caught: ast.expr | None) -> str:
+    return ast.unparse(caught)[:100] if caught else "everything"
+
+
+def _catches_assertions(node: _Tries | _Withs, calls: _Calls) -> bool:
+    if isinstance(node, _Tries):
+        return any(_is_broad(handler.type) and not _raises(handler) for handler in node.handlers)
+    return any(
+        isinstance(call := item.context_expr, ast.Call)
+        and calls.name_of(call) == _SUPPRESS
+        and any(map(_is_broad, call.args))
+        for item in node.items
+    )
+
+
+def _is_broad(caught: ast.expr | None) -> bool:
+    if isinstance(caught, ast.Tuple):
+        return any(map(_is_broad, caught.elts))
+    return caught is None or ast.unparse(caught) in _BROAD
+
+
+def _raises(handler: ast.ExceptHandler) -> bool:
+    return any(isinstance(node, ast.Raise | ast.Assert) for node in ast.walk(handler))
+
+
+def _passes_over(node: _Tries | _Withs) -> bool:
+    """Return whether nothing at all follows from an exception, nor from there being none."""
+    if isinstance(node, _Withs):
+        return True
+    handled = [part for handler in node.handlers for part in handler.body]
+    return not node.orelse and all(isinstance(part, ast.Pass | ast.Continue) for part in handled)

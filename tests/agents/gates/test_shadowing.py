@@ -1,0 +1,133 @@
+"""Laws of names that a program shares with the code under test: no call is of anything else.
+
+Covers `agents.gates.shadowing`, `agents.gates.scopes`.
+"""
+
+import pytest
+
+from agents.gates.gates import Gate
+from agents.gates.static_checks import faults_of
+
+CODE = "def clamp(value, low, high): ...\ndef size(items): ..."
+HEAD = "import target\nfrom target import clamp, size\nfrom target import clamp as subject\n"
+ASSERT = "assert target.clamp(1, 2, 3) == 2\n"
+
+
+def is_refused(lines: str) -> bool:
+    return Gate.LEAVES_TARGET_ALONE in faults_of(f"{HEAD}{ASSERT}{lines}", CODE)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "def f(x):\n    size = len(x)\n    return size + 1",
+        "def f(size):\n    return size.real",
+        "def f(x, *size, **clamp):\n    return size, clamp",
+        "def f(x):\n    for size in x:\n        print(size)",
+        "def f(x):\n    with open(x) as size:\n        return size.read()",
+        "def f(x):\n    if (size := len(x)) > 1:\n        return size",
+        "def f(x):\n    first, size = x\n    return size",
+        "def f(x):\n    size = 0\n    size += 1\n    return size",
+        "def f(x):\n    try:\n        x()\n    except OSError as size:\n        print(size)",
+        "def f(x):\n    match x:\n        case [size, *clamp]:\n            return size, clamp",
+        "def f(x):\n    size = 0\n    def g():\n        nonlocal size\n        size += 1\n    g()",
+        "def f(x):\n    return sorted(size for size in x)",
+        "pairs = [size for size in (1, 2)]",
+        "pairs = [(size, other) for other in (1, 2) for size in (3, 4)]",
+        "def f(x):\n    size = 1\n    return sorted([size]), str(size)",
+        "def f(x):\n    size = 1\ndef g(x):\n    return size(x)",
+        "class A:\n    size = 3\n    def clamp(self): return self.size",
+        "class A:\n    def size(self): return 1\n    def g(self): return size([1])",
+        "def f():\n    size = target.size\n    return size([1])",
+        "clamp, size = target.clamp, target.size",
+        "def f():\n    from target import size\n    return size([1])",
+        "def f(target):\n    return target.real",
+        "def f():\n    target = 5\n    return clamp(target, 1, 2)",
+    ],
+)
+def test_a_variable_may_share_a_name_with_the_code_where_it_is_not_called(lines: str) -> None:
+    assert not is_refused(lines)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # the module's
+        "size = 3",
+        "size: int = 3",
+        "size = target.size = 3",
+        "clamp, size = target.clamp, len",
+        "clamp, *size = target.clamp, target.size",
+        "for size in [len]:\n    pass",
+        "with open('x') as size:\n    pass",
+        "(size := len)",
+        "[size := len for _ in '1']",
+        "import os as size",
+        "from os import getcwd as clamp",
+        "import size.part",
+        "try:\n    pass\nexcept OSError as size:\n    pass",
+        "match len:\n    case size:\n        pass",
+        "match {}:\n    case {**size}:\n        pass",
+        "if ASSERT:\n    def size(x): return 1",
+        "def f():\n    global size\n    size = len",
+        "class A:\n    def f(self):\n        global size\n        size = len",
+        "subject = len",
+        # a function's own function, class or module
+        "def f():\n    def size(x): return 1",
+        "def f():\n    async def size(x): return 1",
+        "def f():\n    class size: pass",
+        "def f():\n    import os as size",
+        "def f():\n    from os import getcwd as clamp",
+        "def f():\n    size = lambda x: 1\n    return map(size, [1])",
+        "class A:\n    def f(self):\n        def size(x): return 1\n        assert size(1) == 1",
+        # a variable that is called
+        "def f():\n    size = len\n    return size([1])",
+        "def f():\n    size = len\n    return [size(x) for x in [[1]]]",
+        "def f():\n    size = len\n    def g():\n        return size([1])\n    return g()",
+        "def f():\n    def g():\n        return size([1])\n    size = len\n    return g()",
+        "def f():\n    size = len\n    return (lambda: size([1]))()",
+        "def f():\n    size = len\n    return map(size, [[1]])",
+        "def f(x):\n    size = len\n    return sorted(x, key=size)",
+        "def f(self):\n    size = len\n    self.assertRaises(TypeError, size, 1)",
+        "def f():\n    size = len\n    @size\n    def g(): pass",
+        "def f(size=len):\n    assert size([1]) == 1",
+        "def f(*, size=len):\n    assert size([1]) == 1",
+        "(lambda size: size([1]))(len)",
+        "assert [size([1]) for size in [len]] == [1]",
+        "assert [x for size in [len] for x in [1] if size([x])]",
+        "assert {size: size([1]) for size in [len]}",
+        "def f():\n    for size in [len]:\n        assert size([1]) == 1",
+        "def f(x):\n    with x as size:\n        assert size([1]) == 1",
+        "def f(x):\n    with x as (size, other):\n        assert size([1]) == 1",
+        "def f():\n    assert (size := len) and size([1]) == 1",
+        "def f():\n    assert [size := len for _ in '1'] and size([1]) == 1",
+        "def f():\n    size, other = len, 1\n    return size([1])",
+        "def f():\n    [size] = [len]\n    return size([1])",
+        "def f(x):\n    match x:\n        case [size]:\n            return size([1])",
+        "def f(x):\n    try:\n        x()\n    except OSError as size:\n        size([1])",
+        "def f():\n    size = target.size\n    size = len\n    return size([1])",
+        """def f():
+            size = target.size
+            def g():
+                nonlocal size
+                size = len
+            g()
+            return size([1])""",
+        "class A:\n    size = len\n    assert size([1]) == 1",
+        "class A:\n    def size(x): return 1\n    assert size([1]) == 1",
+        "class A:\n    def f(self):\n        clamp = max\n        assert clamp(1, 2, 3) == 3",
+        "def f():\n    subject = max\n    assert subject(1, 2, 3) == 3",
+        "async def f():\n    clamp = max\n    assert await clamp(1, 2, 3) == 3",
+        # what stands for the module, or a part of it
+        "target = other\nassert target.clamp(1, 2, 3) == 3",
+        "class target:\n    clamp = max\nassert target.clamp(1, 2, 3) == 3",
+        "def f(target):\n    assert target.clamp(1, 2, 3) == 3",
+        "def f(target):\n    clamp = target.clamp\n    assert clamp(1, 2, 3) == 3",
+        "def f(target):\n    return map(target.size, [1])",
+        "for target.clamp in [max]:\n    pass",
+        "with open('x') as target.clamp:\n    pass",
+        "target.clamp, other = max, 1",
+    ],
+)
+def test_what_gives_a_name_of_the_code_another_meaning_is_refused(lines: str) -> None:
+    assert is_refused(lines)
