@@ -269,7 +269,8 @@ def _completion(
         "model": request["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": usage
-        or {
+        if usage is not None
+        else {
             "prompt_tokens": asked,
             "completion_tokens": said,
             "total_tokens": asked + said,

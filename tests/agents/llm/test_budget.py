@@ -142,17 +142,27 @@ async def test_a_long_wait_is_said_once(bench: Bench, caplog: pytest.LogCaptureF
     [
         {"prompt_tokens": 2**70, "completion_tokens": 1, "total_tokens": 2**70},
         {"prompt_tokens": -(10**6), "completion_tokens": -(10**6), "total_tokens": -2},
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        {"prompt_tokens": 12, "completion_tokens": 0, "total_tokens": 12},
+        {},
     ],
 )
+@pytest.mark.parametrize("organisation", ["", "org-1"], ids=["our way", "litellm's"])
 async def test_absurd_usage_is_charged_as_reserved(
-    bench: Bench, pair: Pair, usage: dict[str, int]
+    bench: Bench,
+    pair: Pair,
+    usage: dict[str, int],
+    organisation: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if organisation:
+        monkeypatch.setenv("OPENAI_ORG_ID", organisation)
     bench.serve([rule("screener", {**CLEAR, "usage": usage})])
     model = bench.model(model=PRICED, budget_usd=1.0)
     await Screener(model).screen(pair)
     tokens, usd = model._budget._limiter.spent()
     assert MOST_USD < usd < 2 * MOST_USD
-    assert tokens >= 2048 or usage["prompt_tokens"] > 0
+    assert tokens >= 2048
 
 
 async def test_a_budget_that_cannot_be_written_loses_no_paid_reply(

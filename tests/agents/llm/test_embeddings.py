@@ -26,6 +26,7 @@ from tests.fakes.packed import packed_text
 
 TEXTS = ["abba", "read a json file", "", "abba", "cab"]
 LIMITS = EmbeddingLimits(max_tokens=50, batch_size=2, concurrency=2)
+NOTHING_COUNTED: list[dict[str, int]] = [{}, {"prompt_tokens": 0, "total_tokens": 0}, {}]
 
 
 @pytest.fixture
@@ -182,6 +183,17 @@ async def test_a_model_without_a_known_price_gets_one_request_on_a_budget_of_dol
         with pytest.raises(BudgetExhaustedError, match=r"price .* is unknown.*BUDGET_TOKENS"):
             await embed(model, TEXTS)
     assert len(server.embedded) == 1
+
+
+async def test_an_answer_that_counts_no_tokens_is_charged_as_reserved(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.embedding_steps = [{"usage": usage} for usage in NOTHING_COUNTED]
+    one_by_one = EmbeddingLimits(max_tokens=50, batch_size=1, concurrency=1)
+    texts = [letter * 20 for letter in "abc"]
+    model = client(server, tmp_path, one_by_one, budget_usd=1.0)
+    await embed(model, texts)
+    assert model._budget._limiter.spent() == (60, pytest.approx(60 * 0.13e-6))
 
 
 async def test_an_answer_without_usage_bars_no_later_budget_where_the_price_is_known(
