@@ -12,7 +12,7 @@ looked at after its polls in progress. The faults of the batches are set before 
 - ``repeat``: every line is there so many times more; ``forget``: requests that have no result.
 
 ``failures`` has, for ``"POST /files"`` and the like, the errors of the next requests: ``status``,
-and ``after`` where the request is done all the same.
+and ``after`` where the request is done all the same; an empty one is of a request that succeeds.
 """
 
 import json
@@ -52,8 +52,7 @@ class Batches:
         kind = f"{method} /{place.split('/')[1]}"
         if not self.has_batches:
             return 404, {"error": {"message": f"Invalid URL ({method} {path})"}}
-        if steps := self.failures.get(kind):
-            step = steps.pop(0)
+        if (steps := self.failures.get(kind)) and (step := steps.pop(0)):
             if not step.get("after"):
                 return step["status"], {"error": {"message": "scripted"}}
             self._take(kind, place, query, body)

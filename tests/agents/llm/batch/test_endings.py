@@ -86,6 +86,42 @@ async def test_others_batches_of_any_kind_do_not_hide_ours(
     assert usd == 0, "it was not submitted, so nothing is reserved for it"
 
 
+@pytest.mark.parametrize("status", [404, 405, 501])
+async def test_replies_in_the_file_that_is_there_are_kept_though_another_is_gone(
+    server: ScriptedServer, tmp_path: Path, status: int
+) -> None:
+    known = {"model": "openai/gpt-4o-mini", "max_retries": 0}
+    settings = batch_settings(server.base_url, tmp_path, **known)
+    server.batches.faults = [{"lines": {0: 500}}, {}]
+    server.batches.failures["GET /files"] = [{}, {"status": status}]
+    made = await judged(settings, PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert twice(server) == []
+    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    told = sum(call.cost_usd or 0 for item in made for call in item.calls)
+    assert usd > 1.5 * told, "what the file that is gone tells of may be billed"
+
+
+@pytest.mark.parametrize("kind", ["GET /batches", "GET /files"])
+async def test_replies_that_a_killed_run_kept_are_not_paid_again_where_the_batch_is_gone(
+    server: ScriptedServer, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise InterruptedError
+
+    settings = batch_settings(server.base_url, tmp_path)
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    with monkeypatch.context() as patch:
+        patch.setattr(BatchRequests, "end", killed)
+        with pytest.raises(InterruptedError):
+            await answer(settings)
+    server.batches.failures[kind] = [{"status": 404}]
+    await answer(settings)
+    made = await judged(settings, PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert twice(server) == []
+
+
 async def test_a_batch_without_an_end_stops_the_run_with_its_name(
     server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
