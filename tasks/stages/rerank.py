@@ -77,20 +77,26 @@ async def _orders(
     agent = Reranker(model)
     orders: list[list[int] | None] = [None] * len(lists)
     numbered = iter(enumerate(lists))
+    failures: list[LanguageModelError] = []
 
     async def work() -> None:
         for number, (query, codes) in numbered:
-            with suppress(UnreadableReplyError, PromptDeclinedError):
-                orders[number] = await agent.order(query, codes)
+            if failures:
+                return  # what is in flight is waited for: it will be billed
+            try:
+                with suppress(UnreadableReplyError, PromptDeclinedError):
+                    orders[number] = await agent.order(query, codes)
+            except LanguageModelError as error:
+                failures.append(error)
 
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(settings.annotation.in_flight):
                 group.create_task(work())
-    except* LanguageModelError as errors:
-        raise errors.exceptions[0] from None
     finally:
         await model.close()
+    if failures:
+        raise failures[0]
     return orders
 
 

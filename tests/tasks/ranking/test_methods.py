@@ -136,6 +136,16 @@ def test_a_refused_request_ends_the_run(tmp_path: Path) -> None:
         reranked(tmp_path, server)
 
 
+def test_replies_in_flight_when_another_query_fails_are_kept(tmp_path: Path) -> None:
+    paid = rule("reranker", {"reply": {"order": [4, 3]}, "delay_s": 0.5}, query=QUERIES[0].text)
+    failing = rule("reranker", {"status": 401, "message": "no key"}, query=QUERIES[1].text)
+    with ScriptedServer([paid, failing]) as server, pytest.raises(ModelRefusedError):
+        reranked(tmp_path, server)
+    with ScriptedServer([rule("reranker", {"reply": {"order": [4, 3]}})]) as server:
+        reranked(tmp_path, server)
+        assert len(server.calls) == 1, "the query that failed"
+
+
 def test_a_budget_that_was_set_by_hand_bounds_re_ranking(tmp_path: Path) -> None:
     set_control(open_database(StoreSettings(folder=tmp_path)), "budget_usd", 1e-9)
     with ScriptedServer([rule("reranker", {"reply": {"order": [4, 3]}})]) as server:
