@@ -118,10 +118,14 @@ class BillingBatches:
     def _ended(self, batch: ProviderBatch) -> ProviderBatch:
         if self._is_faulty(4):
             problem = self._random.choice(("token_limit_exceeded: full", "invalid: no model"))
-            return batch.model_copy(update={"status": "failed", "problem": problem})
+            batch = batch.model_copy(update={"status": "failed", "problem": problem})
+            return self._with_files(batch, "failed") if self._random.random() < 0.5 else batch
         status = "completed"
         if self._is_faulty(3):
             status = self._random.choice(("expired", "cancelled"))
+        return self._with_files(batch, status)
+
+    def _with_files(self, batch: ProviderBatch, status: str) -> ProviderBatch:
         files = [b"", b""]
         for row in self._requests[batch.mark]:
             line, is_error = self._line(row, batch.mark, is_complete=status == "completed")

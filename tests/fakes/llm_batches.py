@@ -4,7 +4,8 @@ Files are kept in memory; a batch's requests are answered by the server's script
 looked at after its polls in progress. The faults of the batches are set before they are submitted:
 ``faults`` is a list, one entry for each batch in its order, the last one for ever:
 
-- ``status``: ``failed`` (with ``code`` and ``message``), ``expired`` or ``cancelled``;
+- ``status``: ``failed`` (with ``code`` and ``message``; there are files where ``answered`` is set),
+  ``expired`` or ``cancelled``;
 - ``answered``: only the first so many requests are answered;
 - ``lines``: place of a request → status of an error line in place of its answer, with ``message``;
 - ``error``: that of every line, in place of its answer;
@@ -131,6 +132,7 @@ class Batches:
         batch["status"] = fault.get("status", "completed")
         if batch["status"] == "failed":
             batch["errors"] = {"data": [{"code": fault["code"], "message": fault["message"]}]}
+        if batch["status"] == "failed" and "answered" not in fault:
             return
         answered = fault.get("answered", len(requests) - fault.get("forget", 0))
         replies, errors = [fault.get("garbage", b"")], list[bytes]()

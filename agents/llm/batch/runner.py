@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agents.llm.batch.api import ProviderBatch
-from agents.llm.batch.endings import believable, refuse_endless, refuse_hopeless
+from agents.llm.batch.endings import believable, refuse_endless, refuse_failed, refuse_hopeless
 from agents.llm.batch.incoming import Incoming, kept_and_lost, read_results
-from agents.llm.batch.messages import WAY_OUT, BatchMessages, question_of
+from agents.llm.batch.messages import BatchMessages, question_of
 from agents.llm.batch.money import BatchMoney
 from agents.llm.batch.outgoing import Allowance, Room, most_of, write_batch
 from agents.llm.batch.patient_api import NoBatchesError, PatientBatchApi
@@ -26,7 +26,6 @@ from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
 
 _MAX_SILENT_POLLS = 10
-_TOKEN_LIMIT = "token limit"  # noqa: S105 - in the error of an account with too much in its queue
 
 _log = logging.getLogger(__name__)
 
@@ -234,8 +233,9 @@ class BatchRunner:
 
     async def _take(self, batch: SentBatch, state: ProviderBatch) -> None:
         """Take what has come of a batch that has ended."""
-        if state.status == "failed":
-            self._take_failure(batch, state)
+        if state.status == "failed" and not state.files:
+            self._withdraw(batch)
+            self._wait_or_refuse(batch, state)
             return
         incoming, is_whole = await self._read(batch, state)
         if is_whole:
@@ -255,11 +255,16 @@ class BatchRunner:
         unanswered = batch.requests - len(incoming.answered)
         _log.info("batch %s: %s, %s replies, %s unanswered %s", state.batch_id, state.status,
                   f"{len(incoming.answered):,}", f"{unanswered:,}", incoming.problem)  # fmt: skip
-        if is_whole:
+        if state.status == "failed" and not incoming.answered:
+            self._wait_or_refuse(batch, state)
+        elif is_whole:
             refuse_hopeless(self._llm.model, batch, state, incoming)
 
     async def _read(self, batch: SentBatch, state: ProviderBatch) -> tuple[Incoming, bool]:
-        """Keep the replies of a batch; return what came, and whether all of its files were there.
+        """Keep the replies of a batch; return what came, and whether that is all.
+
+        It is not where a file is gone, or where an earlier release let a run with another address
+        of the model have some of the batch's requests.
 
         Raises:
             NoBatchesError: None was there.
@@ -276,21 +281,11 @@ class BatchRunner:
         finally:
             for file in files:
                 file.unlink(missing_ok=True)
-        return incoming, is_whole
+        return incoming, is_whole and len(keys) == batch.requests
 
-    def _take_failure(self, batch: SentBatch, state: ProviderBatch) -> None:
-        """Let the requests of a batch that was not accepted wait: for others to end, or a smaller.
-
-        Raises:
-            ModelRefusedError: It was refused for another reason than the account's queue.
-        """
-        self._withdraw(batch)
-        is_too_much = _TOKEN_LIMIT in state.problem.lower().replace("_", " ")
-        if not is_too_much or batch.requests == 1:
-            raise ModelRefusedError(
-                f"{self._llm.model}: the provider refused batch {state.batch_id} "
-                f"({state.problem}): remove the cause and run the same command again, or {WAY_OUT}"
-            )
+    def _wait_or_refuse(self, batch: SentBatch, state: ProviderBatch) -> None:
+        """Let the requests of a batch that failed wait: for others to end, or a smaller one."""
+        refuse_failed(self._llm.model, batch, state)
         self._must_wait = bool(self._sent())
         if not self._must_wait:
             self._most = batch.requests // 2
