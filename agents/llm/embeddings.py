@@ -18,7 +18,7 @@ from agents.llm.budget import Budget, TokenLimits
 from agents.llm.cache import RawReply, ReplyCache
 from agents.llm.embedding_errors import raise_declined, raise_for_texts
 from agents.llm.litellm_transport import loaded_litellm, request_error
-from agents.llm.openai_transport import price_of
+from agents.llm.price_list import price_of, prices_of
 from agents.llm.question import believable
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError, retrying
@@ -210,16 +210,7 @@ class EmbeddingModel:
                 if not error.may_be_billed:
                     settle(0, 0.0)
                 raise
-            usage = getattr(response, "usage", None)
-            reply = RawReply(
-                text="",
-                prompt_tokens=getattr(usage, "prompt_tokens", None),
-                cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
-                seconds=time.monotonic() - started,
-            )
-            reply = believable(reply, limits)
-            if reply.prompt_tokens is None:  # of which a price is made
-                reply = reply.model_copy(update={"cost_usd": None})
+            reply = believable(self._reply_of(response, time.monotonic() - started), limits)
             vectors = vectors_of(response, len(texts))
             kept = [
                 reply.model_copy(update={"text": base64.b64encode(vector.tobytes()).decode()})
@@ -230,6 +221,16 @@ class EmbeddingModel:
             settle(reply.tokens or limits.total, reply.cost_usd)
         self._answers += 1
         return vectors
+
+    def _reply_of(self, response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - as in `_send`
+        """Return what an answer tells of its cost: nothing without a count of tokens or a price."""
+        prompt_tokens = getattr(getattr(response, "usage", None), "prompt_tokens", None)
+        told = getattr(response, "_hidden_params", {}).get("response_cost")
+        reply = RawReply(text="", prompt_tokens=prompt_tokens, cost_usd=told, seconds=seconds)
+        is_priced = reply.cost_usd or prices_of(loaded_litellm(), self._settings.model)
+        if reply.prompt_tokens is not None and is_priced:
+            return reply
+        return reply.model_copy(update={"cost_usd": None})
 
     async def _send(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - litellm has no types
         litellm, settings = loaded_litellm(), self._settings
