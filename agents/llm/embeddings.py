@@ -149,10 +149,11 @@ class EmbeddingModel:
     ) -> dict[str, Vectors]:
         """Return text → vector; add those that the API won't embed to ``declined``.
 
-        A provider's firewall may refuse a request for one of its texts, with any status.
+        A provider's firewall may refuse a request for one of its texts, with any status; a model
+        may have no vector of numbers for a text. The others of a request are not paid for again.
         """
         try:
-            vectors = await self._request_with_retries(texts, key_of)
+            found = await self._request_with_retries(texts, key_of)
         except RequestError as error:
             if error.kind != "declined" and not (
                 error.may_be_of_the_prompt and await self._embeds_another()
@@ -162,7 +163,8 @@ class EmbeddingModel:
                 declined[texts[0]] = error
                 return {}
         else:
-            return dict(zip(texts, vectors, strict=True))
+            rest = [text for text in texts if text not in found]
+            return found | (await self._embed_all_but(declined, rest, key_of) if rest else {})
         half = len(texts) // 2
         found = await self._embed_all_but(declined, texts[:half], key_of)
         return found | await self._embed_all_but(declined, texts[half:], key_of)
@@ -189,7 +191,7 @@ class EmbeddingModel:
 
     async def _request_with_retries(
         self, texts: Sequence[str], key_of: Mapping[str, str]
-    ) -> Sequence[Vectors]:
+    ) -> dict[str, Vectors]:
         settings = self._settings
 
         def log(error: RequestError, wait_s: float) -> None:
@@ -198,8 +200,8 @@ class EmbeddingModel:
         caller = retrying(settings.max_retries, settings.max_backoff_s, log)
         return await caller(self._request, texts, key_of)
 
-    async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> Sequence[Vectors]:
-        """Return the vectors, kept before anything else happens to them."""
+    async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> dict[str, Vectors]:
+        """Return text → vector where it is usable, kept before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
         async with self._budget.reserved(limits) as settle:
@@ -211,13 +213,15 @@ class EmbeddingModel:
                     settle(0, 0.0)
                 raise
             reply = believable(self._reply_of(response, time.monotonic() - started), limits)
-            vectors = vectors_of(response, len(texts))
-            kept = [
-                reply.model_copy(update={"text": base64.b64encode(vector.tobytes()).decode()})
-                for vector in vectors
-            ]
-            keys = [key_of[text] for text in texts]
-            await asyncio.to_thread(self._cache.keep_all, zip(keys, kept, strict=True))
+            places = vectors_of(response, len(texts))
+            vectors = {texts[place]: vector for place, vector in places.items()}
+            kept = {
+                key_of[text]: reply.model_copy(
+                    update={"text": base64.b64encode(vector.tobytes()).decode()}
+                )
+                for text, vector in vectors.items()
+            }
+            await asyncio.to_thread(self._cache.keep_all, kept.items())
             settle(reply.tokens or limits.total, reply.cost_usd)
         self._answers += 1
         return vectors
