@@ -6,7 +6,6 @@ twice, whatever ends a run and however texts are batched afterwards.
 
 import asyncio
 import base64
-import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from agents.llm.cache import RawReply, ReplyCache
 from agents.llm.embedding_errors import raise_declined, raise_for_texts
 from agents.llm.litellm_transport import loaded_litellm, request_error
 from agents.llm.price_list import price_of, prices_of
+from agents.llm.probe import Probe
 from agents.llm.question import believable
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError, retrying
@@ -35,8 +35,6 @@ _TOKENIZER = (
 _MOST_TOKENS = 250_000  # in one request; OpenAI takes 300,000
 _HARMLESS = "read a file"
 _NUMBER = np.dtype("<f4")
-
-_log = logging.getLogger(__name__)
 
 
 class EmbeddingLimits(Record):
@@ -78,8 +76,7 @@ class EmbeddingModel:
         self._budget = Budget(limiter, self._price_of)
         key = settings.api_key
         self._key = key.get_secret_value() if key else None
-        self._answers = 0  # that have come from the API
-        self._probing = asyncio.Lock()
+        self._probe = Probe(self._embed_harmless)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) vectors in the order of the texts, not of unit length.
@@ -156,7 +153,7 @@ class EmbeddingModel:
             found = await self._request_with_retries(texts, key_of)
         except RequestError as error:
             if error.kind != "declined" and not (
-                error.may_be_of_the_prompt and await self._embeds_another()
+                error.may_be_of_the_prompt and await self._probe.is_answered()
             ):
                 raise
             if len(texts) == 1:
@@ -169,36 +166,13 @@ class EmbeddingModel:
         found = await self._embed_all_but(declined, texts[:half], key_of)
         return found | await self._embed_all_but(declined, texts[half:], key_of)
 
-    async def _embeds_another(self) -> bool:
-        """Return whether the API embeds a harmless text now.
-
-        Raises:
-            RequestError: It cannot be told: no answer came.
-        """
-        before = self._answers
-        async with self._probing:
-            if self._answers > before:
-                return True
-            try:
-                await self._request_with_retries(
-                    [_HARMLESS], {_HARMLESS: self._cache_key(_HARMLESS)}
-                )
-            except RequestError as error:
-                if error.kind == "transient":
-                    raise
-                return False
-            return True
-
     async def _request_with_retries(
         self, texts: Sequence[str], key_of: Mapping[str, str]
     ) -> dict[str, Vectors]:
-        settings = self._settings
+        return await retrying(self._settings)(self._request, texts, key_of)
 
-        def log(error: RequestError, wait_s: float) -> None:
-            _log.info("%s: %s, retry in %.1f s", settings.model, error.status, wait_s)
-
-        caller = retrying(settings.max_retries, settings.max_backoff_s, log)
-        return await caller(self._request, texts, key_of)
+    async def _embed_harmless(self) -> None:
+        await self._request_with_retries([_HARMLESS], {_HARMLESS: self._cache_key(_HARMLESS)})
 
     async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> dict[str, Vectors]:
         """Return text → vector where it is usable, kept before anything else happens to it."""
@@ -223,7 +197,7 @@ class EmbeddingModel:
             }
             await asyncio.to_thread(self._cache.keep_all, kept.items())
             settle(reply.tokens or limits.total, reply.cost_usd)
-        self._answers += 1
+        self._probe.note_answer()
         return vectors
 
     def _reply_of(self, response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - as in `_send`

@@ -98,12 +98,8 @@ class PatientBatchApi:
             raise
 
     async def _repeated(self, step: Callable[[], Awaitable[_Result]]) -> _Result:
-        def log(error: RequestError, wait_s: float) -> None:
-            _log.info("%s: %s, retry in %.1f s", self._settings.model, error.status, wait_s)
-
-        caller = retrying(self._settings.max_retries, self._settings.max_backoff_s, log)
         try:
-            return await caller(step)
+            return await retrying(self._settings)(step)
         except RequestError as error:
             if error.status in _NO_BATCHES:
                 raise NoBatchesError(
