@@ -24,6 +24,7 @@ from infra.store.controls import current_controls
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank
+from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.steering import limits_of
 
@@ -72,7 +73,7 @@ async def _orders(
     lists: Sequence[tuple[Query, Sequence[Code]]], settings: Settings, endpoint: Endpoint | None
 ) -> list[list[int] | None]:
     """Return for each list its order as positions, or None without a readable reply."""
-    model = build_model(settings, endpoint)
+    model = build_model(with_shared_budget(settings), endpoint)
     model.limit(*limits_of(current_controls(open_database(settings.store))))
     agent = Reranker(model)
     orders: list[list[int] | None] = [None] * len(lists)
