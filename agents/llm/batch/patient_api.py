@@ -69,9 +69,9 @@ class PatientBatchApi:
                 gone.append(error)
         if gone and len(gone) == len(batch.files):
             raise gone[0]
-        for error in gone:
+        for absence in gone:
             _log.warning("a file of batch %s is gone, the others are read: %s",
-                         batch.batch_id, error)  # fmt: skip
+                         batch.batch_id, absence)  # fmt: skip
         return not gone
 
     async def close(self) -> None:

@@ -90,7 +90,7 @@ async def test_others_batches_of_any_kind_do_not_hide_ours(
 async def test_replies_in_the_file_that_is_there_are_kept_though_another_is_gone(
     server: ScriptedServer, tmp_path: Path, status: int
 ) -> None:
-    known = {"model": "openai/gpt-4o-mini", "max_retries": 0}
+    known: dict[str, Any] = {"model": "openai/gpt-4o-mini", "max_retries": 0}
     settings = batch_settings(server.base_url, tmp_path, **known)
     server.batches.faults = [{"lines": {0: 500}}, {}]
     server.batches.failures["GET /files"] = [{}, {"status": status}]
