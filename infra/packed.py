@@ -24,6 +24,7 @@ from infra.atomic import sync
 from infra.errors import StoreError
 from infra.locks import locked
 from infra.packed_files import current_file, file_after, remove_packed
+from infra.packed_rescue import check, readable_rows
 from infra.sqlite import connect, patiently
 
 _WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large damaged file is saved in a minute
@@ -35,10 +36,6 @@ _TABLE = (
 _INSERT = (
     "INSERT INTO packed (key, content, kept_at) VALUES (?, ?, strftime('%s', 'now')) ON CONFLICT "
     "(key) DO UPDATE SET content = excluded.content, kept_at = excluded.kept_at"
-)
-_ALL_ROWS = (
-    "SELECT key, content FROM packed ORDER BY number",
-    "SELECT key, content FROM packed ORDER BY number DESC",
 )
 _FIND = "SELECT content FROM packed WHERE key = ?"
 
@@ -66,6 +63,7 @@ class PackedStore:
         self._current = file, file_after(file)
         self._reader, self._writer = _Connection(), _Connection()
         self._reading = Lock()
+        self._is_checked = False
         self._guard = Lock()
         self._waiting: list[_Waiting] = []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"write-{file.stem}")
@@ -83,6 +81,9 @@ class PackedStore:
     def find(self, key: str) -> bytes | None:
         """Return the content of that key, or None; also, with a warning, where it is damaged.
 
+        The first one that is not found has the whole file checked, for a damaged index may hide
+        contents without any error; 100,000 replies take half a second.
+
         Raises:
             StoreError: The file cannot be read.
         """
@@ -90,6 +91,9 @@ class PackedStore:
         def read(file: Path) -> tuple[bytes] | None:
             connection = self._reader.to(file)
             row: tuple[bytes] | None = connection.execute(_FIND, (bytes.fromhex(key),)).fetchone()
+            if row is None and not self._is_checked:
+                self._is_checked = True
+                check(connection)
             return row
 
         def replace(damaged: Path, error: Exception) -> None:
@@ -276,17 +280,6 @@ def _insert(connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]])
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-
-
-def readable_rows(file: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the rows before the first damaged place, and those after the last one."""
-    for statement in _ALL_ROWS:
-        try:
-            connection = sqlite3.connect(file)
-            yield from connection.execute(statement)
-        except sqlite3.Error:
-            continue
-        return
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import DiskFullError, StoreError
-from infra.packed import PackedStore, prepare, readable_rows
+from infra.packed import PackedStore, prepare
 from infra.packed_files import files_of, first_of
+from infra.packed_rescue import readable_rows
 from infra.sqlite import connect, journal_mode, unwritten
 
 _STEP_PAGES = 1_024  # of a snapshot, between which others may write

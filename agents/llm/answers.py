@@ -87,25 +87,34 @@ def _integer(digits: str) -> int | None:
     return int(digits) if len(digits) <= _LONGEST_NUMBER else None
 
 
-def vectors_of(response: Any, number: int) -> list[Vectors]:  # noqa: ANN401 - litellm has no types
-    """Return the vectors of a response, in the order of so many texts.
+def vectors_of(response: Any, number: int) -> dict[int, Vectors]:  # noqa: ANN401 - litellm has no types
+    """Return the usable vectors of a response, by the places of so many texts.
 
     Raises:
-        RequestError: They are not as many as the texts, or no usable numbers; another try may help.
+        RequestError: They are not as many as the texts, or not of one length, and another try may
+            help; or none is usable, which may be because of the texts.
     """
     try:
-        rows = {int(item["index"]): np.array(item["embedding"], _NUMBER) for item in response.data}
-        vectors = [rows[place] for place in range(number)]
-        widths = {vector.shape for vector in vectors}
-        is_usable = len(rows) == len(response.data) == number and len(widths) == 1
-        is_usable = is_usable and len(vectors[0].shape) == 1 and bool(vectors[0].size)
-        is_usable = is_usable and all(
-            np.isfinite(vector).all() and vector.any() for vector in vectors
-        )
+        rows = {int(item["index"]): item["embedding"] for item in response.data}
+        is_whole = len(response.data) == number and rows.keys() == set(range(number))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         message = f"an answer without usable vectors: {error!r}"
         raise RequestError(502, message, may_be_billed=True) from None
-    if not is_usable:
-        message = f"an answer without {number} usable vectors of one length"
+    found = {place: _usable(row) for place, row in rows.items()}
+    vectors = {place: vector for place, vector in found.items() if vector is not None}
+    if not is_whole or len({vector.size for vector in vectors.values()}) > 1:
+        message = f"an answer without {number} vectors of one length"
         raise RequestError(502, message, may_be_billed=True)
+    if not vectors:
+        raise RequestError(422, "no usable vector in the answer", may_be_billed=True)
     return vectors
+
+
+def _usable(numbers: object) -> Vectors | None:
+    """Return a vector, None for one without a direction or what is no vector."""
+    try:
+        with np.errstate(over="ignore"):  # such a number is infinite
+            vector = np.array(numbers, _NUMBER)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return vector if vector.ndim == 1 and np.isfinite(vector).all() and vector.any() else None

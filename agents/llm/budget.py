@@ -68,25 +68,43 @@ class Budget:
 
         The block gets a function that replaces the reservation by the tokens and the price that the
         request took; a price that is not told counts as that of its limits, where the model has
-        one. Where it is not called, the reservation stays: the request may be billed.
+        one. Where it is not called, the reservation stays: the request may be billed. If nothing
+        could be reserved of its price, that counts as not told.
 
         Raises:
             BudgetExhaustedError: The request could exceed the budget.
         """
         ticket = await self._reserve(limits)
+        is_settled = False
         try:
             ticket = await self._turn(ticket)
 
             def settle(tokens: float, usd: float | None) -> None:
+                nonlocal is_settled
+                is_settled = True
                 self._limiter.settle(ticket, tokens, self._price_of(limits) if usd is None else usd)
 
-            yield settle
+            try:
+                yield settle
+            except Exception:
+                if not (is_settled or ticket.is_priced or ticket.usd):
+                    self._charge_lost(ticket, limits)
+                raise
         finally:
             self._in_flight -= 1
             if not self._in_flight:
                 self._shown.close()
             self._settled.set()
             self._settled = asyncio.Event()
+
+    def _charge_lost(self, ticket: Ticket, limits: TokenLimits) -> None:
+        """Charge a request that may be billed and of whose price nothing is reserved.
+
+        Without a budget in dollars a price that is not known bars no later one: a reply may tell.
+        """
+        usd = self._price_of(limits)
+        if usd is not None or self._limiter.settings.budget_usd is not None:
+            self._limiter.settle(ticket, limits.total, usd)
 
     async def _reserve(self, limits: TokenLimits) -> Ticket:
         usd = self._price(limits)

@@ -155,22 +155,18 @@ class ReplyCache:
         """Give up the rights that are held."""
         self._claims.close()
 
-    def keep(self, key: str, reply: RawReply) -> None:
-        """Write a reply whole or not at all; on return it survives a loss of power.
-
-        Raises:
-            UnrecordableError: It cannot be written: what is paid for would be lost, so that the
-                run must stop.
-        """
-        self.keep_all([(key, reply)])
-
     async def keep_async(self, key: str, reply: RawReply) -> None:
-        """Write a reply as `keep` does, on the disk together with others that are in flight."""
+        """Write a reply as `keep_all` does, on the disk together with others in flight."""
         with self._stopping_the_run():
             await asyncio.wrap_future(self._hand_over(key, reply))
 
     def keep_all(self, replies: Iterable[tuple[str, RawReply]]) -> None:
-        """Write several replies, each with its key, as `keep` does."""
+        """Write replies, each whole or not at all; on return they survive a loss of power.
+
+        Raises:
+            UnrecordableError: One cannot be written: what is paid for would be lost, so that the
+                run must stop.
+        """
         with self._stopping_the_run():
             for written in [self._hand_over(key, reply) for key, reply in replies]:
                 written.result()

@@ -1,7 +1,5 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
-import asyncio
-import logging
 from collections.abc import Callable
 from typing import Protocol
 
@@ -9,6 +7,7 @@ from agents.llm.budget import Budget
 from agents.llm.cache import RawReply, ReplyCache
 from agents.llm.endpoint import Endpoint
 from agents.llm.litellm_transport import Transport
+from agents.llm.probe import Probe
 from agents.llm.prompt import Prompt
 from agents.llm.question import HARMLESS, Question, ask_again, believable, token_limits
 from agents.llm.rate_limit import SharedLimiter
@@ -22,8 +21,6 @@ from infra.tracing import span
 
 _ATTEMPTS = 2  # a reply that does not validate is requested once more
 _LONGEST_PROBLEM = 600
-
-_log = logging.getLogger(__name__)
 
 OnCall = Callable[[LanguageModelCall], None]
 
@@ -113,8 +110,7 @@ class LanguageModel:
         self._transport = Transport(settings, endpoint)
         self._format = ResponseFormat()
         self._budget = Budget(limiter, self._transport.price_of)
-        self._replies = 0  # that have come from the provider
-        self._probing = asyncio.Lock()
+        self._probe = Probe(self._ask_harmless)
 
     async def ask(
         self,
@@ -214,36 +210,16 @@ class LanguageModel:
         try:
             return await self._request_with_retries(question, key)
         except RequestError as error:
-            if error.may_be_of_the_prompt and await self._answers_another():
+            if error.may_be_of_the_prompt and await self._probe.is_answered():
                 raise error.of_the_prompt() from None
             raise
 
-    async def _answers_another(self) -> bool:
-        """Return whether the provider answers a harmless request now.
-
-        Raises:
-            RequestError: It cannot be told: no answer came.
-        """
-        before = self._replies
-        async with self._probing:
-            if self._replies > before:
-                return True
-            try:
-                await self._request_with_retries(HARMLESS, digest_of([HARMLESS.model_dump()]))
-            except RequestError as error:
-                if error.kind == "transient":
-                    raise
-                return False
-            return True
-
     async def _request_with_retries(self, question: Question, key: str) -> RawReply:
-        settings = self._settings
-
-        def log(error: RequestError, wait_s: float) -> None:
-            _log.info("%s: %s, retry in %.1f s", settings.model, error.status, wait_s)
-
-        caller = retrying(settings.max_retries, settings.max_backoff_s, log)
+        caller = retrying(self._settings)
         return await caller(self._request_in_accepted_format, question, key)
+
+    async def _ask_harmless(self) -> None:
+        await self._request_with_retries(HARMLESS, digest_of([HARMLESS.model_dump()]))
 
     async def _request_in_accepted_format(self, question: Question, key: str) -> RawReply:
         """Return a reply in the best response format that the provider takes."""
@@ -272,7 +248,7 @@ class LanguageModel:
                 if not error.may_be_billed:
                     settle(0, 0.0)
                 raise
-            self._replies += 1
+            self._probe.note_answer()
             await self._cache.keep_async(key, raw)
             settle((raw.is_counted and raw.tokens) or limits.total, raw.cost_usd)
             return raw

@@ -6,7 +6,6 @@ twice, whatever ends a run and however texts are batched afterwards.
 
 import asyncio
 import base64
-import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +17,8 @@ from agents.llm.budget import Budget, TokenLimits
 from agents.llm.cache import RawReply, ReplyCache
 from agents.llm.embedding_errors import raise_declined, raise_for_texts
 from agents.llm.litellm_transport import loaded_litellm, request_error
-from agents.llm.openai_transport import price_of
+from agents.llm.price_list import price_of, prices_of
+from agents.llm.probe import Probe
 from agents.llm.question import believable
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError, retrying
@@ -35,8 +35,6 @@ _TOKENIZER = (
 _MOST_TOKENS = 250_000  # in one request; OpenAI takes 300,000
 _HARMLESS = "read a file"
 _NUMBER = np.dtype("<f4")
-
-_log = logging.getLogger(__name__)
 
 
 class EmbeddingLimits(Record):
@@ -78,8 +76,7 @@ class EmbeddingModel:
         self._budget = Budget(limiter, self._price_of)
         key = settings.api_key
         self._key = key.get_secret_value() if key else None
-        self._answers = 0  # that have come from the API
-        self._probing = asyncio.Lock()
+        self._probe = Probe(self._embed_harmless)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) vectors in the order of the texts, not of unit length.
@@ -149,57 +146,36 @@ class EmbeddingModel:
     ) -> dict[str, Vectors]:
         """Return text → vector; add those that the API won't embed to ``declined``.
 
-        A provider's firewall may refuse a request for one of its texts, with any status.
+        A provider's firewall may refuse a request for one of its texts, with any status; a model
+        may have no vector of numbers for a text. The others of a request are not paid for again.
         """
         try:
-            vectors = await self._request_with_retries(texts, key_of)
+            found = await self._request_with_retries(texts, key_of)
         except RequestError as error:
             if error.kind != "declined" and not (
-                error.may_be_of_the_prompt and await self._embeds_another()
+                error.may_be_of_the_prompt and await self._probe.is_answered()
             ):
                 raise
             if len(texts) == 1:
                 declined[texts[0]] = error
                 return {}
         else:
-            return dict(zip(texts, vectors, strict=True))
+            rest = [text for text in texts if text not in found]
+            return found | (await self._embed_all_but(declined, rest, key_of) if rest else {})
         half = len(texts) // 2
         found = await self._embed_all_but(declined, texts[:half], key_of)
         return found | await self._embed_all_but(declined, texts[half:], key_of)
 
-    async def _embeds_another(self) -> bool:
-        """Return whether the API embeds a harmless text now.
-
-        Raises:
-            RequestError: It cannot be told: no answer came.
-        """
-        before = self._answers
-        async with self._probing:
-            if self._answers > before:
-                return True
-            try:
-                await self._request_with_retries(
-                    [_HARMLESS], {_HARMLESS: self._cache_key(_HARMLESS)}
-                )
-            except RequestError as error:
-                if error.kind == "transient":
-                    raise
-                return False
-            return True
-
     async def _request_with_retries(
         self, texts: Sequence[str], key_of: Mapping[str, str]
-    ) -> Sequence[Vectors]:
-        settings = self._settings
+    ) -> dict[str, Vectors]:
+        return await retrying(self._settings)(self._request, texts, key_of)
 
-        def log(error: RequestError, wait_s: float) -> None:
-            _log.info("%s: %s, retry in %.1f s", settings.model, error.status, wait_s)
+    async def _embed_harmless(self) -> None:
+        await self._request_with_retries([_HARMLESS], {_HARMLESS: self._cache_key(_HARMLESS)})
 
-        caller = retrying(settings.max_retries, settings.max_backoff_s, log)
-        return await caller(self._request, texts, key_of)
-
-    async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> Sequence[Vectors]:
-        """Return the vectors, kept before anything else happens to them."""
+    async def _request(self, texts: Sequence[str], key_of: Mapping[str, str]) -> dict[str, Vectors]:
+        """Return text → vector where it is usable, kept before anything else happens to it."""
         cut = [self._cut(text) for text in texts]
         limits = TokenLimits(prompt=sum(self._most_tokens(text) for text in cut), completion=0)
         async with self._budget.reserved(limits) as settle:
@@ -210,26 +186,29 @@ class EmbeddingModel:
                 if not error.may_be_billed:
                     settle(0, 0.0)
                 raise
-            usage = getattr(response, "usage", None)
-            reply = RawReply(
-                text="",
-                prompt_tokens=getattr(usage, "prompt_tokens", None),
-                cost_usd=getattr(response, "_hidden_params", {}).get("response_cost"),
-                seconds=time.monotonic() - started,
-            )
-            reply = believable(reply, limits)
-            if reply.prompt_tokens is None:  # of which a price is made
-                reply = reply.model_copy(update={"cost_usd": None})
-            vectors = vectors_of(response, len(texts))
-            kept = [
-                reply.model_copy(update={"text": base64.b64encode(vector.tobytes()).decode()})
-                for vector in vectors
-            ]
-            keys = [key_of[text] for text in texts]
-            await asyncio.to_thread(self._cache.keep_all, zip(keys, kept, strict=True))
+            reply = believable(self._reply_of(response, time.monotonic() - started), limits)
+            places = vectors_of(response, len(texts))
+            vectors = {texts[place]: vector for place, vector in places.items()}
+            kept = {
+                key_of[text]: reply.model_copy(
+                    update={"text": base64.b64encode(vector.tobytes()).decode()}
+                )
+                for text, vector in vectors.items()
+            }
+            await asyncio.to_thread(self._cache.keep_all, kept.items())
             settle(reply.tokens or limits.total, reply.cost_usd)
-        self._answers += 1
+        self._probe.note_answer()
         return vectors
+
+    def _reply_of(self, response: Any, seconds: float) -> RawReply:  # noqa: ANN401 - as in `_send`
+        """Return what an answer tells of its cost: nothing without a count of tokens or a price."""
+        prompt_tokens = getattr(getattr(response, "usage", None), "prompt_tokens", None)
+        told = getattr(response, "_hidden_params", {}).get("response_cost")
+        reply = RawReply(text="", prompt_tokens=prompt_tokens, cost_usd=told, seconds=seconds)
+        is_priced = reply.cost_usd or prices_of(loaded_litellm(), self._settings.model)
+        if reply.prompt_tokens is not None and is_priced:
+            return reply
+        return reply.model_copy(update={"cost_usd": None})
 
     async def _send(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - litellm has no types
         litellm, settings = loaded_litellm(), self._settings

@@ -19,7 +19,8 @@ from typing import Any
 from agents.llm.budget import TokenLimits
 from agents.llm.cache import RawReply, valid_unicode
 from agents.llm.endpoint import Endpoint
-from agents.llm.openai_transport import ChatCompletions, Message, price_of
+from agents.llm.openai_transport import ChatCompletions, Message
+from agents.llm.price_list import price_of, prices_of
 from agents.llm.retry import RequestError
 from agents.llm.structured_output import ResponseFormat, format_instruction, response_format
 from infra.errors import SettingsError
@@ -75,7 +76,10 @@ class Transport:
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
             key = self._completions.key if self._completions else self._key
             raise request_error(error, key) from None  # its chain may hold request headers
-        return raw_reply(response, time.monotonic() - started)
+        reply = raw_reply(response, time.monotonic() - started)
+        if reply.cost_usd == 0 and not prices_of(litellm, self._model):  # unknown, not free
+            return reply.model_copy(update={"cost_usd": None})
+        return reply
 
     def price_of(self, limits: TokenLimits) -> float | None:
         """Return the US dollars for so many tokens by litellm's table, None for no known price."""

@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from agents.llm.answers import bare_reply, read_answer
+from agents.llm.price_list import prices_of
 
 if TYPE_CHECKING:
     import aiohttp
@@ -61,7 +62,7 @@ class ChatCompletions:
         self.key = self._translator.get_api_key(key) if is_openai else known_key or key
         self._base_url = self._translator.get_api_base(base_url) if is_openai else base
         self._known = {"custom_llm_provider": self._provider, "api_base": self._base_url}
-        self._is_priced = price_of(litellm, model, 0, 0) is not None
+        self._is_priced = bool(prices_of(litellm, model))
         self._session: aiohttp.ClientSession | None = None
 
     @staticmethod
@@ -263,20 +264,3 @@ def _proxy_for(url: str) -> str | None:
     """Return the environment's proxy; aiohttp would look for it anew, in threads, at each call."""
     parts = urlsplit(url)
     return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
-
-
-def price_of(
-    litellm: ModuleType, model: str, prompt_tokens: int, completion_tokens: int
-) -> float | None:
-    """Return the US dollars for so many tokens of a model, None where its price is unknown."""
-    try:
-        name, provider, *_ = litellm.get_llm_provider(model)
-        prompt, completion = litellm.cost_per_token(
-            model=name,
-            custom_llm_provider=provider,
-            prompt_tokens=prompt_tokens,
-            completion_tokens=completion_tokens,
-        )
-    except Exception:  # noqa: BLE001 - litellm raises a plain one for a model it does not know
-        return None
-    return float(prompt + completion)

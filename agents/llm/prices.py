@@ -1,7 +1,7 @@
 """Prices of language and embedding models by litellm's table."""
 
 from agents.llm.litellm_transport import loaded_litellm
-from agents.llm.openai_transport import price_of
+from agents.llm.price_list import price_of
 
 _TOKENS = 1_000  # few enough for the price of a short request
 

@@ -47,9 +47,20 @@ def token_limits(question: Question, max_tokens: int) -> TokenLimits:
     return TokenLimits(prompt=size + marks, completion=max_tokens)
 
 
-def believable(reply: RawReply, limits: TokenLimits) -> RawReply:
-    """Return the reply; its counts and price are unknown where a request cannot take so much."""
-    if reply.tokens <= limits.total + UNSEEN_TOKENS:
+def believable(reply: RawReply, limits: TokenLimits | None = None) -> RawReply:
+    """Return the reply; its counts and price are unknown where these cannot be true.
+
+    No prompt has 0 tokens, and no reply with a text: that is how some servers, and litellm for
+    others, say that they count nothing, and the price that comes of it is 0.
+
+    Args:
+        reply: The reply.
+        limits: The most that the request may take, beyond which nothing is true; None to ask only
+            for what no request takes.
+    """
+    is_nought = reply.prompt_tokens == 0 or (reply.completion_tokens == 0 and bool(reply.text))
+    is_too_much = limits is not None and reply.tokens > limits.total + UNSEEN_TOKENS
+    if not (is_nought or is_too_much):
         return reply
     unknown = dict.fromkeys(("prompt_tokens", "completion_tokens", "cost_usd"))
     return reply.model_copy(update=unknown)

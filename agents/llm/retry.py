@@ -1,8 +1,8 @@
 """Retries of requests to a language model: after which errors, how often, after how long."""
 
+import logging
 import math
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -26,6 +26,8 @@ _TRANSIENT = {408, 409, 429}
 _DECLINED_TYPES = {"ContextWindowExceededError", "ContentPolicyViolationError"}
 _OF_THE_ACCOUNT = {401, 402}  # no prompt is refused with these
 _NO_QUOTA = "insufficient_quota"  # a 429 that will not pass
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
@@ -83,28 +85,27 @@ def raise_for(error: RequestError, settings: LanguageModelSettings) -> NoReturn:
     ) from None
 
 
-def retrying(
-    max_retries: int, max_backoff_s: float, before_retry: Callable[[RequestError, float], None]
-) -> AsyncRetrying:
-    """Return a caller that repeats a request after transient errors.
+def retrying(settings: LanguageModelSettings) -> AsyncRetrying:
+    """Return a caller that repeats a request after transient errors, and logs them.
 
     Args:
-        max_retries: How often, after the first try; then the last error is raised.
-        max_backoff_s: Longest wait between two tries, also where the provider asks for more.
-        before_retry: Gets the error and the seconds until the next try.
+        settings: How often after the first try, before the last error is raised; and the longest
+            wait between two tries, also where the provider asks for more.
     """
+    longest_s = settings.max_backoff_s
 
     def wait(state: RetryCallState) -> float:
-        return backoff_s(state.attempt_number - 1, _error_of(state).retry_after, max_backoff_s)
+        return backoff_s(state.attempt_number - 1, _error_of(state).retry_after, longest_s)
 
-    def report(state: RetryCallState) -> None:
-        before_retry(_error_of(state), state.upcoming_sleep)
+    def log(state: RetryCallState) -> None:
+        status, wait_s = _error_of(state).status, state.upcoming_sleep
+        _log.info("%s: %s, retry in %.1f s", settings.model, status, wait_s)
 
     return AsyncRetrying(
         retry=retry_if_exception(_is_transient),
-        stop=stop_after_attempt(max_retries + 1),
+        stop=stop_after_attempt(settings.max_retries + 1),
         wait=wait,
-        before_sleep=report,
+        before_sleep=log,
         reraise=True,
     )
 

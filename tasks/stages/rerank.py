@@ -24,6 +24,7 @@ from infra.store.controls import current_controls
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank
+from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.steering import limits_of
 
@@ -72,25 +73,31 @@ async def _orders(
     lists: Sequence[tuple[Query, Sequence[Code]]], settings: Settings, endpoint: Endpoint | None
 ) -> list[list[int] | None]:
     """Return for each list its order as positions, or None without a readable reply."""
-    model = build_model(settings, endpoint)
+    model = build_model(with_shared_budget(settings), endpoint)
     model.limit(*limits_of(current_controls(open_database(settings.store))))
     agent = Reranker(model)
     orders: list[list[int] | None] = [None] * len(lists)
     numbered = iter(enumerate(lists))
+    failures: list[LanguageModelError] = []
 
     async def work() -> None:
         for number, (query, codes) in numbered:
-            with suppress(UnreadableReplyError, PromptDeclinedError):
-                orders[number] = await agent.order(query, codes)
+            if failures:
+                return  # what is in flight is waited for: it will be billed
+            try:
+                with suppress(UnreadableReplyError, PromptDeclinedError):
+                    orders[number] = await agent.order(query, codes)
+            except LanguageModelError as error:
+                failures.append(error)
 
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(settings.annotation.in_flight):
                 group.create_task(work())
-    except* LanguageModelError as errors:
-        raise errors.exceptions[0] from None
     finally:
         await model.close()
+    if failures:
+        raise failures[0]
     return orders
 
 

@@ -22,6 +22,7 @@ MAX_TOKENS = 200
 
 _FREE = ((429, "slow down"), (500, "oops"), (503, ""), (413, "long"))
 _ABSURD: tuple[Any, ...] = (
+    0,
     2**70,
     -5,
     None,

@@ -50,6 +50,7 @@ class BillingBatches:
         self._batches: dict[str, ProviderBatch] = {}  # by our name of them
         self._requests: dict[str, list[dict[str, Any]]] = {}
         self._bills: dict[str, dict[int, str]] = {}  # of batches that are not denied: bill → key
+        self._of_replies: set[str] = set()  # files
         self._numbers = count(1)
 
     def price_of(self, model: str, limits: TokenLimits) -> float | None:
@@ -99,7 +100,7 @@ class BillingBatches:
     async def download(self, file_id: str, to: Path) -> None:
         """Write a file of results."""
         marks = (mark for mark, one in self._batches.items() if file_id in one.files)
-        self._may_fail(next(marks))
+        self._may_fail(next(marks), is_lost=file_id in self._of_replies)
         content = self._files[file_id]
         is_cut = self._is_faulty(4)
         part = content[: len(content) // 2] if is_cut else content
@@ -117,15 +118,20 @@ class BillingBatches:
     def _ended(self, batch: ProviderBatch) -> ProviderBatch:
         if self._is_faulty(4):
             problem = self._random.choice(("token_limit_exceeded: full", "invalid: no model"))
-            return batch.model_copy(update={"status": "failed", "problem": problem})
+            batch = batch.model_copy(update={"status": "failed", "problem": problem})
+            return self._with_files(batch, "failed") if self._random.random() < 0.5 else batch
         status = "completed"
         if self._is_faulty(3):
             status = self._random.choice(("expired", "cancelled"))
+        return self._with_files(batch, status)
+
+    def _with_files(self, batch: ProviderBatch, status: str) -> ProviderBatch:
         files = [b"", b""]
         for row in self._requests[batch.mark]:
             line, is_error = self._line(row, batch.mark, is_complete=status == "completed")
             files[is_error] += line
         names = tuple(self._keep(content) for content in files if content)
+        self._of_replies.update(names[: bool(files[0])])
         return batch.model_copy(update={"status": status, "files": names})
 
     def _line(self, row: dict[str, Any], mark: str, *, is_complete: bool) -> tuple[bytes, bool]:
@@ -166,14 +172,15 @@ class BillingBatches:
     def _is_faulty(self, part: int) -> bool:
         return self._random.random() < self._provider.faults / part
 
-    def _may_fail(self, mark: str = "") -> None:
-        """Fail by chance without any effect; a batch that is denied may be paid for again."""
+    def _may_fail(self, mark: str = "", *, is_lost: bool = True) -> None:
+        """Fail by chance without any effect; replies that are denied may be paid for again."""
         self._pass_by()
         if self._is_faulty(4):
             raise RequestError(*self._random.choice(_PASSING))
         if mark and self._is_faulty(20):
-            self._provider.lost.update(self._bills.get(mark, {}).values())
-            self._bills[mark] = {}
+            if is_lost:
+                self._provider.lost.update(self._bills.get(mark, {}).values())
+                self._bills[mark] = {}
             raise RequestError(self._random.choice(_UNKNOWN), "no such batch")
 
     def _may_lose_the_answer(self) -> None:

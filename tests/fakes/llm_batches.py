@@ -4,7 +4,8 @@ Files are kept in memory; a batch's requests are answered by the server's script
 looked at after its polls in progress. The faults of the batches are set before they are submitted:
 ``faults`` is a list, one entry for each batch in its order, the last one for ever:
 
-- ``status``: ``failed`` (with ``code`` and ``message``), ``expired`` or ``cancelled``;
+- ``status``: ``failed`` (with ``code`` and ``message``; there are files where ``answered`` is set),
+  ``expired`` or ``cancelled``;
 - ``answered``: only the first so many requests are answered;
 - ``lines``: place of a request → status of an error line in place of its answer, with ``message``;
 - ``error``: that of every line, in place of its answer;
@@ -12,7 +13,7 @@ looked at after its polls in progress. The faults of the batches are set before 
 - ``repeat``: every line is there so many times more; ``forget``: requests that have no result.
 
 ``failures`` has, for ``"POST /files"`` and the like, the errors of the next requests: ``status``,
-and ``after`` where the request is done all the same.
+and ``after`` where the request is done all the same; an empty one is of a request that succeeds.
 """
 
 import json
@@ -52,8 +53,7 @@ class Batches:
         kind = f"{method} /{place.split('/')[1]}"
         if not self.has_batches:
             return 404, {"error": {"message": f"Invalid URL ({method} {path})"}}
-        if steps := self.failures.get(kind):
-            step = steps.pop(0)
+        if (steps := self.failures.get(kind)) and (step := steps.pop(0)):
             if not step.get("after"):
                 return step["status"], {"error": {"message": "scripted"}}
             self._take(kind, place, query, body)
@@ -132,6 +132,7 @@ class Batches:
         batch["status"] = fault.get("status", "completed")
         if batch["status"] == "failed":
             batch["errors"] = {"data": [{"code": fault["code"], "message": fault["message"]}]}
+        if batch["status"] == "failed" and "answered" not in fault:
             return
         answered = fault.get("answered", len(requests) - fault.get("forget", 0))
         replies, errors = [fault.get("garbage", b"")], list[bytes]()

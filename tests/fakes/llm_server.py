@@ -14,8 +14,9 @@ and ``usage`` (the token counts to report) beside a reply.
 
 At ``/v1/embeddings`` each request takes the next of the steps in ``embedding_steps``, the last one
 for ever: ``status`` (with ``declines``, a word, only for requests that have it) and ``delay_s`` as
-above, ``data`` (what is sent for the list of vectors) or nothing, for vectors that `embedding_of`
-makes of the texts; ``usage`` too.
+above, ``data`` (what is sent for the list of vectors), ``vector`` (what is sent for that of each
+text with the word ``spoils``) or nothing, for vectors that `embedding_of` makes of the texts;
+``usage`` too.
 
 Batches of requests are answered by the same rules; see `tests.fakes.llm_batches`.
 
@@ -193,7 +194,12 @@ class ScriptedServer:
         texts = request["input"]
         if "status" in step and any(step.get("declines", "") in text for text in texts):
             return _failure(step)
-        vectors = [embedding_of(text, request.get("dimensions", 8)) for text in texts]
+        vectors = [
+            step["vector"]
+            if "vector" in step and step["spoils"] in text
+            else embedding_of(text, request.get("dimensions", 8))
+            for text in texts
+        ]
         data = [
             {"object": "embedding", "index": index, "embedding": vector}
             for index, vector in reversed(list(enumerate(vectors)))
@@ -269,7 +275,8 @@ def _completion(
         "model": request["model"],
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": usage
-        or {
+        if usage is not None
+        else {
             "prompt_tokens": asked,
             "completion_tokens": said,
             "total_tokens": asked + said,

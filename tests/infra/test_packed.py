@@ -1,12 +1,13 @@
 """Laws of packed stores: kept is kept, by kill, damage and a full disk.
 
-Covers `infra.packed_files`, `infra.sqlite`.
+Covers `infra.packed_files`, `infra.packed_rescue`, `infra.sqlite`.
 """
 
 import fcntl
 import os
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -69,11 +70,11 @@ def test_what_threads_keep_at_once_is_found_and_the_last_content_of_a_key_counts
     assert found == [b"again", *(key.encode() for key in KEYS[1:200]), None]
 
 
-def damaged(file: Path, place: int, size: int) -> None:
+def damaged(file: Path, place: int, size: int, byte: bytes = b"\xff") -> None:
     """Overwrite a part of a file; a negative place counts from the end."""
     with file.open("r+b") as stream:
         stream.seek(place, os.SEEK_END if place < 0 else os.SEEK_SET)
-        stream.write(b"\xff" * size)
+        stream.write(byte * size)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,61 @@ def test_a_damaged_file_is_set_aside_and_what_can_be_read_of_it_is_taken_over(
         assert store.find(KEYS[0]) is not None
     assert "damaged" in caplog.text
     assert file.exists()
+
+
+def zeroed(tmp_path: Path, table: str) -> tuple[PackedStore, dict[str, bytes]]:
+    """Return a store of which a sector is zeros, in a leaf of the index or the table."""
+    file = tmp_path / "packed.sqlite"
+    contents = {key: content_of(key) for key in KEYS}
+    store = PackedStore(file)
+    for written in [store.keep_soon(key, contents[key]) for key in KEYS]:
+        written.result()
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = ?", [table]
+        ).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.close()
+    content = file.read_bytes()
+    (leaf,) = struct.unpack_from(">I", content, (root - 1) * size + 8)  # the last one's page
+    damaged(file, leaf * size - 512, 512, b"\0")
+    return PackedStore(file), contents
+
+
+def test_a_zeroed_sector_of_the_index_hides_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, contents = zeroed(tmp_path, "sqlite_autoindex_packed_1")
+    assert {key: store.find(key) for key in KEYS} == contents
+    assert f"{len(KEYS):,} entries could be read" in caplog.text
+    assert store.file.name == "packed-1.sqlite"
+
+
+def test_rows_that_are_zeros_do_not_keep_others_from_being_rescued(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, contents = zeroed(tmp_path, "packed")
+    assert store.find("ff" * 20) is None
+    found = {key: store.find(key) for key in KEYS}
+    assert sum(content is not None for content in found.values()) > 1_900
+    assert all(content in (None, contents[key]) for key, content in found.items())
+    assert "damaged" in caplog.text
+    for written in [store.keep_soon(key, contents[key]) for key in KEYS]:
+        written.result()
+    assert {key: store.find(key) for key in KEYS} == contents
+
+
+def test_a_sound_file_is_checked_once_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = PackedStore(tmp_path / "packed.sqlite")
+    store.keep_soon("ab", b"content").result()
+    checks: list[object] = []
+    monkeypatch.setattr("infra.packed.check", checks.append)
+    assert [store.find(key) for key in ("ab", "cd", "ef")] == [b"content", None, None]
+    assert len(checks) == 1
+    assert store.file.name == "packed.sqlite"
 
 
 @pytest.mark.parametrize("content", ["x'789c00'", "'text'", "7"])

@@ -8,6 +8,7 @@ from agents.llm.question import UNSEEN_TOKENS
 from infra.errors import ModelRefusedError, ModelUnavailableError
 
 _LONGEST_S = 36 * 3600.0
+_TOKEN_LIMIT = "token limit"  # noqa: S105 - in the error of an account with too much in its queue
 _MIN_REFUSED = 10  # requests; fewer may be of prompts that are refused for themselves
 
 
@@ -27,6 +28,20 @@ def refuse_endless(model: str, state: ProviderBatch, seen_s: float) -> None:
             f"batch {state.batch_id} of {model} has been {state.status} for "
             f"{_LONGEST_S / 3600:.0f} hours, though it may take 24: cancel it at the provider and "
             f"run the same command again, or {WAY_OUT}"
+        )
+
+
+def refuse_failed(model: str, batch: SentBatch, state: ProviderBatch) -> None:
+    """Raise where a batch failed, but not because the account's queue had no room for it.
+
+    Raises:
+        ModelRefusedError: It failed for another reason, or could not be smaller.
+    """
+    is_too_much = _TOKEN_LIMIT in state.problem.lower().replace("_", " ")
+    if not is_too_much or batch.requests == 1:
+        raise ModelRefusedError(
+            f"{model}: the provider refused batch {state.batch_id} ({state.problem}): remove the "
+            f"cause and run the same command again, or {WAY_OUT}"
         )
 
 

@@ -71,6 +71,12 @@ def read_results(
     return incoming
 
 
+def kept_and_lost(keys: set[str], cache: ReplyCache) -> tuple[list[str], list[str]]:
+    """Return the keys whose replies are kept, as by a run that was killed then, and the others."""
+    kept = {key for key in keys if cache.find(key)}
+    return sorted(kept), sorted(keys - kept)
+
+
 def _first_of_each(
     files: Sequence[Path], missing: set[str], api_key: str | None
 ) -> Iterable[Outcome]:

@@ -7,7 +7,7 @@ from agents.llm.batch.prices import price_of_usage
 from agents.llm.cache import RawReply
 from agents.llm.litellm_transport import loaded_litellm, raw_reply, translated
 from agents.llm.openai_transport import ChatCompletions
-from agents.llm.question import Question
+from agents.llm.question import Question, believable
 from agents.llm.structured_output import ResponseFormat
 from infra.errors import SettingsError
 from infra.settings import LanguageModelSettings
@@ -71,9 +71,9 @@ class BatchMessages:
             ValueError: It is no completion.
         """
         response = self._completions.parsed(body)
-        reply = raw_reply(response, seconds=0.0)
-        if reply.prompt_tokens is None or reply.completion_tokens is None:
-            return reply.model_copy(update={"cost_usd": None})
+        reply = believable(raw_reply(response, seconds=0.0))
+        if not reply.is_counted:
+            return reply
         usd = price_of_usage(self._settings.model, response.usage)
         return RawReply.model_validate(reply.model_dump() | {"cost_usd": usd})
 

@@ -1,7 +1,7 @@
 """The batch API with repetition: errors that may pass are waited out."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -55,9 +55,24 @@ class PatientBatchApi:
         """Return the batch of our name, None where there is none."""
         return await self._repeated(partial(self._api.find, mark))
 
-    async def download(self, file_id: str, to: Path) -> None:
-        """Write a file of results."""
-        await self._repeated(partial(self._api.download, file_id, to))
+    async def download_all(self, batch: ProviderBatch, to: Sequence[Path]) -> bool:
+        """Write a batch's files of results, those that are there; return whether all of them are.
+
+        Raises:
+            NoBatchesError: None is.
+        """
+        gone: list[NoBatchesError] = []
+        for file_id, file in zip(batch.files, to, strict=False):
+            try:
+                await self._repeated(partial(self._api.download, file_id, file))
+            except NoBatchesError as error:
+                gone.append(error)
+        if gone and len(gone) == len(batch.files):
+            raise gone[0]
+        for absence in gone:
+            _log.warning("a file of batch %s is gone, the others are read: %s",
+                         batch.batch_id, absence)  # fmt: skip
+        return not gone
 
     async def close(self) -> None:
         """Close the connections."""
@@ -83,12 +98,8 @@ class PatientBatchApi:
             raise
 
     async def _repeated(self, step: Callable[[], Awaitable[_Result]]) -> _Result:
-        def log(error: RequestError, wait_s: float) -> None:
-            _log.info("%s: %s, retry in %.1f s", self._settings.model, error.status, wait_s)
-
-        caller = retrying(self._settings.max_retries, self._settings.max_backoff_s, log)
         try:
-            return await caller(step)
+            return await retrying(self._settings)(step)
         except RequestError as error:
             if error.status in _NO_BATCHES:
                 raise NoBatchesError(

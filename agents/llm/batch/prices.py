@@ -4,6 +4,7 @@ from typing import Any
 
 from agents.llm.budget import TokenLimits
 from agents.llm.litellm_transport import loaded_litellm
+from agents.llm.price_list import prices_of, told
 from infra.records import Record
 
 _USUAL_SHARE = 0.5
@@ -20,7 +21,7 @@ class BatchShare(Record):
 def batch_share(model: str) -> BatchShare:
     """Return which share of the usual price a model's replies cost in a batch."""
     litellm = loaded_litellm()
-    prices = _prices_of(litellm, model)
+    prices = prices_of(litellm, model)
     usual = _sum_of(prices, "")
     batch = _sum_of(prices, "_batches")
     if not usual or not batch:
@@ -39,16 +40,14 @@ def batch_price(model: str, limits: TokenLimits) -> float | None:
 def price_of_usage(model: str, usage: Any) -> float | None:  # noqa: ANN401 - litellm has no types
     """Return the US dollars for the usage that a reply in a batch reports, None where unknown."""
     litellm = loaded_litellm()
-    if not _prices_of(litellm, model):
+    if not prices_of(litellm, model):
         return None
-    try:
-        name, provider, *_ = litellm.get_llm_provider(model)
-        prompt, completion = litellm.cost_calculator.batch_cost_calculator(
-            usage=usage, model=name, custom_llm_provider=provider
-        )
-    except Exception:  # noqa: BLE001 - litellm raises a plain one for counts that cannot be true
-        return None
-    return float(prompt + completion)
+
+    def count(name: str, provider: str) -> float:
+        calculator = litellm.cost_calculator.batch_cost_calculator
+        return float(sum(calculator(usage=usage, model=name, custom_llm_provider=provider)))
+
+    return told(litellm, model, count)
 
 
 def _sum_of(prices: dict[str, Any], kind: str) -> float:
@@ -58,13 +57,3 @@ def _sum_of(prices: dict[str, Any], kind: str) -> float:
     if prompt is None or completion is None:
         return 0.0
     return float(prompt * _USUAL.prompt + completion * _USUAL.completion)
-
-
-def _prices_of(litellm: Any, model: str) -> dict[str, Any]:  # noqa: ANN401
-    """Return litellm's prices of a model, none where it does not know it."""
-    try:
-        name, provider, *_ = litellm.get_llm_provider(model)
-        prices: dict[str, Any] = dict(litellm.get_model_info(name, provider))
-    except Exception:  # noqa: BLE001 - litellm raises a plain one for a model it does not know
-        return {}
-    return prices

@@ -5,6 +5,7 @@ batches have failed to answer it. What was submitted is written down before it i
 that was killed finds its batches again.
 """
 
+import logging
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,8 @@ from infra.sqlite import connect, patiently
 MAX_TRIES = 3  # batches that may fail to answer a request before it is sent by itself
 _PAGE = 500
 
+_log = logging.getLogger(__name__)
+
 
 class BatchRequests:
     """The requests and batches of one model at one server, for any number of processes and threads.
@@ -38,19 +41,31 @@ class BatchRequests:
         self._account = mark("batches", settings.model, settings.base_url or "")
         self._lock = Lock()
         self._connection: sqlite3.Connection | None = None
+        self._has_warned = False
 
     def want(self, key: str, role: str, question: str) -> bool:
-        """Collect a request unless it is known; return whether its reply will come by a batch."""
+        """Collect a request unless it is known; return whether its reply will come by a batch.
+
+        One that is in a batch at another address is left there: its reply is paid for.
+        """
         with self._transaction("NORMAL") as tx:
             row = _stored_key(tx, key), self._account, role, zlib.compress(question.encode())
             tx.execute(
                 "INSERT INTO requests (key, account, role, question) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET state = 'waiting', batch = NULL, tries = 0, "
                 "account = excluded.account, question = excluded.question "
-                "WHERE state = 'answered' OR account <> excluded.account",  # yet its reply is lost
+                "WHERE state = 'answered'"  # yet its reply is lost
+                " OR (state <> 'sent' AND account <> excluded.account)",
                 row,
             )
-            (state,) = tx.execute("SELECT state FROM requests WHERE key = ?", row[:1]).fetchone()
+            found = tx.execute("SELECT account, state FROM requests WHERE key = ?", row[:1])
+            account, state = found.fetchone()
+        if account != self._account and not self._has_warned:
+            self._has_warned = True
+            _log.warning(
+                "requests are in a batch that was sent to another address of the model: a run with "
+                "that address (COSQA_LLM__BASE_URL) fetches their replies; until then they wait"
+            )
         return bool(state != "direct")
 
     def is_answered(self, key: str) -> bool:

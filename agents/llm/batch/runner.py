@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agents.llm.batch.api import ProviderBatch
-from agents.llm.batch.endings import believable, refuse_endless, refuse_hopeless
-from agents.llm.batch.incoming import read_results
-from agents.llm.batch.messages import WAY_OUT, BatchMessages, question_of
+from agents.llm.batch.endings import believable, refuse_endless, refuse_failed, refuse_hopeless
+from agents.llm.batch.incoming import Incoming, kept_and_lost, read_results
+from agents.llm.batch.messages import BatchMessages, question_of
 from agents.llm.batch.money import BatchMoney
 from agents.llm.batch.outgoing import Allowance, Room, most_of, write_batch
 from agents.llm.batch.patient_api import NoBatchesError, PatientBatchApi
@@ -26,7 +26,6 @@ from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.settings import AnnotationSettings, LanguageModelSettings, StoreSettings
 
 _MAX_SILENT_POLLS = 10
-_TOKEN_LIMIT = "token limit"  # noqa: S105 - in the error of an account with too much in its queue
 
 _log = logging.getLogger(__name__)
 
@@ -206,9 +205,12 @@ class BatchRunner:
                     running.append(state.status)
                     done += min(state.done, batch.requests)
             except NoBatchesError as error:
-                _log.warning("%s; its requests are submitted again", error)
+                _log.warning("%s; its requests without a reply are submitted again", error)
+                keys = self._requests.keys_of(batch.mark)
+                kept, lost = await asyncio.to_thread(kept_and_lost, keys, self._cache)
                 # What is reserved for it stays: it may be billed.
-                self._requests.end(batch.mark, failed=[*self._requests.keys_of(batch.mark)])
+                self._requests.end(batch.mark, answered=kept, failed=lost)
+                self._done += len(kept)
                 ended += 1
         awaited = ["paused: no more are submitted"] * self._is_paused + running
         self._on_progress(self._done + done, self._total, ", ".join(awaited))
@@ -231,51 +233,59 @@ class BatchRunner:
 
     async def _take(self, batch: SentBatch, state: ProviderBatch) -> None:
         """Take what has come of a batch that has ended."""
-        if state.status == "failed":
-            self._take_failure(batch, state)
+        if state.status == "failed" and not state.files:
+            self._withdraw(batch)
+            self._wait_or_refuse(batch, state)
             return
-        files = [self._folder / f"batch-{batch.mark}-{place}.jsonl" for place in range(2)]
-        try:
-            with space_on(self._folder, OTHER_STORE):
-                for file, file_id in zip(files, state.files, strict=False):
-                    await self._api.download(file_id, file)
-            incoming = await asyncio.to_thread(
-                read_results,
-                [file for file in files if file.exists()],
-                self._requests.keys_of(batch.mark),
-                self._messages,
-                self._cache,
-            )
-        finally:
-            for file in files:
-                file.unlink(missing_ok=True)
-        unanswered = batch.requests - len(incoming.answered)
-        # Of a batch that is not completed, what has no result was only too late.
-        lost = incoming.missing if state.status == "completed" else ()
+        incoming, is_whole = await self._read(batch, state)
+        if is_whole:
+            # Of a batch that is not completed, what has no result was only too late.
+            lost = [*incoming.missing] if state.status == "completed" else []
+            untold = most_of(self._requests.asked([*incoming.uncounted, *lost]), self._llm)
+            bill = self._money.settlement(batch, *believable(incoming, batch, untold))
+        else:  # what has no result may be in the files that are gone: answered, and billed
+            kept, lost = await asyncio.to_thread(kept_and_lost, incoming.missing, self._cache)
+            incoming.answered += kept
+            bill = None
         failed = [*incoming.failed, *lost]
-        untold = most_of(self._requests.asked([*incoming.uncounted, *lost]), self._llm)
-        bill = self._money.settlement(batch, *believable(incoming, batch, untold))
         self._requests.end(batch.mark, incoming.answered, failed, incoming.refused, bill)
         self._money.finish()
         self._done += len(incoming.answered) + len(incoming.refused)
         self._must_wait = False
+        unanswered = batch.requests - len(incoming.answered)
         _log.info("batch %s: %s, %s replies, %s unanswered %s", state.batch_id, state.status,
                   f"{len(incoming.answered):,}", f"{unanswered:,}", incoming.problem)  # fmt: skip
-        refuse_hopeless(self._llm.model, batch, state, incoming)
+        if state.status == "failed" and not incoming.answered:
+            self._wait_or_refuse(batch, state)
+        elif is_whole:
+            refuse_hopeless(self._llm.model, batch, state, incoming)
 
-    def _take_failure(self, batch: SentBatch, state: ProviderBatch) -> None:
-        """Let the requests of a batch that was not accepted wait: for others to end, or a smaller.
+    async def _read(self, batch: SentBatch, state: ProviderBatch) -> tuple[Incoming, bool]:
+        """Keep the replies of a batch; return what came, and whether that is all.
+
+        It is not where a file is gone, or where an earlier release let a run with another address
+        of the model have some of the batch's requests.
 
         Raises:
-            ModelRefusedError: It was refused for another reason than the account's queue.
+            NoBatchesError: None was there.
         """
-        self._withdraw(batch)
-        is_too_much = _TOKEN_LIMIT in state.problem.lower().replace("_", " ")
-        if not is_too_much or batch.requests == 1:
-            raise ModelRefusedError(
-                f"{self._llm.model}: the provider refused batch {state.batch_id} "
-                f"({state.problem}): remove the cause and run the same command again, or {WAY_OUT}"
+        files = [self._folder / f"batch-{batch.mark}-{place}.jsonl" for place in range(2)]
+        try:
+            with space_on(self._folder, OTHER_STORE):
+                is_whole = await self._api.download_all(state, files)
+            there = [file for file in files if file.exists()]
+            keys = self._requests.keys_of(batch.mark)
+            incoming = await asyncio.to_thread(
+                read_results, there, keys, self._messages, self._cache
             )
+        finally:
+            for file in files:
+                file.unlink(missing_ok=True)
+        return incoming, is_whole and len(keys) == batch.requests
+
+    def _wait_or_refuse(self, batch: SentBatch, state: ProviderBatch) -> None:
+        """Let the requests of a batch that failed wait: for others to end, or a smaller one."""
+        refuse_failed(self._llm.model, batch, state)
         self._must_wait = bool(self._sent())
         if not self._must_wait:
             self._most = batch.requests // 2

@@ -1,4 +1,4 @@
-"""The budget of one run: what it may cost beside the budget that all runs share."""
+"""The budgets of a run: its own, and that in dollars which all judges and runs share."""
 
 from collections.abc import Sequence
 
@@ -9,6 +9,24 @@ from infra.settings import Settings
 def spent_before(settings: Settings) -> tuple[int, float]:
     """Return the tokens and US dollars that all judges have cost."""
     return _spent_by(settings.by_judge)
+
+
+def with_shared_budget(settings: Settings) -> Settings:
+    """Return settings by which a run without a budget of its own keeps to that of all judges.
+
+    What judges by other models have spent is taken off the budget in dollars; their keys, which
+    such a run does not need, are not asked for.
+
+    Args:
+        settings: The model that the run asks.
+    """
+    llm = settings.llm
+    if llm.is_demo:
+        return settings
+    others = {name for name in settings.annotation.judges if name != llm.model}
+    asked = (llm.model_copy(update={"model": name}) for name in sorted(others))
+    _, usd = _spent_by([settings.model_copy(update={"llm": other}) for other in asked])
+    return settings.model_copy(update={"llm": llm.beside(usd)})
 
 
 def with_run_budget(settings: Settings, before: tuple[int, float] | None = None) -> Settings:

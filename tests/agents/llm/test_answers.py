@@ -4,11 +4,13 @@ import asyncio
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
+from agents.llm.answers import vectors_of
 from agents.llm.endpoint import Endpoint
 from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.records import LanguageModelCall
@@ -134,6 +136,15 @@ async def test_a_request_that_may_be_billed_stays_reserved(
         await screen(model, [])
     tokens, _ = model._budget._limiter.spent()
     assert (tokens > 2_048) == is_billed
+
+
+@pytest.mark.parametrize("odd", [[0.0], [], ["x"], [[1.0]], [None], None, 7, [1e99]], ids=str)
+def test_a_vector_that_is_none_hides_no_other(odd: object) -> None:
+    rows = [{"index": 1, "embedding": odd}, {"index": 0, "embedding": [1.0, 2.0]}]
+    assert {
+        place: vector.tolist()
+        for place, vector in vectors_of(SimpleNamespace(data=rows), 2).items()
+    } == {0: [1.0, 2.0]}
 
 
 class _Once(asyncio.StreamReader):

@@ -11,7 +11,7 @@ import pytest
 from agents.llm.budget import TokenLimits
 from agents.llm.client import LanguageModel
 from agents.roles.screener import Screener
-from infra.errors import BudgetExhaustedError
+from infra.errors import BudgetExhaustedError, ModelUnavailableError
 from infra.records import Code, LanguageModelCall, Pair, Query
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
 from tests.fakes.llm_server import ScriptedServer
@@ -125,6 +125,37 @@ async def test_while_no_price_is_known_one_request_goes_alone(bench: Bench) -> N
     assert (len(server.calls), len(refused)) == (1, 7)
 
 
+@pytest.mark.parametrize("model", ["openai/scripted", PRICED])
+async def test_a_lost_request_that_may_be_billed_is_charged_or_ends_the_budget_in_dollars(
+    bench: Bench, model: str
+) -> None:
+    server = bench.serve([rule("screener", {**CLEAR, "delay_s": 1.0})])
+    without = bench.model(model=model, timeout_s=0.2, max_retries=0)
+    [lost] = await wave(without, 1)
+    assert isinstance(lost, ModelUnavailableError)
+    _, usd = without._budget._limiter.spent()
+    assert (usd > MOST_USD) == (model == PRICED)
+    limited = bench.model(model=model, timeout_s=0.2, max_retries=0, budget_usd=1.0)
+    ends = [(await wave(limited, 1))[0] for _ in range(3)]
+    if model != PRICED:
+        assert isinstance(ends[1], BudgetExhaustedError)
+        assert "BUDGET_TOKENS" in str(ends[1])
+        assert len(server.calls) == 2
+
+
+@pytest.mark.parametrize("organisation", ["", "org-1"], ids=["our way", "litellm's"])
+async def test_a_model_that_litellm_lists_without_a_price_is_not_free(
+    bench: Bench, organisation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if organisation:
+        monkeypatch.setenv("OPENAI_ORG_ID", organisation)
+    server = bench.serve([rule("screener", CLEAR)])
+    model = bench.model(model="openai/container", budget_usd=1.0)
+    ends = await wave(model, 3)
+    assert len(server.calls) == 1
+    assert "BUDGET_TOKENS" in str(ends[-1])
+
+
 async def test_a_long_wait_is_said_once(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     bench.serve([rule("screener", CLEAR)])
     model = bench.model(tokens_per_minute=20)
@@ -142,17 +173,27 @@ async def test_a_long_wait_is_said_once(bench: Bench, caplog: pytest.LogCaptureF
     [
         {"prompt_tokens": 2**70, "completion_tokens": 1, "total_tokens": 2**70},
         {"prompt_tokens": -(10**6), "completion_tokens": -(10**6), "total_tokens": -2},
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        {"prompt_tokens": 12, "completion_tokens": 0, "total_tokens": 12},
+        {},
     ],
 )
+@pytest.mark.parametrize("organisation", ["", "org-1"], ids=["our way", "litellm's"])
 async def test_absurd_usage_is_charged_as_reserved(
-    bench: Bench, pair: Pair, usage: dict[str, int]
+    bench: Bench,
+    pair: Pair,
+    usage: dict[str, int],
+    organisation: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if organisation:
+        monkeypatch.setenv("OPENAI_ORG_ID", organisation)
     bench.serve([rule("screener", {**CLEAR, "usage": usage})])
     model = bench.model(model=PRICED, budget_usd=1.0)
     await Screener(model).screen(pair)
     tokens, usd = model._budget._limiter.spent()
     assert MOST_USD < usd < 2 * MOST_USD
-    assert tokens >= 2048 or usage["prompt_tokens"] > 0
+    assert tokens >= 2048
 
 
 async def test_a_budget_that_cannot_be_written_loses_no_paid_reply(

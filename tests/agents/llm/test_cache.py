@@ -19,7 +19,7 @@ KEY = "ab" + "0" * 18
 def test_a_kept_reply_is_found_by_every_cache_on_the_folder(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
     assert cache.find(KEY) is None
-    cache.keep(KEY, REPLY)
+    cache.keep_all([(KEY, REPLY)])
     assert cache.find(KEY) == REPLY
     assert ReplyCache(tmp_path).find(KEY) == REPLY
 
@@ -38,10 +38,10 @@ async def test_replies_in_flight_are_kept_together(tmp_path: Path) -> None:
 
 def test_a_reply_that_an_earlier_release_kept_under_a_shorter_key_is_found(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
-    cache.keep(KEY, REPLY)
+    cache.keep_all([(KEY, REPLY)])
     assert cache.find(KEY + "0" * 12) == REPLY
     own = RawReply(text="of the whole key")
-    cache.keep(KEY + "0" * 12, own)
+    cache.keep_all([(KEY + "0" * 12, own)])
     assert cache.find(KEY + "0" * 12) == own
     assert cache.find(KEY + "1" * 12) == cache.find(KEY) == REPLY
     assert cache.find("1" + KEY[1:] + "0" * 12) is None
@@ -81,7 +81,7 @@ def test_an_unreadable_reply_is_left_out_with_a_warning_and_replaced(
     cache, other = ReplyCache(tmp_path), "ab" + "1" * 18
     assert cache.find(KEY) is None
     assert KEY in caplog.text
-    cache.keep(KEY, REPLY)
+    cache.keep_all([(KEY, REPLY)])
     assert cache.find(KEY) == REPLY
     file.rename(file.with_stem("1" * 18))
     assert cache.find(other) is None
@@ -91,14 +91,14 @@ def test_an_unreadable_reply_is_left_out_with_a_warning_and_replaced(
 def test_a_folder_in_the_place_of_an_old_reply_is_moved_aside(tmp_path: Path) -> None:
     (tmp_path / "ab" / f"{'0' * 18}.json").mkdir(parents=True)
     assert ReplyCache(tmp_path).find(KEY) is None
-    ReplyCache(tmp_path).keep(KEY, REPLY)
+    ReplyCache(tmp_path).keep_all([(KEY, REPLY)])
     assert ReplyCache(tmp_path).find(KEY) == REPLY
 
 
 def test_a_reply_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "replies").write_text("a file in the place of the folder")
     with pytest.raises(UnrecordableError, match="paid for cannot be kept"):
-        ReplyCache(tmp_path / "replies").keep(KEY, REPLY)
+        ReplyCache(tmp_path / "replies").keep_all([(KEY, REPLY)])
 
 
 async def test_nothing_is_requested_that_a_full_disk_might_not_keep(
@@ -127,7 +127,7 @@ async def test_nothing_is_requested_that_a_full_disk_might_not_keep(
 )
 def test_lone_surrogates_of_a_reply_are_replaced(tmp_path: Path, text: str, kept: str) -> None:
     reply = RawReply(text=text)
-    ReplyCache(tmp_path).keep(KEY, reply)
+    ReplyCache(tmp_path).keep_all([(KEY, reply)])
     found = ReplyCache(tmp_path).find(KEY)
     assert found == reply
     assert reply.text == kept
@@ -139,7 +139,7 @@ def test_lone_surrogates_of_a_reply_are_replaced(tmp_path: Path, text: str, kept
 def test_a_count_of_tokens_that_cannot_be_true_is_unknown(tmp_path: Path, count: Any) -> None:
     reply = RawReply(text="", prompt_tokens=count, completion_tokens=count)
     assert (reply.prompt_tokens, reply.completion_tokens, reply.tokens) == (None, None, 0)
-    ReplyCache(tmp_path).keep(KEY, reply)
+    ReplyCache(tmp_path).keep_all([(KEY, reply)])
     assert ReplyCache(tmp_path).find(KEY) == reply
 
 

@@ -1,4 +1,7 @@
-"""Laws of the client: with ``litellm_transport.py``, ``endpoint.py``, ``question.py`` under it."""
+"""Laws of the client.
+
+Covers ``litellm_transport.py``, ``endpoint.py``, ``probe.py`` and ``question.py``.
+"""
 
 import asyncio
 import json

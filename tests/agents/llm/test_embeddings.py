@@ -26,6 +26,7 @@ from tests.fakes.packed import packed_text
 
 TEXTS = ["abba", "read a json file", "", "abba", "cab"]
 LIMITS = EmbeddingLimits(max_tokens=50, batch_size=2, concurrency=2)
+NOTHING_COUNTED: list[dict[str, int]] = [{}, {"prompt_tokens": 0, "total_tokens": 0}, {}]
 
 
 @pytest.fixture
@@ -162,6 +163,39 @@ async def test_texts_that_a_firewall_refuses_are_named_and_all_others_are_kept(
     assert len(server.embedded) == before, "what was embedded is kept"
 
 
+UNUSABLE: list[list[Any]] = [[0.0, 0.0], [float("nan")] * 8, []]
+
+
+@pytest.mark.parametrize("vector", UNUSABLE, ids=str)
+async def test_texts_without_a_usable_vector_are_named_and_all_others_are_kept(
+    server: ScriptedServer, tmp_path: Path, vector: list[Any]
+) -> None:
+    server.embedding_steps = [{"vector": vector, "spoils": "odd"}]
+    texts = [f"text {n}" for n in range(20)]
+    texts[7], texts[11], texts[12] = "odd one", "an odd one too", "the oddest one"
+    limits = EmbeddingLimits(max_tokens=50, batch_size=16, concurrency=1)
+    with pytest.raises(TextsDeclinedError, match=r"won't embed 3 of the texts \(422") as found:
+        await embed(client(server, tmp_path, limits), texts)
+    assert sorted(found.value.texts) == sorted([texts[7], texts[11], texts[12]])
+    asked = [text for call in server.embedded for text in call["input"]]
+    assert {asked.count(text) for text in texts if "odd" not in text} == {1}
+    before = len(server.embedded)
+    good = [text for text in texts if "odd" not in text]
+    vectors = await embed(client(server, tmp_path, limits), good)
+    assert np.array_equal(vectors, [embedding_of(text, 8) for text in good])
+    assert len(server.embedded) == before
+
+
+async def test_an_api_whose_vectors_are_never_usable_is_not_asked_text_by_text(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.embedding_steps = [{"vector": [0.0, 0.0], "spoils": ""}]
+    limits = EmbeddingLimits(max_tokens=50, batch_size=64, concurrency=1)
+    with pytest.raises(ModelRefusedError, match="no usable vector"):
+        await embed(client(server, tmp_path, limits), [f"text {n}" for n in range(64)])
+    assert [len(call["input"]) for call in server.embedded] == [64, 1]
+
+
 async def test_an_api_that_refuses_everything_is_not_asked_text_by_text(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
@@ -182,6 +216,19 @@ async def test_a_model_without_a_known_price_gets_one_request_on_a_budget_of_dol
         with pytest.raises(BudgetExhaustedError, match=r"price .* is unknown.*BUDGET_TOKENS"):
             await embed(model, TEXTS)
     assert len(server.embedded) == 1
+
+
+async def test_an_answer_that_counts_no_tokens_is_charged_as_reserved(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.embedding_steps = [{"usage": usage} for usage in NOTHING_COUNTED]
+    one_by_one = EmbeddingLimits(max_tokens=50, batch_size=1, concurrency=1)
+    texts = [letter * 20 for letter in "abc"]
+    model = client(server, tmp_path, one_by_one, budget_usd=1.0)
+    await embed(model, texts)
+    tokens, usd = model._budget._limiter.spent()
+    assert tokens == 60
+    assert usd == pytest.approx(60 * 0.13e-6)
 
 
 async def test_an_answer_without_usage_bars_no_later_budget_where_the_price_is_known(

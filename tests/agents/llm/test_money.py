@@ -22,7 +22,7 @@ from agents.llm.prompt import Prompt
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.structured_output import Reply
 from infra.errors import BudgetExhaustedError, LanguageModelError
-from infra.packed import readable_rows
+from infra.packed_rescue import readable_rows
 from infra.settings import LanguageModelSettings
 from infra.sqlite import connect
 from tests.fakes.billing import MAX_TOKENS, BilledTransport, BillingProvider

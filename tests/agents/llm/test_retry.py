@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.llm.retry import Kind, RequestError, backoff_s, retrying
+from infra.settings import LanguageModelSettings
 
 
 @pytest.mark.parametrize(
@@ -87,16 +88,23 @@ def test_a_wait_after_very_many_retries_stays_within_bounds() -> None:
     assert backoff_s(5_000, None, 60) <= 60
 
 
-async def test_transient_errors_are_retried_up_to_the_limit_and_then_raised() -> None:
-    tries, waits = [], []
+SETTINGS = LanguageModelSettings(model="openai/x", max_retries=3)
+
+
+async def test_transient_errors_are_retried_up_to_the_limit_and_then_raised(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    tries = []
 
     async def request() -> None:
         tries.append(1)
         raise RequestError(503, "down", retry_after="0.001")
 
     with pytest.raises(RequestError, match="down"):
-        await retrying(3, 60, lambda error, wait: waits.append((error.status, wait)))(request)
-    assert (len(tries), waits) == (4, [(503, 0.001)] * 3)
+        await retrying(SETTINGS)(request)
+    assert len(tries) == 4
+    assert caplog.messages == ["openai/x: 503, retry in 0.0 s"] * 3
 
 
 @pytest.mark.parametrize("error", [RequestError(401, "key"), RequestError(413, ""), KeyError("x")])
@@ -108,5 +116,5 @@ async def test_other_errors_are_not_retried(error: Exception) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        await retrying(3, 60, lambda *_: None)(request)
+        await retrying(SETTINGS)(request)
     assert len(tries) == 1

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agents.llm.rate_limit import SharedLimiter
 from infra.errors import BudgetExhaustedError, ModelRefusedError, UnknownNameError
 from infra.records import Code, Query
-from infra.settings import LanguageModelSettings, Settings, StoreSettings
+from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from infra.store import open_database
 from infra.store.controls import set_control
 from infra.store.vector_files import Vectors
@@ -96,10 +97,17 @@ def test_re_ranking_without_a_model_is_refused() -> None:
         ranker().rank("llm:bm25", 4)
 
 
-def reranked(folder: Path, server: ScriptedServer, **llm: str) -> dict[str, list[str]]:
+def reranked(
+    folder: Path,
+    server: ScriptedServer,
+    annotation: AnnotationSettings = AnnotationSettings(),  # noqa: B008 - is never changed
+    **llm: str,
+) -> dict[str, list[str]]:
     model = llm | {"base_url": server.base_url, "api_key": KEY}
     settings = Settings(
-        llm=LanguageModelSettings.model_validate(QUICK | model), store=StoreSettings(folder=folder)
+        llm=LanguageModelSettings.model_validate(QUICK | model),
+        store=StoreSettings(folder=folder),
+        annotation=annotation,
     )
     benchmark = people_benchmark().model_copy(
         update={"queries": tuple(QUERIES), "codes": tuple(CODES)}
@@ -134,6 +142,27 @@ def test_a_refused_request_ends_the_run(tmp_path: Path) -> None:
         pytest.raises(ModelRefusedError),
     ):
         reranked(tmp_path, server)
+
+
+def test_replies_in_flight_when_another_query_fails_are_kept(tmp_path: Path) -> None:
+    paid = rule("reranker", {"reply": {"order": [4, 3]}, "delay_s": 0.5}, query=QUERIES[0].text)
+    failing = rule("reranker", {"status": 401, "message": "no key"}, query=QUERIES[1].text)
+    with ScriptedServer([paid, failing]) as server, pytest.raises(ModelRefusedError):
+        reranked(tmp_path, server)
+    with ScriptedServer([rule("reranker", {"reply": {"order": [4, 3]}})]) as server:
+        reranked(tmp_path, server)
+        assert len(server.calls) == 1, "the query that failed"
+
+
+def test_what_judges_have_spent_is_taken_off_the_budget_of_re_ranking(tmp_path: Path) -> None:
+    store = StoreSettings(folder=tmp_path)
+    dear = SharedLimiter(store.ledgers, LanguageModelSettings(model="openai/dear"))
+    dear.settle(dear.reserve(100, 9.5), 100, 9.5)
+    judges = AnnotationSettings(judges=("openai/dear",))
+    with ScriptedServer([rule("reranker", {"reply": {"order": [4, 3]}})]) as server:
+        with pytest.raises(BudgetExhaustedError, match="BUDGET_USD"):
+            reranked(tmp_path, server, judges, model="openai/gpt-4o-mini", budget_usd="9.5")
+        assert server.calls == []
 
 
 def test_a_budget_that_was_set_by_hand_bounds_re_ranking(tmp_path: Path) -> None:

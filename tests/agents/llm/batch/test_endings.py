@@ -16,7 +16,7 @@ from agents.llm.batch.records import SentBatch
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError
-from infra.errors import LanguageModelError, ModelUnavailableError
+from infra.errors import LanguageModelError, ModelRefusedError, ModelUnavailableError
 from infra.settings import Settings
 from tests.agents.judging import made_up_sandbox, script
 from tests.agents.llm.batch.batching import answer, batch_settings, judged, one_pass
@@ -84,6 +84,107 @@ async def test_others_batches_of_any_kind_do_not_hide_ours(
     assert await answer(settings)
     _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
     assert usd == 0, "it was not submitted, so nothing is reserved for it"
+
+
+@pytest.mark.parametrize("status", [404, 405, 501])
+async def test_replies_in_the_file_that_is_there_are_kept_though_another_is_gone(
+    server: ScriptedServer, tmp_path: Path, status: int
+) -> None:
+    known: dict[str, Any] = {"model": "openai/gpt-4o-mini", "max_retries": 0}
+    settings = batch_settings(server.base_url, tmp_path, **known)
+    server.batches.faults = [{"lines": {0: 500}}, {}]
+    server.batches.failures["GET /files"] = [{}, {"status": status}]
+    made = await judged(settings, PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert twice(server) == []
+    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    told = sum(call.cost_usd or 0 for item in made for call in item.calls)
+    assert usd > 1.5 * told, "what the file that is gone tells of may be billed"
+
+
+@pytest.mark.parametrize("kind", ["GET /batches", "GET /files"])
+async def test_replies_that_a_killed_run_kept_are_not_paid_again_where_the_batch_is_gone(
+    server: ScriptedServer, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise InterruptedError
+
+    settings = batch_settings(server.base_url, tmp_path)
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    with monkeypatch.context() as patch:
+        patch.setattr(BatchRequests, "end", killed)
+        with pytest.raises(InterruptedError):
+            await answer(settings)
+    server.batches.failures[kind] = [{"status": 404}]
+    await answer(settings)
+    made = await judged(settings, PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert twice(server) == []
+
+
+FAILED: dict[str, Any] = {"status": "failed", "code": "server_error", "message": "it broke down"}
+
+
+async def test_replies_of_a_batch_that_failed_are_kept_and_charged(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
+    server.batches.faults = [{**FAILED, "answered": 4}, {}]
+    made = await judged(settings, PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert twice(server) == []
+    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    assert usd == pytest.approx(sum(call.cost_usd or 0 for item in made for call in item.calls))
+
+
+async def test_a_batch_that_failed_without_a_reply_stops_the_run_though_it_has_files(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.batches.faults = [{**FAILED, "answered": PAIRS, "lines": dict.fromkeys(range(11), 500)}]
+    with pytest.raises(ModelRefusedError, match=r"it broke down.*remove the cause"):
+        await judged(batch_settings(server.base_url, tmp_path), PAIRS)
+    assert len(server.batches.batches) == 1
+
+
+async def test_a_run_with_another_address_takes_no_request_out_of_a_batch_that_was_sent(
+    server: ScriptedServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    server.batches.failures["GET /batches"] = [{"status": 401}]
+    with pytest.raises(ModelRefusedError):
+        await answer(settings)
+    with ScriptedServer(list(script(PAIRS, delay_s=0.0))) as elsewhere:
+        other = batch_settings(elsewhere.base_url, tmp_path, model="openai/gpt-4o-mini")
+        left = await one_pass(other, PAIRS, made_up_sandbox())
+        await answer(other)
+        assert Counter(item.status for item in left)["pending"] >= PAIRS - 1
+        assert caplog.text.count("sent to another address") == 1
+        sent = BatchRequests(settings.store.replies, settings.llm).sent()
+        assert [batch.requests for batch in sent] == [PAIRS - 1]
+        asked = sum("screener" in json.dumps(call) for call in elsewhere.calls)
+        assert asked == 0
+    made = await judged(settings, PAIRS)
+    assert {item.status for item in made} == {"labelled"}
+    assert twice(server) == []
+
+
+async def test_a_batch_that_lacks_requests_may_be_billed_for_them(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    """As those that another address had taken over, by an earlier release."""
+    settings = batch_settings(server.base_url, tmp_path, model="openai/gpt-4o-mini")
+    await one_pass(settings, PAIRS, made_up_sandbox())
+    server.batches.failures["GET /batches"] = [{"status": 401}]
+    with pytest.raises(ModelRefusedError):
+        await answer(settings)
+    requests = BatchRequests(settings.store.replies, settings.llm)
+    [sent] = requests.sent()
+    with requests._transaction() as tx:
+        tx.execute("DELETE FROM requests WHERE batch IS NOT NULL")
+    await answer(settings)
+    _, usd = SharedLimiter(settings.store.ledgers, settings.llm).spent()
+    assert usd >= sent.ticket.usd
 
 
 async def test_a_batch_without_an_end_stops_the_run_with_its_name(

@@ -33,8 +33,10 @@ REPLY = {"choices": [{"message": {"role": "assistant", "content": "yes"}}]}
 @pytest.mark.parametrize(
     ("more", "tokens", "usd"),
     [
-        ({"usage": {"prompt_tokens": 1_000_000, "completion_tokens": 0}}, 1_000_000, 0.075),
-        ({"usage": {"prompt_tokens": 10**30, "completion_tokens": 0}}, 0, None),
+        ({"usage": {"prompt_tokens": 999_996, "completion_tokens": 1}}, 999_997, 0.075),
+        ({"usage": {"prompt_tokens": 10**30, "completion_tokens": 1}}, 0, None),
+        ({"usage": {"prompt_tokens": 0, "completion_tokens": 0}}, 0, None),
+        ({"usage": {"prompt_tokens": 9, "completion_tokens": 0}}, 0, None),
         ({"usage": {"prompt_tokens": -5, "completion_tokens": 1}}, 0, None),
         ({"hidden_params": 7}, 0, None),
     ],

@@ -19,7 +19,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import open_database
-from tasks.stages.annotate.budget import spent_before, with_run_budget
+from tasks.stages.annotate.budget import spent_before, with_run_budget, with_shared_budget
 from tasks.stages.annotate.effort import cost_of_reason, expected_of, history_of
 from tasks.stages.annotate.run_watch import Spending
 
@@ -67,6 +67,17 @@ def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: P
     ) as of_all:
         limiter.reserve(100, 1.0)
     assert not isinstance(of_all.value, RunBudgetExhaustedError)
+
+
+def test_a_run_that_judges_nothing_keeps_to_the_budget_of_all_judges(tmp_path: Path) -> None:
+    judges = AnnotationSettings(judges=("openai/cheap", "openai/dear"))
+    given = settings(tmp_path, 2.0, 10.0, "openai/cheap").model_copy(update={"annotation": judges})
+    dear = SharedLimiter(given.store.ledgers, LanguageModelSettings(model="openai/dear"))
+    dear.settle(dear.reserve(100, 9.5), 100, 9.5)
+    limiter = SharedLimiter(given.store.ledgers, with_shared_budget(given).llm)
+    assert limiter.left()[1] == pytest.approx(0.5)
+    limiter.limit(None, 12.0)
+    assert limiter.left()[1] == pytest.approx(2.5)
 
 
 def test_budgets_are_of_all_judges_together(tmp_path: Path) -> None:
