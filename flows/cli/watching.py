@@ -16,9 +16,9 @@ WATCHING = {
         "Pause annotation: pairs in flight are finished, no more are started.",
         options="steering_options:pause",
         action="steering:change_controls",
-        details="A run that goes on obeys within seconds and waits; it holds for later runs too, "
-        "until `cosqa resume`. What else asks a model goes on: `generate`, `annotators compare` "
-        "and methods that re-rank.",
+        details="Annotation that judges obeys within seconds and waits; it holds for later runs "
+        "too, until `cosqa resume`. What else asks a model goes on: `generate`, `annotators "
+        "compare` and methods that re-rank.",
         examples=("cosqa pause",),
     ),
     "resume": Command(
