@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from flows.cli.console import say
-from flows.cli.steering_options import AnswerOptions, ControlOptions
+from flows.cli.steering_options import AnswerOptions, ControlOptions, ResumeOptions
+from flows.runtime.paused_deployments import how_to_lift, known_to_be_paused, resume_deployments
 from flows.runtime.waiting_runs import answer_run
 from infra.settings import StoreSettings
 from infra.store import open_database
@@ -30,6 +31,17 @@ def change_controls(options: ControlOptions) -> None:
     for change in last_changes(database):
         if change.holds:
             say(f"  {change.control}: by {change.set_by}, {change.set_at:%Y-%m-%d %H:%M:%S}")
+
+
+def resume(options: ResumeOptions) -> None:
+    """Let pairs be handed out again, or resume deployments; say of the others how they are."""
+    if options.deployments:
+        resume_deployments(options.deployments)
+        say(f"Resumed: {', '.join(options.deployments)}.")
+        return
+    change_controls(options.controls)
+    for name in known_to_be_paused():
+        say(f"The deployment {name} stays paused: {how_to_lift(name)}.")
 
 
 def _who_obeys(holder: Holder | None, store: StoreSettings) -> str:

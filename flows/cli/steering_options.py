@@ -42,6 +42,14 @@ class ControlOptions:
 
 
 @dataclass(frozen=True)
+class ResumeOptions:
+    """Which deployments to resume; none resumes annotation itself."""
+
+    controls: ControlOptions
+    deployments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class AnswerOptions:
     """The answer to a run that waits: field of the form → value, and the reasons to take.
 
@@ -73,9 +81,22 @@ def pause(*, store: Store = None) -> ControlOptions:
     return ControlOptions(_of_store(store), {"paused": True})
 
 
-def resume(*, store: Store = None) -> ControlOptions:
-    """Return that pairs are to be handed out again."""
-    return ControlOptions(_of_store(store), {"paused": False})
+def resume(
+    *,
+    deployment: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Resume a deployment that is paused on the Prefect server, as for a spent "
+            "budget, and not annotation itself. Repeat it for several.",
+            show_default=False,
+        ),
+    ] = None,
+    store: Store = None,
+) -> ResumeOptions:
+    """Return that pairs are to be handed out again, or which deployments are to be resumed."""
+    names = tuple(dict.fromkeys(deployment or ()))
+    return ResumeOptions(ControlOptions(_of_store(store), {"paused": False}), names)
 
 
 def limit(

@@ -24,9 +24,13 @@ WATCHING = {
     "resume": Command(
         "Continue annotation after `cosqa pause`.",
         options="steering_options:resume",
-        action="steering:change_controls",
-        details="It does not answer a run that waits for approval: `cosqa approve` does.",
-        examples=("cosqa resume",),
+        action="steering:resume",
+        details="It does not answer a run that waits for approval: `cosqa approve` does. A "
+        "deployment that was paused on the Prefect server because the budget that all runs share "
+        "is spent stays so until it is named: raise COSQA_LLM__BUDGET_USD, or run `cosqa limit "
+        "--budget-usd`, and then resume it with --deployment. `cosqa status` names those that are "
+        "paused.",
+        examples=("cosqa resume", "cosqa resume --deployment annotate"),
     ),
     "limit": Command(
         "Change how many pairs are in flight, requests a minute and the budget, while a run goes "

@@ -20,6 +20,7 @@ from prefect.states import Cancelled
 
 from flows.cli.pairs import named_folders
 from flows.deployments import deployment_named
+from flows.runtime.paused_deployments import how_to_lift
 from flows.runtime.run_inputs import deployed_run, was_answered
 from flows.runtime.run_names import run_name
 from flows.runtime.waiting_runs import waiting_runs
@@ -58,11 +59,11 @@ def _needless() -> str:
     paused Prefect holds back the schedule alone, not what automations start.
     """
     own = deployed_run()
-    if own is None or own.deployment_id is None or was_answered():
+    if own is None or was_answered():
         return ""
     with get_client(sync_client=True) as client:
-        if _is_automatic(own) and client.read_deployment(own.deployment_id).paused:
-            return "its deployment is paused; resume that, or start a run by hand"
+        if _is_automatic(own) and (found := client.read_deployment(own.deployment_id)).paused:
+            return f"its deployment is paused: {how_to_lift(found.name)}; a run by hand starts now"
         waiting = waiting_runs(client)
     twins = [
         run.name

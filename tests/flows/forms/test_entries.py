@@ -117,6 +117,7 @@ def test_of_a_paused_deployment_an_automation_starts_nothing_and_a_person_does(
             state = end(skipped)
             assert state.is_cancelled()
             assert "its deployment is paused" in state.message
+            assert "`cosqa resume --deployment annotate`" in state.message
             client.set_flow_run_state(skipped.id, AwaitingRetry(), force=True)  # Retry in the UI
             by_hand = client.create_flow_run_from_deployment(identity, parameters={"path": "none"})
             for run in (by_hand, client.read_flow_run(skipped.id)):
