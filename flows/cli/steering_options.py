@@ -9,6 +9,7 @@ import typer
 from flows.cli.options import Store
 from infra.errors import SettingsError
 from infra.settings import Settings, load_settings
+from infra.settings.operation import MOST_IN_FLIGHT, MOST_REQUESTS_PER_MINUTE
 
 if TYPE_CHECKING:
     from infra.store.controls import Control
@@ -104,14 +105,15 @@ def limit(
     in_flight: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Pairs that annotation judges at once.",
+            min=1, max=MOST_IN_FLIGHT, metavar="N", help="Pairs that annotation judges at once.",
             rich_help_panel=_LIMITS, show_default=False,
         ),
     ] = None,
     requests_per_minute: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Requests a minute to the model, over all workers.",
+            min=1, max=MOST_REQUESTS_PER_MINUTE, metavar="N",
+            help="Requests a minute to the model, over all workers.",
             rich_help_panel=_LIMITS, show_default=False,
         ),
     ] = None,

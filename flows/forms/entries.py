@@ -92,7 +92,7 @@ def _needless() -> str:
     if own is None or was_answered():
         return ""
     with get_client(sync_client=True) as client:
-        if _is_automatic(own) and (found := client.read_deployment(own.deployment_id)).paused:
+        if _is_automatic(own) and (found := client.read_deployment(str(own.deployment_id))).paused:
             return f"its deployment is paused: {how_to_lift(found.name)}; a run by hand starts now"
         waiting = waiting_runs(client)
     twins = [

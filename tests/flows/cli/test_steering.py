@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from flows.cli.main import app
 from infra.settings import StoreSettings
+from infra.settings.operation import MOST_IN_FLIGHT, MOST_REQUESTS_PER_MINUTE
 from infra.store import open_database
 from infra.store.lease import writer_lease
 from infra.store.stage_state import JudgingState, StageState, write_state
@@ -85,3 +86,17 @@ def test_a_command_that_shows_no_stage_is_not_said_to_obey(store: StoreSettings)
 def test_without_a_run_controls_are_for_the_next_one(store: StoreSettings) -> None:
     assert "In force: paused (for the next run: none writes labels)" in steered(store, "pause")
     assert "No control is set." in steered(store, "resume")
+
+
+@pytest.mark.parametrize(
+    ("option", "most"),
+    [("--in-flight", MOST_IN_FLIGHT), ("--requests-per-minute", MOST_REQUESTS_PER_MINUTE)],
+)
+def test_a_limit_that_no_run_could_read_is_refused_and_the_store_goes_on(
+    store: StoreSettings, option: str, most: int
+) -> None:
+    done = CliRunner().invoke(app, ["limit", option, str(2**63), "--store", str(store.folder)])
+    assert done.exit_code == 2, done.output
+    said = " ".join(done.output.replace("│", " ").split())
+    assert f"less than or equal to {most}" in said
+    assert "No control is set." in steered(store, "limit")
