@@ -27,6 +27,11 @@ _ASK_FIRST = {"approval": "always"}
 _EXPORT = (ask.OUTPUT, ask.ALLOW_DEMO, ask.UNLICENSED)
 
 
+def entrypoint_of(name: str) -> str:
+    """Return where the flow of a deployment of that name is, in this release and all before it."""
+    return f"{_ENTRIES}.{name.replace('-', '_')}"
+
+
 @dataclass(frozen=True)
 class Schedule:
     """When a deployment runs by itself.
@@ -65,7 +70,7 @@ class Deployment:
     @property
     def entrypoint(self) -> str:
         """Where its flow is, as a module path: it does not depend on where a run works."""
-        return f"{_ENTRIES}.{self.name.replace('-', '_')}"
+        return entrypoint_of(self.name)
 
     @property
     def all_tags(self) -> list[str]:

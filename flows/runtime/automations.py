@@ -21,6 +21,7 @@ from tasks.runtime.run_events import (
     RUN_BUDGET_EXHAUSTED,
 )
 
+NOTIFY = f"{NAME_PREFIX}notify of alarms"
 _SUBJECT = "CoSQA+: {{ event.resource.name }}"
 _BODY = "{{ event.event }}\n\n{{ event.payload.message }}"
 
@@ -50,7 +51,7 @@ def notifications(operation: OperationSettings) -> list[AutomationCore]:
         return []
     return [
         AutomationCore(
-            name=f"{NAME_PREFIX}notify of alarms",
+            name=NOTIFY,
             description="Tells of canaries judged wrongly, of labels that are less stable than "
             "they are to be, and of a spent budget.",
             trigger=_on({CANARY_ALARM, AUDIT_ALARM, BUDGET_EXHAUSTED, RUN_BUDGET_EXHAUSTED}),
