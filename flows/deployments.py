@@ -11,7 +11,6 @@ from flows.forms import fields as ask
 from flows.forms.form import Form, FormField
 
 TAG = "cosqa"
-POOL = "cosqa"
 _ENTRIES = "flows.forms.entries"
 _INPUT = (ask.PRESET, ask.SOURCE, ask.PATH, ask.DISTRIBUTION, ask.QUERIES, ask.CODES)
 _CANDIDATES = (ask.ENCODERS, ask.TOP_K)
