@@ -157,7 +157,7 @@ def approve(
     budget_usd: Annotated[
         float | None,
         typer.Option(
-            min=0.0, metavar="X", help="The most US dollars that the run may cost.",
+            metavar="X", help="The most US dollars that the run may cost, above 0.",
             rich_help_panel=_ANSWER, show_default="as planned",
         ),
     ] = None,
@@ -180,9 +180,14 @@ def approve(
     """Return the approval of a run that waits.
 
     Raises:
-        SettingsError: The budget has no end.
+        SettingsError: The budget has no end, or is none.
     """
     _refuse_endless(budget_usd)
+    if budget_usd is not None and budget_usd <= 0:
+        raise SettingsError(
+            f"--budget-usd {budget_usd:g} lets the run judge nothing: give more than 0, or run "
+            "`cosqa decline`"
+        )
     given: dict[str, object] = {"budget_usd": budget_usd, "pairs": pairs}
     answer = {name: value for name, value in given.items() if value is not None}
     return AnswerOptions(run or "", answer, tuple(reason) if reason else None)
