@@ -11,7 +11,6 @@ from flows.forms import fields as ask
 from flows.forms.form import Form, FormField
 
 TAG = "cosqa"
-POOL = "cosqa"
 _ENTRIES = "flows.forms.entries"
 _INPUT = (ask.PRESET, ask.SOURCE, ask.PATH, ask.DISTRIBUTION, ask.QUERIES, ask.CODES)
 _CANDIDATES = (ask.ENCODERS, ask.TOP_K)
@@ -25,6 +24,11 @@ _EXTENT = (
 # What a form begins with where a run may cost money: a person sees the plan first.
 _ASK_FIRST = {"approval": "always"}
 _EXPORT = (ask.OUTPUT, ask.ALLOW_DEMO, ask.UNLICENSED)
+
+
+def entrypoint_of(name: str) -> str:
+    """Return where the flow of a deployment of that name is, in this release and all before it."""
+    return f"{_ENTRIES}.{name.replace('-', '_')}"
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Deployment:
     @property
     def entrypoint(self) -> str:
         """Where its flow is, as a module path: it does not depend on where a run works."""
-        return f"{_ENTRIES}.{self.name.replace('-', '_')}"
+        return entrypoint_of(self.name)
 
     @property
     def all_tags(self) -> list[str]:

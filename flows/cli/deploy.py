@@ -10,7 +10,7 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from flows.cli.console import say
 from flows.cli.deploy_options import DeployOptions
 from flows.deployments import DEPLOYMENTS
-from flows.runtime.automations import notifications, stop_on_budget
+from flows.runtime.automations import NOTIFY, notifications, stop_on_budget
 from flows.runtime.prefect_server import running_server
 from flows.runtime.prefect_yaml import prefect_yaml
 from flows.runtime.registration import (
@@ -20,6 +20,7 @@ from flows.runtime.registration import (
     register_automation,
     register_deployment,
     register_pool,
+    remove_automation,
 )
 from flows.runtime.triggers import chains, housekeeping
 from infra.errors import SettingsError
@@ -89,5 +90,7 @@ def _registered(
         return
     for automation in told:
         yield register_automation(client, automation)
+    if not told:  # else people would be told by a block that was taken out of the settings
+        yield from remove_automation(client, NOTIFY)
     if options.prune:
         yield from prune(client, DEPLOYMENTS, [*wanted, *told])

@@ -6,10 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
+from infra.deploy import POOL
 from infra.errors import SettingsError
 
 _WHERE, _WHAT = "Where runs work", "What is registered"
-_POOL = "cosqa"
+_WORK_IN = (
+    "Folder in which runs work: their cosqa.toml, and what relative paths start from, such as "
+    "those of store and output."
+)
 
 
 @dataclass(frozen=True)
@@ -45,10 +49,15 @@ Folder = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="Folder in which runs work: their cosqa.toml, and what relative paths start from, "
-        "such as those of store and output. For other pools than process, in the container.",
+        help=f"{_WORK_IN} For other pools than process, in the container.",
         show_default="this folder",
         rich_help_panel=_WHERE,
+    ),
+]
+ServerFolder = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help=_WORK_IN, show_default="this folder", rich_help_panel=_WHERE
     ),
 ]
 Pool = Annotated[
@@ -100,7 +109,7 @@ Port = Annotated[
 def deploy(
     *,
     folder: Folder = None,
-    pool: Pool = _POOL,
+    pool: Pool = POOL,
     pool_type: PoolType = "process",
     schedules: Schedules = None,
     prune: Prune = False,
@@ -115,7 +124,7 @@ def deploy(
     return DeployOptions(pool, pool_type, place, schedules, prune, as_yaml)
 
 
-def server(*, port: Port = 4200, folder: Folder = None) -> ServerOptions:
+def server(*, port: Port = 4200, folder: ServerFolder = None) -> ServerOptions:
     """Return what ``cosqa server`` is to do.
 
     Raises:

@@ -21,7 +21,7 @@ class _WithoutErrors(logging.Filter):
         error = record.exc_info[1] if record.exc_info else None
         record.exc_info = record.exc_text = None
         message = record.getMessage()
-        is_ours = error is not None and all(isinstance(e, CosqaError) for e in _leaves(error))
+        is_ours = error is not None and all(isinstance(e, CosqaError) for e in leaves(error))
         return not message.startswith(_FAILED) and (not is_ours or "Retry" in message)
 
 
@@ -40,14 +40,14 @@ def print_error(error: BaseException) -> None:
 
 def message_of(error: BaseException) -> str:
     """Return an error as a person reads it: each distinct error of a group on its own lines."""
-    leaves = list(dict.fromkeys(map(_message, _leaves(error))))
-    return "\n".join(leaves)
+    return "\n".join(dict.fromkeys(map(_message, leaves(error))))
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors of a group and of groups in it, each as it was before Ray wrapped it."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            yield from _leaves(inner)
+            yield from leaves(inner)
     else:
         cause = getattr(error, "cause", None)  # Ray's wrapper around an error of a worker
         yield cause if isinstance(cause, BaseException) else error

@@ -57,8 +57,7 @@ class Command:
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
         )
         text = f"{self.summary}\n\n{self.details}".strip()
-        lines = "\n\n".join(f"  {escape(example)}" for example in self.examples)
-        epilog = f"Examples:\n\n{lines}" if lines else None
+        epilog = examples(*self.examples)
         if self.below:
             group = type("Followed", (_FollowedCommand,), {"entries": self.below})
             app.callback(
@@ -72,7 +71,7 @@ class Command:
         for parameter in command.params:
             if isinstance(parameter, TyperOption):
                 parameter.hidden = parameter.hidden or parameter.name in self.hidden
-                _show_default_without_brackets(parameter)
+        _show_defaults_without_brackets(command)
         return command
 
 
@@ -93,6 +92,8 @@ class Group:
         app: typer.Typer = imported(self.app)
         group = typer.main.get_group(app)
         group.name = name
+        for command in group.commands.values():
+            _show_defaults_without_brackets(command)
         return group
 
 
@@ -141,11 +142,18 @@ class _FollowedCommand(LazyGroup):
         return name, command, rest
 
 
-def _show_default_without_brackets(option: TyperOption) -> None:
-    """Move a default in words into the option's help: Typer prints ``[default: (20)]``."""
-    if isinstance(option.show_default, str):
-        option.help = f"{option.help} [dim]{escape(f'[default: {option.show_default}]')}[/]"
-        option.show_default = False
+def examples(*lines: str) -> str | None:
+    """Return the end of a command's help with these command lines; None without any."""
+    shown = "\n\n".join(f"  {escape(line)}" for line in lines)
+    return f"Examples:\n\n{shown}" if shown else None
+
+
+def _show_defaults_without_brackets(command: "AnyCommand") -> None:
+    """Move defaults in words into the options' help: Typer prints ``[default: (20)]``."""
+    for option in command.params:
+        if isinstance(option, TyperOption) and isinstance(option.show_default, str):
+            option.help = f"{option.help} [dim]{escape(f'[default: {option.show_default}]')}[/]"
+            option.show_default = False
 
 
 def imported(name: str) -> Any:  # noqa: ANN401 - whatever has that name

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flows.cli.console import console, say
+from flows.cli.lazy import examples
 from infra.settings import SandboxSettings, load_settings
 from tasks.reports.text import visible
 from tasks.stages import sandbox as stage
@@ -72,7 +73,7 @@ Everything = Annotated[
 ]
 
 
-@app.command()
+@app.command(epilog=examples("cosqa sandbox check"))
 def check() -> None:
     """Check the Docker engine, the image and all behaviours that a sandbox must have."""
     settings = load_settings().sandbox
@@ -109,7 +110,12 @@ def _shown(text: str) -> Text:
     return Text(visible(text, _LONGEST_CELL))
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "cosqa sandbox run program.py --code function.py",
+        "cosqa sandbox run program.py --requirement numpy --hash-seed 1",
+    )
+)
 def run(
     program: Program,
     code: Code = None,
@@ -135,7 +141,7 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(epilog=examples("cosqa sandbox clean", "cosqa sandbox clean --all"))
 def clean(*, everything: Everything = False) -> None:
     """Remove containers and volumes that processes which have ended left behind."""
     removed = asyncio.run(stage.clean(load_settings().sandbox, everything=everything))

@@ -3,8 +3,8 @@
 from flows.cli.console import say
 from flows.cli.deploy import register
 from flows.cli.deploy_options import DeployOptions, ServerOptions
-from flows.deployments import POOL
 from flows.runtime.local_server import local_server
+from infra.deploy import POOL
 
 
 def serve(options: ServerOptions) -> None:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from flows.cli.console import console, say
 from flows.cli.steering_options import StatusOptions
+from flows.runtime.paused_deployments import how_to_lift
 from flows.runtime.standing import Standing, standing_of
 from infra.store.database import require_store
 from infra.store.stage_state import JudgingState, StageState
@@ -74,6 +75,8 @@ def lines(standing: Standing) -> Iterator[Line]:
         yield from ((name, text) for text in texts)
     for run in standing.waiting:
         yield "waits", f"{run} for approval: `cosqa approve`, or Resume in the Prefect UI"
+    for name in standing.paused:
+        yield "paused", f"{name}, which starts by hand alone: {how_to_lift(name)}"
     for due in standing.due:
         yield "due", f"{due.starts_at.astimezone():%Y-%m-%d %H:%M} {due.name}"
     if standing.server:

@@ -9,6 +9,7 @@ import typer
 from flows.cli.options import Store
 from infra.errors import SettingsError
 from infra.settings import Settings, load_settings
+from infra.settings.operation import MOST_IN_FLIGHT, MOST_REQUESTS_PER_MINUTE
 
 if TYPE_CHECKING:
     from infra.store.controls import Control
@@ -39,6 +40,14 @@ class ControlOptions:
 
     settings: Settings
     changes: "dict[Control, float | bool | None]"
+
+
+@dataclass(frozen=True)
+class ResumeOptions:
+    """Which deployments to resume; none resumes annotation itself."""
+
+    controls: ControlOptions
+    deployments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,9 +82,22 @@ def pause(*, store: Store = None) -> ControlOptions:
     return ControlOptions(_of_store(store), {"paused": True})
 
 
-def resume(*, store: Store = None) -> ControlOptions:
-    """Return that pairs are to be handed out again."""
-    return ControlOptions(_of_store(store), {"paused": False})
+def resume(
+    *,
+    deployment: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Resume a deployment that is paused on the Prefect server, as for a spent "
+            "budget, and not annotation itself. Repeat it for several.",
+            show_default=False,
+        ),
+    ] = None,
+    store: Store = None,
+) -> ResumeOptions:
+    """Return that pairs are to be handed out again, or which deployments are to be resumed."""
+    names = tuple(dict.fromkeys(deployment or ()))
+    return ResumeOptions(ControlOptions(_of_store(store), {"paused": False}), names)
 
 
 def limit(
@@ -83,14 +105,15 @@ def limit(
     in_flight: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Pairs that annotation judges at once.",
+            min=1, max=MOST_IN_FLIGHT, metavar="N", help="Pairs that annotation judges at once.",
             rich_help_panel=_LIMITS, show_default=False,
         ),
     ] = None,
     requests_per_minute: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Requests a minute to the model, over all workers.",
+            min=1, max=MOST_REQUESTS_PER_MINUTE, metavar="N",
+            help="Requests a minute to the model, over all workers.",
             rich_help_panel=_LIMITS, show_default=False,
         ),
     ] = None,
@@ -134,7 +157,7 @@ def approve(
     budget_usd: Annotated[
         float | None,
         typer.Option(
-            min=0.0, metavar="X", help="The most US dollars that the run may cost.",
+            metavar="X", help="The most US dollars that the run may cost, above 0.",
             rich_help_panel=_ANSWER, show_default="as planned",
         ),
     ] = None,
@@ -157,9 +180,14 @@ def approve(
     """Return the approval of a run that waits.
 
     Raises:
-        SettingsError: The budget has no end.
+        SettingsError: The budget has no end, or is none.
     """
     _refuse_endless(budget_usd)
+    if budget_usd is not None and budget_usd <= 0:
+        raise SettingsError(
+            f"--budget-usd {budget_usd:g} lets the run judge nothing: give more than 0, or run "
+            "`cosqa decline`"
+        )
     given: dict[str, object] = {"budget_usd": budget_usd, "pairs": pairs}
     answer = {name: value for name, value in given.items() if value is not None}
     return AnswerOptions(run or "", answer, tuple(reason) if reason else None)

@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from flows.cli.console import errors, say
+from flows.cli.lazy import examples
 from flows.cli.options import Store
 from flows.cli.tables import print_table
 from infra.settings import Settings, StoreSettings, load_settings
@@ -46,7 +47,7 @@ OnlyCheck = Annotated[
 ]
 
 
-@app.command()
+@app.command(epilog=examples("cosqa store check", "cosqa store check --quick --store cosqa-data"))
 def check(*, store: Store = None, quick: Quick = False) -> None:
     """Check database, vectors, replies and exports; say what is wrong and what to do about it.
 
@@ -84,7 +85,7 @@ def _findings(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
         yield from check_exports(open_database(settings), thorough=thorough)
 
 
-@app.command()
+@app.command(epilog=examples("cosqa store compact"))
 def compact(*, store: Store = None) -> None:
     """Write the database and the replies anew, without the room that removed rows took.
 
@@ -100,7 +101,7 @@ def compact(*, store: Store = None) -> None:
     print_table("", ("file", "before", "after"), rows, rest="a wider terminal")
 
 
-@app.command()
+@app.command(epilog=examples("cosqa store backup backups/monday"))
 def backup(folder: Backup, *, store: Store = None) -> None:
     """Write a backup of the whole store into a new folder, while runs may go on.
 
@@ -116,7 +117,12 @@ def backup(folder: Backup, *, store: Store = None) -> None:
     )
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "cosqa store restore backups/monday --force",
+        "cosqa store restore backups/monday --store another-store",
+    )
+)
 def restore(folder: Backup, *, store: Store = None, force: Force = False) -> None:
     """Put a backup in the store's place, after comparing all of it with its checksums.
 
@@ -134,7 +140,7 @@ def restore(folder: Backup, *, store: Store = None, force: Force = False) -> Non
         )
 
 
-@app.command()
+@app.command(epilog=examples("cosqa store prune", "cosqa store prune --yes"))
 def prune(*, store: Store = None, yes: Yes = False) -> None:
     """Show what is old and needed by no label that stands or was published; with --yes remove it.
 
@@ -161,7 +167,7 @@ def prune(*, store: Store = None, yes: Yes = False) -> None:
         say("Nothing was removed: `cosqa store prune --yes` removes it.")
 
 
-@app.command()
+@app.command(epilog=examples("cosqa store migrate --check", "cosqa store migrate"))
 def migrate(*, store: Store = None, check: OnlyCheck = False) -> None:
     """Bring a store of an earlier release up to date, as every command does by itself.
 

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from typer.core import TyperGroup
 
 from flows.cli.console import say
+from flows.cli.lazy import examples
 from flows.cli.tables import print_table
 from infra.errors import SettingsError
 from tasks.benchmarks import annotation_sheets
@@ -56,10 +57,22 @@ def _command(name: str) -> "Command":
     """Return the command of a suite: its options are the fields of the suite's model."""
     kind = suites.get(name)
     app = typer.Typer(rich_markup_mode="rich", add_completion=False)
-    app.command(name, help=(kind.__doc__ or "").partition("\n")[0])(_function(kind))
+    app.command(
+        name, help=(kind.__doc__ or "").partition("\n")[0], epilog=examples(_example(name, kind))
+    )(_function(kind))
     command = typer.main.get_command(app)
     command.name = name
     return command
+
+
+def _example(name: str, kind: type[Suite]) -> str:
+    """Return a suite's command line with the options that it needs."""
+    words = ["cosqa suite", name]
+    for key, field in kind.Options.model_fields.items():
+        if field.is_required():
+            named = [] if key in kind.Options.arguments else [f"--{key.replace('_', '-')}"]
+            words += [*named, *map(str, (field.examples or [key])[:1])]
+    return " ".join(words)
 
 
 def _function(kind: type[Suite]) -> Callable[..., None]:
@@ -104,7 +117,7 @@ def _validated(model: type[SuiteOptions], values: Mapping[str, object]) -> Suite
         raise SettingsError("; ".join(problems)) from None
 
 
-@suite.command()
+@suite.command(epilog=examples("cosqa suite agreement first.csv second.csv --highest 3"))
 def agreement(
     sheets: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Sheets that people filled in, as CSV.")

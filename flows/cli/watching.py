@@ -16,17 +16,21 @@ WATCHING = {
         "Pause annotation: pairs in flight are finished, no more are started.",
         options="steering_options:pause",
         action="steering:change_controls",
-        details="A run that goes on obeys within seconds and waits; it holds for later runs too, "
-        "until `cosqa resume`. What else asks a model goes on: `generate`, `annotators compare` "
-        "and methods that re-rank.",
+        details="Annotation that judges obeys within seconds and waits; it holds for later runs "
+        "too, until `cosqa resume`. What else asks a model goes on: `generate`, `annotators "
+        "compare` and methods that re-rank.",
         examples=("cosqa pause",),
     ),
     "resume": Command(
         "Continue annotation after `cosqa pause`.",
         options="steering_options:resume",
-        action="steering:change_controls",
-        details="It does not answer a run that waits for approval: `cosqa approve` does.",
-        examples=("cosqa resume",),
+        action="steering:resume",
+        details="It does not answer a run that waits for approval: `cosqa approve` does. A "
+        "deployment that was paused on the Prefect server because the budget that all runs share "
+        "is spent stays so until it is named: raise COSQA_LLM__BUDGET_USD, or run `cosqa limit "
+        "--budget-usd`, and then resume it with --deployment. `cosqa status` names those that are "
+        "paused.",
+        examples=("cosqa resume", "cosqa resume --deployment annotate"),
     ),
     "limit": Command(
         "Change how many pairs are in flight, requests a minute and the budget, while a run goes "

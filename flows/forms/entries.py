@@ -3,11 +3,13 @@
 Each function takes the settings that the form gives, and the answers that are no settings. A run
 that finds another one writing into the store, or waiting for approval of the same, ends as
 cancelled with that run's name: for a schedule this is no failure. So does one that an automation
-starts while its deployment is paused. Flows are imported when they run, each run in a process of
+starts while its deployment is paused. A spent budget that ends a run is told to the server, whose
+automation pauses the deployment. Flows are imported when they run, each run in a process of
 its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,13 +20,23 @@ from prefect.client.schemas.objects import FlowRun, State
 from prefect.logging import get_run_logger
 from prefect.states import Cancelled
 
+from flows.cli.errors import leaves, message_of
 from flows.cli.pairs import named_folders
 from flows.deployments import deployment_named
+from flows.runtime.paused_deployments import how_to_lift
 from flows.runtime.run_inputs import deployed_run, was_answered
-from flows.runtime.run_names import run_name
+from flows.runtime.run_names import run_name, subject_of
 from flows.runtime.waiting_runs import waiting_runs
-from infra.errors import StoreBusyError
+from infra.errors import (
+    BudgetExhaustedError,
+    RunBudgetExhaustedError,
+    StoreBusyError,
+    UnrecordableError,
+)
 from infra.settings import COMPARED_CONFIGURATIONS, Settings
+from tasks.runtime import run_events
+
+_OF_ONE_RUN = (RunBudgetExhaustedError, UnrecordableError)
 
 
 def _entry(function: Callable[..., object]) -> Flow[..., Any]:
@@ -36,7 +48,8 @@ def _entry(function: Callable[..., object]) -> Flow[..., Any]:
         try:
             if reason := _needless():
                 return _skipped(reason)
-            return function(form.settings(answers), **form.arguments(answers))
+            with _telling_of_budget(answers):
+                return function(form.settings(answers), **form.arguments(answers))
         except StoreBusyError as busy:
             return _skipped(str(busy))
 
@@ -44,6 +57,24 @@ def _entry(function: Callable[..., object]) -> Flow[..., Any]:
     run.__doc__ = function.__doc__
     run.__signature__ = form.signature  # type: ignore[attr-defined]
     return Flow(run, name=name, flow_run_name=run_name)
+
+
+@contextmanager
+def _telling_of_budget(answers: Mapping[str, object]) -> Iterator[None]:
+    """Tell of a spent budget that ends the ``with``, unless the stage that met it has done so.
+
+    It is the budget that all runs share: that of a run alone, and a disk that keeps no spending,
+    are none that the next run would meet.
+    """
+    told = run_events.budgets_told()
+    try:
+        yield
+    except Exception as error:
+        spent = [each for each in leaves(error) if isinstance(each, BudgetExhaustedError)]
+        shared = [each for each in spent if not isinstance(each, _OF_ONE_RUN)]
+        if shared and run_events.budgets_told() == told:
+            run_events.budget_exhausted(subject_of(answers), message_of(shared[0]), {})
+        raise
 
 
 def _skipped(reason: str) -> State[object]:
@@ -58,11 +89,11 @@ def _needless() -> str:
     paused Prefect holds back the schedule alone, not what automations start.
     """
     own = deployed_run()
-    if own is None or own.deployment_id is None or was_answered():
+    if own is None or was_answered():
         return ""
     with get_client(sync_client=True) as client:
-        if _is_automatic(own) and client.read_deployment(own.deployment_id).paused:
-            return "its deployment is paused; resume that, or start a run by hand"
+        if _is_automatic(own) and (found := client.read_deployment(str(own.deployment_id))).paused:
+            return f"its deployment is paused: {how_to_lift(found.name)}; a run by hand starts now"
         waiting = waiting_runs(client)
     twins = [
         run.name

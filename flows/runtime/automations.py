@@ -21,6 +21,7 @@ from tasks.runtime.run_events import (
     RUN_BUDGET_EXHAUSTED,
 )
 
+NOTIFY = f"{NAME_PREFIX}notify of alarms"
 _SUBJECT = "CoSQA+: {{ event.resource.name }}"
 _BODY = "{{ event.event }}\n\n{{ event.payload.message }}"
 
@@ -31,7 +32,7 @@ def stop_on_budget() -> AutomationCore:
         name=f"{NAME_PREFIX}stop on budget",
         description="Pauses the deployment whose run has spent its model's budget. Raise the "
         "budget (COSQA_LLM__BUDGET_USD where it runs, or `cosqa limit --budget-usd`), then "
-        "resume the deployment.",
+        "resume the deployment: `cosqa resume --deployment NAME`, or here in the UI.",
         trigger=_on({BUDGET_EXHAUSTED}),
         actions=[PauseDeployment(source="inferred", deployment_id=None)],
     )
@@ -50,7 +51,7 @@ def notifications(operation: OperationSettings) -> list[AutomationCore]:
         return []
     return [
         AutomationCore(
-            name=f"{NAME_PREFIX}notify of alarms",
+            name=NOTIFY,
             description="Tells of canaries judged wrongly, of labels that are less stable than "
             "they are to be, and of a spent budget.",
             trigger=_on({CANARY_ALARM, AUDIT_ALARM, BUDGET_EXHAUSTED, RUN_BUDGET_EXHAUSTED}),

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -173,9 +174,10 @@ def local_server(
         folder,
         tell,
     )
-    with ExitStack() as stack, _until_a_signal(tell):
+    with _until_a_signal(), ExitStack() as stack:
         stack.callback(server.end)
         stack.callback(worker.end)
+        stack.push(partial(_tell_of_signal, tell))
         await_health(server.start(), port)
         with temporary_settings({PREFECT_API_URL: api}):
             yield LocalServer(api, port, server, worker)
@@ -194,9 +196,20 @@ class _EndedError(Exception):
     """A signal asked this process to end."""
 
 
+def _tell_of_signal(
+    tell: Callable[[str], None], kind: type[BaseException] | None, *_: object
+) -> None:
+    """Tell that children are to end, where a signal has asked for it."""
+    if kind is _EndedError:
+        tell("ending the worker and the server")
+
+
 @contextmanager
-def _until_a_signal(tell: Callable[[str], None]) -> Iterator[None]:
-    """End the ``with`` without an error at SIGINT or SIGTERM; further ones change nothing."""
+def _until_a_signal() -> Iterator[None]:
+    """End the ``with`` without an error at SIGINT or SIGTERM.
+
+    Further ones change nothing, also while what was entered inside is left.
+    """
 
     def end(_number: int, _frame: FrameType | None) -> None:
         for number in before:
@@ -209,7 +222,7 @@ def _until_a_signal(tell: Callable[[str], None]) -> Iterator[None]:
     try:
         yield
     except _EndedError:
-        tell("ending the worker and the server")
+        pass
     finally:
         for former, handler in before.items():
             signal.signal(former, handler)

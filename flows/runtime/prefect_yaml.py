@@ -3,8 +3,9 @@
 import json
 from importlib.metadata import version
 
-from flows.deployments import DEPLOYMENTS, POOL, Deployment
+from flows.deployments import DEPLOYMENTS, Deployment
 from flows.runtime.registration import SIGNS_OF_LIFE
+from infra.deploy import POOL
 
 _HEAD = f"""\
 # Made by `cosqa deploy --yaml`; flows/deployments.py is where to change it.

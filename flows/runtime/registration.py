@@ -15,7 +15,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.events.schemas.automations import Automation, AutomationCore
 from prefect.exceptions import ObjectNotFound
 
-from flows.deployments import TAG, Deployment, Schedule
+from flows.deployments import TAG, Deployment, Schedule, entrypoint_of
 from flows.runtime.triggers import NAME_PREFIX
 from infra.deploy import job_template
 from infra.errors import SettingsError
@@ -135,14 +135,24 @@ def register_automation(client: SyncPrefectClient, wanted: AutomationCore) -> Ch
     return Change("automation", wanted.name, "changed")
 
 
+def remove_automation(client: SyncPrefectClient, name: str) -> list[Change]:
+    """Remove the automation of a name, if there is one."""
+    return _removed("automation", client.read_automations_by_name(name), client.delete_automation)
+
+
 def prune(
     client: SyncPrefectClient,
     deployments: Sequence[Deployment],
     automations: Sequence[AutomationCore],
 ) -> list[Change]:
-    """Remove deployments and automations of this program that are no longer among the given."""
+    """Remove deployments and automations of this program that are no longer among the given.
+
+    Deployments that people have made, of a flow of this program under another name or of their own
+    with its tag, stay.
+    """
     ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
-    registered = client.read_deployments(deployment_filter=ours)
+    tagged = client.read_deployments(deployment_filter=ours)
+    registered = [each for each in tagged if each.entrypoint == entrypoint_of(each.name)]
     gone = _gone(registered, {each.name for each in deployments})
     removed = _removed("deployment", gone, client.delete_deployment)
     named = [each for each in client.read_automations() if each.name.startswith(NAME_PREFIX)]

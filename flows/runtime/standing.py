@@ -6,6 +6,7 @@ import httpx
 from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL
 
+from flows.runtime.paused_deployments import paused_deployments
 from flows.runtime.waiting_runs import DueRun, due_runs, waiting_runs
 from infra.errors import StoreLockedError
 from infra.records import Record
@@ -36,6 +37,7 @@ class Standing(Record):
         audits: The last audits, in words.
         behaviours: How candidates compare by what they do, in words; none where they were not.
         waiting: Names of runs on the Prefect server that wait for approval.
+        paused: Names of its deployments that are paused.
         due: Runs that it has scheduled.
         server: Its address, or why it does not tell; empty without one.
     """
@@ -48,6 +50,7 @@ class Standing(Record):
     audits: tuple[str, ...] = ()
     behaviours: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+    paused: tuple[str, ...] = ()
     due: tuple[DueRun, ...] = ()
     server: str = ""
 
@@ -124,6 +127,7 @@ def _of_server() -> dict[str, object]:
             waiting = tuple(str(run.name) for run in waiting_runs(client))
             return {
                 "waiting": waiting,
+                "paused": paused_deployments(client),
                 "due": tuple(due_runs(client, _DUE)),
                 "server": str(PREFECT_UI_URL.value() or url),
             }

@@ -30,7 +30,7 @@ from infra.records import Record
 from infra.store.controls import this_user
 
 _MOST = 50
-_OURS = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
+OURS = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
 
 
 class DueRun(Record):
@@ -83,7 +83,7 @@ def waiting_runs(client: SyncPrefectClient) -> list[FlowRun]:
     )
     runs = client.read_flow_runs(
         flow_run_filter=FlowRunFilter(state=suspended),
-        deployment_filter=_OURS,
+        deployment_filter=OURS,
         sort=FlowRunSort.EXPECTED_START_TIME_DESC,
         limit=_MOST,
     )
@@ -92,11 +92,11 @@ def waiting_runs(client: SyncPrefectClient) -> list[FlowRun]:
 
 def due_runs(client: SyncPrefectClient, at_most: int) -> list[DueRun]:
     """Return the scheduled runs that come next, by the names of their deployments."""
-    names = {each.id: each.name for each in client.read_deployments(deployment_filter=_OURS)}
+    names = {each.id: each.name for each in client.read_deployments(deployment_filter=OURS)}
     scheduled = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED]))
     runs = client.read_flow_runs(
         flow_run_filter=FlowRunFilter(state=scheduled),
-        deployment_filter=_OURS,
+        deployment_filter=OURS,
         sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC,
         limit=at_most,
     )

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+POOL = "cosqa"  # the work pool of the deployments where no other is named
 _POOLS = Path(__file__).with_name("pools")
 
 

@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr, model_validator
 from infra.errors import SettingsError
 from infra.secrets import tells_of_a_secret
 from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
+from infra.settings.operation import MOST_IN_FLIGHT
 from infra.settings.section import Section
 from infra.settings.sections import DEMO_PREFIX
 
@@ -85,7 +86,7 @@ class AnnotationSettings(Section):
     in_flight: int = Field(
         64,
         ge=1,
-        le=4096,
+        le=MOST_IN_FLIGHT,
         description="Pairs judged at once over the whole cluster, whatever its number of cores. "
         "They wait for the model most of the time; boxes have a limit of their own "
         "(`sandbox.slots`).",

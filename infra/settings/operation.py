@@ -7,6 +7,9 @@ from pydantic import Field
 from infra.settings.section import Section
 
 AskFor = Literal["never", "always", "above"]
+# The most that `cosqa limit` sets while a run goes on.
+MOST_IN_FLIGHT = 4096
+MOST_REQUESTS_PER_MINUTE = 1_000_000
 
 
 class OperationSettings(Section):

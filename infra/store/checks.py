@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import duckdb
 
-from infra.errors import StoreError
+from infra.disk import OTHER_STORE, is_disk_full, space_on
+from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.records import Record
 from infra.settings import StoreSettings
 from infra.store.check_rules import RESTORE, Rule, rules
@@ -38,13 +39,23 @@ def check_database(settings: StoreSettings, *, thorough: bool) -> Iterator[Findi
     Args:
         settings: A store that is there.
         thorough: Whether to read every row, by whose checksums DuckDB sees damage.
+
+    Raises:
+        StoreLockedError: Another process has it open: nothing is known of it.
+        StoreVersionError: It is of a later release.
+        DiskFullError: The disk has no room for what opening it takes.
     """
+    with space_on(settings.folder, OTHER_STORE):
+        yield from _check(settings, thorough=thorough)
+
+
+def _check(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
     try:
         with connected(settings) as connection:
             version = identity_in(connection, settings.database).version
             differences = list(layout_of_schema().differences(layout_of(connection)))
     except (StoreError, duckdb.Error) as error:
-        yield Finding(check="the database opens", problem=str(error), advice=RESTORE)
+        yield Finding(check="the database opens", problem=_damage(error), advice=RESTORE)
         return
     yield Finding(check="the database opens")
     if version != SCHEMA_VERSION:
@@ -73,7 +84,7 @@ def _check_rule(connection: duckdb.DuckDBPyConnection, rule: Rule) -> Finding:
     try:
         row = connection.execute(rule.broken).fetchone()
     except duckdb.Error as error:
-        return Finding(check=rule.check, problem=str(error), advice=RESTORE)
+        return Finding(check=rule.check, problem=_damage(error), advice=RESTORE)
     number = row[0] if row else 0
     problem = f"{number:,} {rule.what}" if number else ""
     return Finding(check=rule.check, problem=problem, advice=rule.advice)
@@ -87,5 +98,15 @@ def _read_all(settings: StoreSettings) -> Finding:
             with connected(settings) as connection:
                 connection.execute(f"SELECT bit_xor(hash(t)) FROM {table} AS t").fetchone()  # noqa: S608
         except (StoreError, duckdb.Error) as error:
-            return Finding(check=check, problem=f"{table}: {error}", advice=RESTORE)
+            return Finding(check=check, problem=f"{table}: {_damage(error)}", advice=RESTORE)
     return Finding(check=check)
+
+
+def _damage(error: StoreError | duckdb.Error) -> str:
+    """Return the damage that an error tells of.
+
+    What tells of a whole store goes on as it is: a backup in its place would help nobody.
+    """
+    if isinstance(error, StoreLockedError | StoreVersionError) or is_disk_full(error):
+        raise error
+    return str(error)

@@ -6,6 +6,7 @@ A control holds until it is changed back. Every change stays in the table, with 
 import getpass
 import json
 import socket
+from collections.abc import Mapping
 from datetime import datetime
 from math import isfinite
 from typing import Literal, get_args
@@ -13,11 +14,16 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from infra.records import Record
+from infra.settings.operation import MOST_IN_FLIGHT, MOST_REQUESTS_PER_MINUTE
 from infra.store.database import Database
 
 Control = Literal["paused", "in_flight", "requests_per_minute", "budget_usd"]
 CONTROLS: tuple[Control, ...] = get_args(Control)
 LIMITS = CONTROLS[1:]
+_MOST: Mapping[Control, int] = {
+    "in_flight": MOST_IN_FLIGHT,
+    "requests_per_minute": MOST_REQUESTS_PER_MINUTE,
+}
 
 
 class Controls(Record):
@@ -31,8 +37,8 @@ class Controls(Record):
     """
 
     paused: bool = False
-    in_flight: int | None = Field(None, ge=1)
-    requests_per_minute: int | None = Field(None, ge=1)
+    in_flight: int | None = Field(None, ge=1, le=MOST_IN_FLIGHT)
+    requests_per_minute: int | None = Field(None, ge=1, le=MOST_REQUESTS_PER_MINUTE)
     budget_usd: float | None = Field(None, ge=0, allow_inf_nan=False)
 
     @property
@@ -62,8 +68,8 @@ class Change(Record):
 
 def set_control(
     database: Database, name: Control, value: float | bool | None, set_by: str = ""
-) -> Controls:
-    """Record a change and return the controls in force after it.
+) -> None:
+    """Record a change.
 
     Args:
         database: The store.
@@ -81,13 +87,20 @@ def set_control(
             "SELECT coalesce(max(ordinal), 0) + 1, ?, ?, ? FROM controls",
             [name, json.dumps(value), set_by or this_user()],
         )
-    return current_controls(database)
 
 
 def current_controls(database: Database) -> Controls:
-    """Return the controls in force; an endless one, of an earlier version, leaves the settings."""
+    """Return the controls in force.
+
+    Of those that an earlier version took, an endless one leaves the settings, and one beyond what
+    may be is the most that may.
+    """
     changes = {item.control: item.value for item in last_changes(database)}
-    known = {k: v for k, v in changes.items() if v is not None and isfinite(v)}
+    known = {
+        name: min(value, _MOST.get(name, value))
+        for name, value in changes.items()
+        if value is not None and isfinite(value)
+    }
     return Controls.model_validate(known)
 
 

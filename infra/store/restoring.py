@@ -42,14 +42,14 @@ def restore(
         report: Called with a sentence before each step.
 
     Raises:
-        StoreError: There is a store and no ``force``, or the backup is damaged or none.
+        StoreError: There is a store and no ``force``, or no folder, or the backup is damaged.
         StoreLockedError: Another process has the database open, or restores.
         StoreBusyError: A run writes to the store that is there.
         StoreVersionError: The backup is of a later release.
         DiskFullError: The disk has no room; the store is as it was.
     """
     store, folder = settings.folder.resolve(), folder.resolve()
-    present = store.is_dir() and any(store.iterdir())
+    present = _is_taken(store)
     if present and not force:
         raise StoreError(
             f"{store} is not empty: --force puts the backup in its place and keeps it under "
@@ -72,6 +72,18 @@ def restore(
                 "use another backup"
             )
         return _put_in_place(settings, new, report, backup if present else None)
+
+
+def _is_taken(store: Path) -> bool:
+    """Return whether something is in a folder, which need not be there.
+
+    Raises:
+        StoreError: It is no folder and cannot be made one.
+    """
+    there = next(path for path in (store, *store.parents) if path.exists())
+    if not there.is_dir():
+        raise StoreError(f"{there} is no folder: name another place for the store with --store")
+    return there == store and any(store.iterdir())
 
 
 def _readable(folder: Path) -> Backup:

@@ -6,6 +6,7 @@ nothing is emitted.
 """
 
 import re
+from collections import Counter
 
 from prefect.events import emit_event
 from prefect.runtime import deployment
@@ -17,6 +18,8 @@ AUDIT_ALARM = "cosqa.audit.alarm"
 BENCHMARK_PUBLISHED = "cosqa.benchmark.published"
 
 Payload = dict[str, str | int | float | None]
+
+_told: Counter[str] = Counter()  # events of this process by their names
 
 
 def slug(name: str) -> str:
@@ -33,8 +36,13 @@ def artifact_key(kind: str, name: str) -> str:
 
 
 def budget_exhausted(collection: str, message: str, payload: Payload) -> None:
-    """Tell that a model's budget is spent."""
+    """Tell that a model's budget, which all runs share, is spent."""
     _of_collection(BUDGET_EXHAUSTED, collection, message, payload)
+
+
+def budgets_told() -> int:
+    """Return how often this process has told that a budget which all runs share is spent."""
+    return _told[BUDGET_EXHAUSTED]
 
 
 def run_budget_exhausted(collection: str, message: str, payload: Payload) -> None:
@@ -65,6 +73,7 @@ def benchmark_published(name: str, collection: str, payload: Payload) -> None:
 
 
 def _of_collection(event: str, collection: str, message: str, payload: Payload) -> None:
+    _told[event] += 1
     emit_event(
         event,
         resource={

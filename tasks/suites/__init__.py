@@ -5,7 +5,8 @@ A file that is not as its authors published it is refused with its name and line
 To add a suite, write a file with a class that is made without arguments and has ``Options`` and
 ``figures``, and decorate it with ``@suites.register("name")``, the name being that of the file with
 dashes for underscores. The command ``cosqa suite NAME`` is made from it: the first line of the
-class's docstring is its help, the options are those of the model.
+class's docstring is its help, the options are those of the model, and the ``examples`` of those
+that are required make the example that ends the help.
 `tests/tasks/suites/test_conformance.py` tests it from then on.
 """
 

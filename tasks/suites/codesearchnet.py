@@ -85,8 +85,10 @@ class ChallengeScores(Record):
 class ChallengeOptions(SuiteOptions):
     """The options of suite codesearchnet."""
 
-    annotations: Path = Field(description="The challenge's annotationStore.csv.")
-    predictions: Path = Field(description="A method's predictions as CSV.")
+    annotations: Path = Field(
+        description="The challenge's annotationStore.csv.", examples=["annotations.csv"]
+    )
+    predictions: Path = Field(description="A method's predictions as CSV.", examples=["mine.csv"])
     queries: Path | None = Field(
         None, description="The challenge's queries.csv, to check the other files with."
     )

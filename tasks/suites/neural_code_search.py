@@ -55,7 +55,7 @@ class ScoreSheetOptions(SuiteOptions):
 
     arguments: ClassVar[tuple[str, ...]] = ("sheet",)
 
-    sheet: Path = Field(description="The score sheet as CSV.")
+    sheet: Path = Field(description="The score sheet as CSV.", examples=["score_sheet.csv"])
     questions: Path | None = Field(
         None, description="The questions as JSON, to check the sheet with."
     )

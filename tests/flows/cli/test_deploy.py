@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+from prefect.blocks.notifications import CustomWebhookNotificationBlock
+from prefect.client.orchestration import get_client
 from typer.testing import CliRunner
 
 from flows.cli.deploy import deploy, register
@@ -14,6 +16,7 @@ from flows.cli.deploy_options import DeployOptions
 from flows.cli.deploy_options import deploy as options
 from flows.cli.main import app
 from flows.deployments import DEPLOYMENTS
+from flows.runtime.automations import NOTIFY
 from infra.errors import SettingsError
 
 RUNNER = CliRunner()
@@ -60,3 +63,21 @@ def test_alarms_are_set_up_by_the_folder_of_the_runs_and_a_missing_block_keeps_n
     with pytest.raises(SettingsError, match="slack-webhook/nowhere"):
         deploy(chosen)
     assert "automation cosqa: stop on budget" in capsys.readouterr().out, "all else is registered"
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_alarms_go_nowhere_once_the_folder_of_the_runs_names_no_block(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    block = CustomWebhookNotificationBlock(name="x", url="http://127.0.0.1:9/", json_data={})
+    block.save("of-alarms", overwrite=True)
+    text = '[operation]\nnotification_block = "custom-webhook/of-alarms"\n'
+    (tmp_path / "cosqa.toml").write_text(text)
+    chosen = DeployOptions("cosqa", "process", tmp_path, None, prune=False, as_yaml=False)
+    register(chosen, briefly=True)
+    assert f"made     automation {NOTIFY}" in capsys.readouterr().out
+    (tmp_path / "cosqa.toml").write_text("")
+    register(chosen, briefly=True)
+    assert f"removed  automation {NOTIFY}" in capsys.readouterr().out
+    with get_client(sync_client=True) as client:
+        assert client.read_automations_by_name(NOTIFY) == []

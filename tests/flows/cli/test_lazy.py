@@ -4,15 +4,19 @@ import inspect
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 import typer
+from typer._click import Command as AnyCommand
+from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 from flows.cli.annotators_group import _Annotators
-from flows.cli.lazy import Command, Group, LazyGroup, imported
+from flows.cli.lazy import Command, Group, imported
 from flows.cli.main import _OF_STUDY, _Cosqa, app
+from infra.errors import SettingsError
 
 HEAVY = ("prefect", "ray", "torch", "litellm", "transformers", "faiss", "duckdb", "docker")
 TABLES: dict[str, Mapping[str, Command | Group]] = {
@@ -39,14 +43,64 @@ def test_help_imports_nothing_heavy(words: str) -> None:
     assert subprocess.check_output(command, text=True).strip() == "[]"
 
 
-@pytest.mark.parametrize(
-    "line", [example for entry in COMMANDS.values() for example in entry.examples]
-)
-def test_every_example_is_a_command_line_that_is_understood(line: str) -> None:
+def every_command(group: TyperGroup, words: str) -> Iterator[tuple[str, AnyCommand]]:
+    """Yield each command that a person can type, of groups of either kind, and its words."""
+    if group.invoke_without_command:
+        yield words, group
+    with group.make_context(words, [], resilient_parsing=True) as context:
+        for name in group.list_commands(context):
+            _, command, _ = group.resolve_command(context, [name])
+            assert command is not None
+            if isinstance(command, TyperGroup):
+                yield from every_command(command, f"{words} {name}")
+            else:
+                yield f"{words} {name}", command
+
+
+def root() -> TyperGroup:
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+EVERY = dict(every_command(root(), "cosqa"))
+
+
+def examples_of(command: AnyCommand) -> list[str]:
+    """Return the command lines that end a command's help."""
+    head, *lines = (command.epilog or "").split("\n\n")
+    assert head in ("", "Examples:")
+    return [line.strip().replace("\\[", "[") for line in lines]
+
+
+def test_commands_below_groups_are_among_every_command() -> None:
+    below = {"store check", "suite codesearchnet", "sandbox run", "annotators audits", "study kape"}
+    assert {f"cosqa {words}" for words in {*below, *COMMANDS}} <= EVERY.keys()
+
+
+@pytest.mark.parametrize("words", EVERY)
+def test_the_help_of_every_command_ends_with_an_example_of_it(words: str) -> None:
+    assert any(line.startswith(words) for line in examples_of(EVERY[words]))
+
+
+@pytest.mark.parametrize("words", EVERY)
+def test_no_help_has_a_default_in_two_kinds_of_brackets(words: str) -> None:
+    shown = CliRunner().invoke(app, [*words.split()[1:], "--help"])
+    assert shown.exit_code == 0
+    assert "default: (" not in " ".join(shown.output.split())
+
+
+@pytest.mark.parametrize("line", [line for each in EVERY.values() for line in examples_of(each)])
+def test_every_example_is_a_command_line_that_is_understood(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("program.py", "function.py"):  # some commands look for their files at once
+        (tmp_path / name).touch()
     program, *words = shlex.split(line.partition(" > ")[0])
     assert program == "cosqa"
-    group = typer.main.get_command(app)
-    while isinstance(group, LazyGroup):
+    group: AnyCommand = root()
+    while isinstance(group, TyperGroup):
         with group.make_context("cosqa", list(words)) as context:
             if group.invoke_without_command and not context._protected_args:
                 return
@@ -88,6 +142,21 @@ def test_options_before_the_name_of_a_command_below_another_are_refused() -> Non
     help_text = CliRunner().invoke(app, ["study", "--help"]).output
     assert "kape" in help_text
     assert "--annotators" in help_text
+
+
+def test_the_folder_of_a_server_speaks_of_nothing_that_a_server_lacks() -> None:
+    shown = CliRunner().invoke(app, ["server", "--help"]).output
+    assert "Folder in which runs work" in shown
+    assert "pool" not in shown
+
+
+@pytest.mark.parametrize("budget", ["0", "-1", "nan", "inf"])
+def test_an_approval_with_a_budget_that_is_none_is_refused_before_a_server_is_asked(
+    budget: str,
+) -> None:
+    outcome = CliRunner().invoke(app, ["approve", "--budget-usd", budget])
+    assert isinstance(outcome.exception, SettingsError)
+    assert "--budget-usd" in str(outcome.exception)
 
 
 def test_a_misspelt_command_is_answered_with_those_that_are_near() -> None:

@@ -94,6 +94,12 @@ def test_what_waits_and_what_comes_is_named() -> None:
     assert shown["due"].endswith(" collect")
 
 
+def test_a_paused_deployment_is_named_with_how_that_is_lifted() -> None:
+    shown = said(Standing(folder=Path("s"), paused=("annotate",)))
+    assert shown["paused"].startswith("annotate, which starts by hand alone")
+    assert "`cosqa resume --deployment annotate`" in shown["paused"]
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(store=StoreSettings(folder=tmp_path))

@@ -20,8 +20,15 @@ from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
 from flows.forms import entries
 from flows.runtime.registration import Target, register_deployment, register_pool
 from flows.runtime.run_inputs import FORM_KEY, PAUSE_KEY
+from infra.errors import (
+    BudgetExhaustedError,
+    ModelRefusedError,
+    RunBudgetExhaustedError,
+    UnrecordableError,
+)
 from infra.settings import StoreSettings
 from infra.store.lease import writer_lease
+from tasks.runtime import run_events
 
 
 @pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda each: each.name)
@@ -117,9 +124,66 @@ def test_of_a_paused_deployment_an_automation_starts_nothing_and_a_person_does(
             state = end(skipped)
             assert state.is_cancelled()
             assert "its deployment is paused" in state.message
+            assert "`cosqa resume --deployment annotate`" in state.message
             client.set_flow_run_state(skipped.id, AwaitingRetry(), force=True)  # Retry in the UI
             by_hand = client.create_flow_run_from_deployment(identity, parameters={"path": "none"})
             for run in (by_hand, client.read_flow_run(skipped.id)):
                 assert end(run).is_failed(), "it goes its own way"
         finally:
             client.resume_deployment(identity)
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The events of this test: the name of each, and its message."""
+    sent: list[tuple[str, str]] = []
+
+    def emit(event: str, **details: Any) -> None:
+        sent.append((event, details["payload"]["message"]))
+
+    monkeypatch.setattr(run_events, "emit_event", emit)
+    return sent
+
+
+def ended_by(error: Exception, monkeypatch: pytest.MonkeyPatch, *, is_told: bool = False) -> Any:
+    """Return the state of an `evaluate` that ends by an error, which a stage may have told of."""
+
+    def fail(*_: object, **__: object) -> None:
+        if is_told:
+            run_events.budget_exhausted("c", str(error), {})
+        raise error
+
+    monkeypatch.setattr(entries, "_called", fail)
+    return entries.evaluate(return_state=True)
+
+
+SPENT = BudgetExhaustedError("all is spent")
+
+
+@pytest.mark.usefixtures("prefect_server")
+@pytest.mark.parametrize("error", [SPENT, ExceptionGroup("of workers", [SPENT, SPENT])])
+@pytest.mark.parametrize("is_told", [False, True])
+def test_a_spent_budget_that_ends_a_run_is_told_once_whichever_flow_it_is(
+    told: list[tuple[str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    is_told: bool,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ended_by(error, monkeypatch, is_told=is_told).is_failed()
+    assert [event for event, _ in told] == [run_events.BUDGET_EXHAUSTED]
+    assert is_told or told[0][1] == "all is spent"
+
+
+@pytest.mark.usefixtures("prefect_server")
+@pytest.mark.parametrize("kind", [RunBudgetExhaustedError, UnrecordableError, ModelRefusedError])
+def test_what_ends_one_run_alone_is_not_told_as_a_budget_of_all(
+    told: list[tuple[str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[Exception],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ended_by(kind("no more"), monkeypatch).is_failed()
+    assert told == []

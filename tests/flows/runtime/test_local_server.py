@@ -5,6 +5,7 @@ Covers `flows.runtime.local_server`.
 
 import http.server
 import os
+import signal
 from pathlib import Path
 from threading import Thread
 
@@ -12,6 +13,7 @@ import pytest
 
 from flows.runtime import local_server
 from flows.runtime.local_server import LocalServer
+from tests.ports import free_port
 
 
 class Healthy(http.server.BaseHTTPRequestHandler):
@@ -50,3 +52,28 @@ def test_a_worker_that_died_with_its_server_waits_until_that_answers(
     assert [words.split()[1] for words in told] == ["server", "worker"]
     server.end()
     worker.end()
+
+
+def test_a_second_signal_changes_nothing_of_the_order_in_which_children_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+
+    def end(child: local_server._Child) -> None:
+        os.kill(os.getpid(), signal.SIGINT)  # Ctrl-C again, while they end
+        happened.append(f"{child.name} ends")
+
+    monkeypatch.setattr(local_server._Child, "start", lambda _: None)
+    monkeypatch.setattr(local_server._Child, "end", end)
+    monkeypatch.setattr(local_server, "await_health", lambda *_: None)
+    before = signal.signal(signal.SIGINT, lambda *_: happened.append("interrupted"))
+    try:
+        with local_server.local_server(free_port(), tmp_path, "pool", happened.append):
+            os.kill(os.getpid(), signal.SIGINT)
+            pytest.fail("the first one ends it")
+        os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert happened == [
+        "ending the worker and the server", "worker ends", "server ends", "interrupted",
+    ], "the former handler is back"  # fmt: skip

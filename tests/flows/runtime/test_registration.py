@@ -14,7 +14,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.utilities.schema_tools.validation import validate
 
-from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
+from flows.deployments import DEPLOYMENTS, TAG, Deployment, deployment_named
 from flows.runtime.registration import (
     PoolType,
     Target,
@@ -173,7 +173,16 @@ def test_pruning_removes_what_was_ours_and_nothing_of_others(
     ids = _registered(client, target)
     former = replace(ANNOTATE, name="former")
     register_deployment(client, former, target)
-    theirs = client.create_deployment(client.create_flow_from_name("theirs"), "theirs")
+    theirs = [
+        client.create_deployment(
+            client.create_flow_from_name(flow), name, tags=tags, entrypoint=entrypoint
+        )
+        for flow, name, tags, entrypoint in (
+            ("theirs", "theirs", None, None),
+            ("theirs", "theirs-with-our-tag", [TAG], "theirs.py:theirs"),
+            ("annotate", "my-annotate", [TAG], ANNOTATE.entrypoint),
+        )
+    ]
     (chain,) = chains(ids, [COLLECT, ANNOTATE])
     for name in (chain.name, "cosqa: former", "theirs"):
         register_automation(client, chain.model_copy(update={"name": name}))
@@ -181,7 +190,9 @@ def test_pruning_removes_what_was_ours_and_nothing_of_others(
     assert [(each.kind, each.name) for each in removed] == [
         ("deployment", "former"), ("automation", "cosqa: former"),
     ]  # fmt: skip
-    assert client.read_deployment(theirs).name == "theirs"
+    assert [client.read_deployment(identity).name for identity in theirs] == [
+        "theirs", "theirs-with-our-tag", "my-annotate",
+    ]  # fmt: skip
     assert {each.name for each in client.read_automations()} == {chain.name, "theirs"}
 
 

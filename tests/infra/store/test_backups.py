@@ -197,6 +197,26 @@ def test_a_store_by_a_link_stays_on_its_disk(database: Database, tmp_path: Path)
         back_up(settings, database.settings.folder / "backup")
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("place", ["file", "file/store", "device"])
+def test_a_place_that_can_be_no_folder_is_refused_before_anything_is_copied(
+    database: Database, tmp_path: Path, place: str, force: bool
+) -> None:
+    back_up(database.settings, tmp_path / "backup")
+    (tmp_path / "file").write_text("theirs")
+    os.mkfifo(tmp_path / "device")
+    before = sorted(tmp_path.iterdir())
+    steps: list[str] = []
+    with pytest.raises(StoreError, match=r"(file|device) is no folder: .*--store"):
+        restore(
+            StoreSettings(folder=tmp_path / place), tmp_path / "backup", force=force,
+            report=steps.append,
+        )  # fmt: skip
+    assert steps == []
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "file").read_text() == "theirs"
+
+
 def test_one_process_at_a_time_restores_a_store(database: Database, tmp_path: Path) -> None:
     back_up(database.settings, tmp_path / "backup")
 

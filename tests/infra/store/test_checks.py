@@ -9,10 +9,14 @@ from collections.abc import Callable
 from os import utime
 from pathlib import Path
 
+import duckdb
 import pytest
 
-from infra.store import Database
+from infra.errors import DiskFullError, StoreLockedError, StoreVersionError
+from infra.settings import StoreSettings
+from infra.store import Database, checks
 from infra.store.checks import Finding, check_database
+from infra.store.connections import alone, connected
 from infra.store.file_checks import check_files, leftovers
 from tests.fakes.stores import store_of, whole_store
 
@@ -144,3 +148,38 @@ def test_a_store_of_an_earlier_version_is_named_and_not_changed(tmp_path: Path) 
     found = [item for item in check_database(settings, thorough=True) if item.problem]
     assert [(item.is_fault, "version is 7" in item.problem) for item in found] == [(False, True)]
     assert not list(tmp_path.glob("cosqa-v*"))
+
+
+def test_a_store_that_another_process_holds_is_not_called_damaged(database: Database) -> None:
+    hurried = database.settings.model_copy(update={"lock_timeout_s": 0.0})
+    with alone(hurried), pytest.raises(StoreLockedError, match="locked by another process"):
+        list(check_database(hurried, thorough=True))
+
+
+def test_a_store_that_is_taken_by_another_process_between_two_checks_is_not_called_damaged(
+    database: Database,
+) -> None:
+    hurried = database.settings.model_copy(update={"lock_timeout_s": 0.0})
+    findings = check_database(hurried, thorough=True)
+    assert next(findings).check == "the database opens"
+    assert not next(findings).problem, "the schema"
+    with alone(hurried), pytest.raises(StoreLockedError, match="locked by another process"):
+        next(findings)
+
+
+def test_a_store_of_a_later_release_is_not_called_damaged(database: Database) -> None:
+    with connected(database.settings) as connection:
+        connection.execute("UPDATE meta SET schema_version = 999")
+    with pytest.raises(StoreVersionError, match="use the release that made it"):
+        list(check_database(database.settings, thorough=True))
+
+
+def test_a_store_on_a_full_disk_is_not_called_damaged(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: StoreSettings) -> None:
+        raise duckdb.IOException("Could not write file: No space left on device")
+
+    monkeypatch.setattr(checks, "connected", full)
+    with pytest.raises(DiskFullError, match="free some space"):
+        list(check_database(database.settings, thorough=True))

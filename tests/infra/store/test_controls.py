@@ -1,5 +1,6 @@
 """Laws of controls: the last change of each holds, and every change stays recorded."""
 
+import json
 from math import inf
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from infra.settings import StoreSettings
+from infra.settings.operation import MOST_IN_FLIGHT, MOST_REQUESTS_PER_MINUTE
 from infra.store import Database, open_database
 from infra.store.controls import (
     Control,
@@ -34,9 +36,11 @@ def test_the_last_change_of_each_control_holds_until_it_is_changed_back(
     set_control(database, "in_flight", 8, "somebody")
     set_control(database, "paused", value=True)
     set_control(database, "in_flight", 2)
-    assert str(set_control(database, "budget_usd", 1.5)) == "paused, in_flight 2, budget_usd 1.5"
+    set_control(database, "budget_usd", 1.5)
+    assert str(current_controls(database)) == "paused, in_flight 2, budget_usd 1.5"
     set_control(database, "in_flight", None)
-    assert set_control(database, "paused", value=False) == Controls(budget_usd=1.5)
+    set_control(database, "paused", value=False)
+    assert current_controls(database) == Controls(budget_usd=1.5)
     with database.transaction() as tx:
         assert tx.count("SELECT count(*) FROM controls") == 6, "every change stays"
 
@@ -51,7 +55,11 @@ def test_a_change_says_who_made_it(database: Database) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("in_flight", 0), ("requests_per_minute", 0), ("budget_usd", -1), ("budget_usd", inf)],
+    [
+        *(("in_flight", value) for value in (0, MOST_IN_FLIGHT + 1, 2**63, 10**400)),
+        *(("requests_per_minute", value) for value in (0, MOST_REQUESTS_PER_MINUTE + 1, 2**63)),
+        *(("budget_usd", value) for value in (-1, inf)),
+    ],
 )
 def test_a_value_out_of_bounds_is_refused_and_not_recorded(
     database: Database, name: Control, value: float
@@ -67,3 +75,16 @@ def test_a_budget_without_an_end_of_an_earlier_version_leaves_that_of_the_settin
     with database.transaction() as tx:
         tx.execute("INSERT INTO controls VALUES (1, 'budget_usd', 'Infinity', 'me', now())")
     assert current_controls(database).budget_usd is None
+
+
+@pytest.mark.parametrize("value", [MOST_IN_FLIGHT + 1, 2**63, 10**30])
+def test_a_limit_beyond_what_may_be_of_an_earlier_version_is_the_most_that_may(
+    database: Database, value: int
+) -> None:
+    for ordinal, name in enumerate(("in_flight", "requests_per_minute")):
+        with database.transaction() as tx:
+            row = [ordinal, name, json.dumps(1000 * value)]
+            tx.execute("INSERT INTO controls VALUES (?, ?, ?, 'me', now())", row)
+    assert current_controls(database) == Controls(
+        in_flight=MOST_IN_FLIGHT, requests_per_minute=MOST_REQUESTS_PER_MINUTE
+    )
