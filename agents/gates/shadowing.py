@@ -1,17 +1,53 @@
 """Whether a test program gives a name of the code under test another meaning.
 
 A variable of a function may share a name with the code by chance, as ``size`` does with a function
-``size``. It hides the code only from what looks the name up there: where it is called.
+``size``. It hides the code only where the name is called too. A function is looked at with all that
+is inside it: one that calls the code may use the code's name for nothing else.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from agents.gates.scopes import Scope, scopes_of
-from infra.languages.python.imports import DottedNames
+from infra.languages.python.imports import DottedNames, names_bound_by
 from infra.languages.python.scaffolding import DUMMY
+from infra.languages.python.syntax import FunctionNode
 
 _TARGET = "target"
+_Function = FunctionNode | ast.Lambda
+# What calls a function that it is given, and at which place.
+_CALLERS = {
+    "map": 0, "filter": 0, "reduce": 0, "starmap": 0, "partial": 0, "accumulate": 1, "raises": 1,
+    "assertRaises": 1, "assertRaisesRegex": 2,
+}  # fmt: skip
+
+
+class _Part(NamedTuple):
+    """A piece of a program in which a name has one meaning, or is refused.
+
+    Attributes:
+        nodes: Of a statement of the module or a class, without functions and classes inside it; or
+            of a whole function.
+        around: "module", "class" or "function".
+    """
+
+    nodes: list[ast.AST]
+    around: str
+
+
+class _Binding(NamedTuple):
+    """A place where a name is bound to anything but the code under test.
+
+    Attributes:
+        line: The line.
+        name: The name.
+        kind: "definition" of a function, class or module; "inner" variable of a comprehension;
+            "variable"; or "global", which a function says of a name.
+    """
+
+    line: int
+    name: str
+    kind: str
 
 
 def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozenset[str]) -> str:
@@ -25,34 +61,148 @@ def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozense
         names: Its dotted names.
         target_names: Names that the code under test defines.
     """
-    guarded, modules = set(target_names), set[str]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == _TARGET:
-            own = [alias for alias in node.names if alias.name in {*target_names, DUMMY}]
-            guarded.update(alias.asname or alias.name for alias in own)
-        elif isinstance(node, ast.Import):
-            own = [alias for alias in node.names if alias.name == _TARGET]
-            modules.update(alias.asname or alias.name for alias in own)
+    functions, modules = _imported(tree, target_names)
     places: list[tuple[int, str]] = []
-    for scope in scopes_of(tree, names):
-        places += _bound_anew(scope, guarded)
-        called = guarded & scope.called
-        called |= {root for root, name in scope.called_by_dot if name in target_names} & modules
-        called |= {root for root, _ in scope.called_by_dot} & guarded & {DUMMY}
-        places += (place for name in called for place in _own_bindings(scope, name))
+    for part in _parts_of(tree, "module"):
+        used = _called_in(part.nodes) & functions
+        for root, attribute in _dotted_in(part.nodes):
+            is_of_module = root in modules and attribute in target_names
+            if is_of_module or (root == DUMMY and root in functions):
+                used.add(root)
+        for binding in _bindings_in(part.nodes, names):
+            is_guarded = binding.name in functions | modules and _hides(binding, part)
+            if binding.name in used or is_guarded:
+                places.append((binding.line, binding.name))
     return "line {} defines {}, which is the code under test".format(*min(places)) if places else ""
 
 
-def _bound_anew(scope: Scope, guarded: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield line and name of what a scope may bind to nothing else, called or not."""
-    for name in guarded & scope.bound.keys() if not scope.is_class else ():
-        for binding in scope.bound[name]:
-            if not binding.is_target and not (scope.parent and binding.is_variable):
-                yield binding.line, name
+def _hides(binding: _Binding, part: _Part) -> bool:
+    """Return whether a binding hides a name, called there or not."""
+    if part.around == "module":
+        return binding.kind != "inner"
+    return binding.kind == "global" or (part.around, binding.kind) == ("function", "definition")
 
 
-def _own_bindings(scope: Scope, name: str) -> Iterator[tuple[int, str]]:
-    """Yield line and name of the places that bind a name to anything but the code under test."""
-    for binding in scope.owner_of(name).bound.get(name, ()):
-        if not binding.is_target:
-            yield binding.line, name
+def _imported(tree: ast.Module, target_names: frozenset[str]) -> tuple[set[str], set[str]]:
+    """Return the names of what the code under test defines, and those of its module."""
+    functions, modules = set(target_names), set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == _TARGET:
+            own = [alias for alias in node.names if alias.name in {*target_names, DUMMY}]
+            functions.update(alias.asname or alias.name for alias in own)
+        elif isinstance(node, ast.Import):
+            own = [alias for alias in node.names if alias.name == _TARGET]
+            modules.update(alias.asname or alias.name for alias in own)
+    return functions, modules
+
+
+def _parts_of(node: ast.Module | ast.ClassDef, around: str) -> Iterator[_Part]:
+    """Yield the parts of a module or a class body, those inside them too."""
+    nodes: list[ast.AST] = []
+    for statement in node.body:
+        inside = [*_outside_functions(statement)]
+        nodes += inside
+        if around == "module":
+            yield _Part(inside, around)
+        for part in inside:
+            if isinstance(part, _Function):
+                yield _Part([*ast.walk(part)][1:], "function")  # its own name is bound around
+            elif isinstance(part, ast.ClassDef):
+                yield from _parts_of(part, "class")
+    if around == "class":
+        yield _Part(nodes, around)
+
+
+def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and what is in it, but not what is in functions and classes."""
+    yield node
+    if not isinstance(node, _Function | ast.ClassDef):
+        for child in ast.iter_child_nodes(node):
+            yield from _outside_functions(child)
+
+
+def _called_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that are called, or handed to what calls them."""
+    called: list[ast.AST] = []
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            place = _CALLERS.get(name, len(node.args))
+            keys = [keyword.value for keyword in node.keywords if keyword.arg == "key"]
+            called += [node.func, *node.args[place : place + 1], *keys]
+        elif isinstance(node, FunctionNode | ast.ClassDef):
+            called += node.decorator_list
+    return {node.id for node in called if isinstance(node, ast.Name)}
+
+
+def _dotted_in(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Yield a name and what is taken from it by a dot."""
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                yield name, attribute
+
+
+def _bindings_in(nodes: list[ast.AST], names: DottedNames) -> Iterator[_Binding]:
+    """Yield where names are bound to anything but the code under test."""
+    inner = {id(name) for node in nodes if isinstance(node, ast.comprehension)
+             for name in ast.walk(node.target)}  # fmt: skip
+    own = {id(name) for node in nodes for name in _targets_of_the_code(node, names)}
+    for node in nodes:
+        if id(node) not in own:
+            line, kind = getattr(node, "lineno", 0), "inner" if id(node) in inner else ""
+            yield from (_Binding(line, name, kind or usual) for name, usual in _bound_by(node))
+
+
+def _bound_by(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the names that a node itself binds, and the kind of what these are bound to."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            yield node.name, "definition"
+        case ast.Import() | ast.ImportFrom() if not _is_of_the_code(node):
+            yield from ((name, "definition") for name in names_bound_by(node))
+        case ast.Global():
+            yield from ((name, "global") for name in node.names)
+        case (
+            ast.Name(id=name, ctx=ast.Store())
+            | ast.arg(arg=name)
+            | ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+            | ast.MatchMapping(rest=str(name))
+        ):
+            yield name, "variable"
+
+
+def _is_of_the_code(node: ast.Import | ast.ImportFrom) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == _TARGET
+    return [alias.name for alias in node.names] == [_TARGET]
+
+
+def _targets_of_the_code(node: ast.AST, names: DottedNames) -> Iterator[ast.Name]:
+    """Yield the names that an assignment binds to the code under test itself."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            pairs = [pair for target in targets for pair in _pairs(target, value)]
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            pairs = [(target, value)]
+        case ast.NamedExpr(target=target, value=value):
+            pairs = [(target, value)]
+        case _:
+            pairs = []
+    for name, given in pairs:
+        if isinstance(name, ast.Name) and names.of(given).startswith(f"{_TARGET}."):
+            yield name
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Return names with their values; of several ones each with its own."""
+    several = ast.Tuple | ast.List
+    if not isinstance(target, several):
+        return [(target, value)]
+    if not isinstance(value, several) or len(target.elts) != len(value.elts):
+        return []
+    if any(isinstance(part, ast.Starred) for part in (*target.elts, *value.elts)):
+        return []
+    return list(zip(target.elts, value.elts, strict=True))
