@@ -20,6 +20,7 @@ from infra.languages.python.syntax import parse
 from infra.records import CaseResult, ExecutionResult, Record
 
 _ADAPTED, _TEST, _PROBE = "adapted_answer", "test_claim_", "test_probe_"
+_OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last: what a code gives may hold what looks like one.
 _GAVE = re.compile(r"\Agave (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
 _HELPERS = '''import traceback
@@ -115,16 +116,29 @@ def claims_program(
     own_import = ast.ImportFrom("target", wanted, 0)
     function.body = [own_import, *(node for node in function.body if not _is_of_target(node))]
     kept = [node for node in imports if not _is_of_target(node)]
+    helpers = "\n".join((inspect.getsource(values), inspect.getsource(surroundings), _HELPERS))
+    tests = "\n".join((*_tests(claims, function), *_probes(probes, function)))
+    shared = names_defined_by(helpers) & names_defined_by(code)
     parts = [
         *map(ast.unparse, kept),
-        inspect.getsource(values),
-        inspect.getsource(surroundings),
-        _HELPERS,
+        _renamed(helpers, shared),
         ast.unparse(function),
-        *_tests(claims, function),
-        *_probes(probes, function),
+        _renamed(tests, shared),
     ]
     return scaffolded("\n".join(parts))
+
+
+def _renamed(text: str, names: frozenset[str]) -> str:
+    """Return our part of a program without names that the code under test has, too."""
+    if not names:
+        return text
+    tree = parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in names:
+            node.name += _OURS
+        elif isinstance(node, ast.Name) and node.id in names:
+            node.id += _OURS
+    return ast.unparse(tree)
 
 
 def _is_of_target(node: ast.stmt) -> bool:

@@ -4,7 +4,8 @@ This module's text is part of each program of claims, so that it imports nothing
 code under test is asked whether it is equal.
 """
 
-RELATIVE, ABSOLUTE = 1e-6, 1e-9  # differences that do not count: single precision's, of zeros
+RELATIVE = 1e-6  # difference that does not count: single precision's
+ABSOLUTE = 1e-9  # the same, of zeros
 MOST_PARTS = 10_000  # of a sequence
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 LISTS: tuple[type, ...] = (list, tuple, range, map, filter, zip, *VIEWS)

@@ -15,6 +15,7 @@ import pytest
 
 from agents.claims.claim import Claim, claims_in
 from agents.claims.program import claim_runs, claims_program
+from agents.gates.static_checks import faults_of, names_defined_by
 from infra.records import CaseResult, ExecutionResult
 
 ADAPTER = "def answer(value):\n    return same(value)"
@@ -198,3 +199,22 @@ def test_what_was_given_is_read_to_its_end() -> None:
     result = ExecutionResult(outcome="assertion_failed", tests=(case,))
     (run,) = claim_runs([Claim(arguments="1", value="2")], result)
     assert (run.outcome, run.gave) == ("failed", given)
+
+
+@pytest.mark.parametrize("claim", ["[1.0] => [1.0000000001]", "2 => raises TypeError"])
+def test_a_code_may_have_any_name_that_the_program_has(claim: str) -> None:
+    read = claims_in(claim, 1)
+    plain_program = claims_program(read, ADAPTER, CODE, ["1"])
+    bound = names_defined_by(plain_program) - {"adapted_answer"}
+    names = sorted(name for name in bound if not name.startswith("test_"))
+    assert {"close", "plain", "LACKS"} < set(names)
+    code = "def same(value):\n    return value\n\n" + "\n".join(f"{name} = None" for name in names)
+    program = claims_program(read, ADAPTER, code, ["1"])
+    assert faults_of(plain_program, CODE) == faults_of(program, code) == {}
+    space: dict[str, Any] = {}
+    exec(program, space)
+    if "raises" in claim:
+        with pytest.raises(AssertionError, match="gave 2"):
+            space["test_claim_1"]()
+    else:
+        space["test_claim_1"]()
