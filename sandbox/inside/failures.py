@@ -17,6 +17,7 @@ FIELDS = {"outcome": 20, "error_type": 500, "message": 10_000, "missing_module":
 # The same for each test, in bytes.
 CASE_FIELDS = {"name": 200, "outcome": 20, "error_type": 200, "message": 600, "traceback": 1500}
 _GRAVEST_FIRST = (b"memory", b"import_error", b"assertion_failed", b"raised", b"")
+_OF_PYTEST = "/_pytest/outcomes.py"  # which a ``raises`` that is not met and ``fail`` end in
 _NO_LIBRARY = ": cannot open shared object file"  # of the loader's message, after the file's name
 
 
@@ -29,12 +30,20 @@ def describe(error: BaseException) -> bytes:
         outcome, missing = "import_error", str(error.name or "").partition(".")[0]
     elif isinstance(error, ImportError) and _NO_LIBRARY in _text_of(error):
         outcome, missing = "import_error", _text_of(error).partition(_NO_LIBRARY)[0].split()[-1]
-    elif isinstance(error, AssertionError) and _places(error)[-1:] != [(TARGET, 0)]:
+    elif _is_failed_assertion(error):
         outcome = "assertion_failed"
     _traceback_of(error)  # so that the program's lines are known
     fields = [outcome, type(error).__name__, _message(error), missing]
     limits = FIELDS.values()
     return _SEPARATOR.join(map(_field, fields, limits)).encode()
+
+
+def _is_failed_assertion(error: BaseException) -> bool:
+    """Return whether an assertion of the program failed, one that pytest makes included."""
+    file, line = (_places(error) or [("", 0)])[-1]
+    if type(error).__name__ == "Failed" and file.endswith(_OF_PYTEST):
+        return (TARGET, 0) not in _places(error)
+    return isinstance(error, AssertionError) and (file, line) != (TARGET, 0)
 
 
 def describe_end(error: BaseException) -> bytes:

@@ -94,6 +94,35 @@ def test_what_a_program_raises_is_cut_to_what_the_host_takes(
         read_result(dict(zip(FIELDS, fields, strict=True)))
 
 
+def raised_by(code: str, file: str = "program.py") -> BaseException:
+    """Return what a piece of code raises, run as that file."""
+    try:
+        exec(compile(code, file, "exec"), {})
+    except BaseException as error:  # noqa: BLE001 - pytest's are no other
+        return error
+    raise AssertionError("it raises nothing")
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [
+        ("import pytest\nwith pytest.raises(ValueError):\n    pass", "assertion_failed"),
+        ("import pytest\npytest.fail('3 is demanded')", "assertion_failed"),
+        ("import unittest\nunittest.TestCase().assertRaises(ValueError, int)", "assertion_failed"),
+        ("assert False", "assertion_failed"),
+        ("class Failed(BaseException): ...\nraise Failed('DID NOT RAISE')", "raised"),
+        ("import pytest\npytest.skip('not here')", "raised"),
+    ],
+)
+def test_what_a_demanded_exception_fails_by_is_an_assertion(code: str, outcome: str) -> None:
+    assert describe(raised_by(code)).startswith(outcome.encode() + b"\0")
+
+
+@pytest.mark.parametrize("code", ["assert False", "import pytest\npytest.fail('no')"])
+def test_what_the_code_under_test_fails_by_itself_is_none(code: str) -> None:
+    assert describe(raised_by(code, "target.py")).startswith(b"raised\0")
+
+
 def long_named(text: str) -> Exception:
     name = text.encode(errors="replace").decode().replace("\0", "0")
     made: Exception = type(name, (Exception,), {})()
