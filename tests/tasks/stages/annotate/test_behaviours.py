@@ -29,7 +29,7 @@ from tasks.stages.annotate.plan import current_recipe
 from tests.fakes.sandbox import FakeBox, FakeSandbox
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store
 
-CLAIMS = tuple(Claim(arguments=str(number), value=str(number)) for number in range(3))
+CLAIMS = tuple(Claim(arguments=str(number), value=str(number + 1)) for number in range(3))
 ADAPTER = "from target import plus\n\ndef answer(x):\n    return plus(x)"
 
 
