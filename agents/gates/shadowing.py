@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from infra.languages.python.imports import DottedNames, names_bound_by
 from infra.languages.python.scaffolding import DUMMY
-from infra.languages.python.syntax import FunctionNode
+from infra.languages.python.syntax import FunctionNode, variable_of
 
 _TARGET = "target"
 _Function = FunctionNode | ast.Lambda
@@ -163,14 +163,7 @@ def _bound_by(node: ast.AST) -> Iterator[tuple[str, str]]:
             yield from ((name, "definition") for name in names_bound_by(node))
         case ast.Global():
             yield from ((name, "global") for name in node.names)
-        case (
-            ast.Name(id=name, ctx=ast.Store())
-            | ast.arg(arg=name)
-            | ast.ExceptHandler(name=str(name))
-            | ast.MatchAs(name=str(name))
-            | ast.MatchStar(name=str(name))
-            | ast.MatchMapping(rest=str(name))
-        ):
+        case _ if name := variable_of(node):
             yield name, "variable"
 
 

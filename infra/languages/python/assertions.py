@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator
 
-from infra.languages.python.syntax import UNREADABLE, parse
+from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, variable_of
 
 # Modules of which no function is an assertion: the code, the program, and what does nothing.
 _NO_ASSERTIONS = {None, "target", "__main__", "typing", "typing_extensions"}
@@ -57,19 +57,12 @@ def imported_assertions(program: ast.AST) -> frozenset[str]:
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
     """Yield the names that a node binds itself; imports aside."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            yield name
-        case ast.arg(arg=name) | ast.MatchMapping(rest=str() as name):
-            yield name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case (
-            ast.ExceptHandler(name=str() as name)
-            | ast.MatchAs(name=str() as name)
-            | ast.MatchStar(name=str() as name)
-        ):
-            yield name
+    if isinstance(node, FunctionNode | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
+        yield node.id
+    elif name := variable_of(node):
+        yield name
 
 
 def assertions_of(program: str) -> Counter[str]:

@@ -21,6 +21,24 @@ def parse(text: str) -> ast.Module:
         raise SyntaxError(str(error) or "nested too deeply") from None
 
 
+def variable_of(node: ast.AST) -> str:
+    """Return the name that a node itself binds to any value, "" for none.
+
+    It is that of a variable, a parameter, a caught exception or a part of a pattern.
+    """
+    match node:
+        case (
+            ast.Name(id=name, ctx=ast.Store())
+            | ast.arg(arg=name)
+            | ast.ExceptHandler(name=str(name))
+            | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
+            | ast.MatchMapping(rest=str(name))
+        ):
+            return name
+    return ""
+
+
 def is_deep(tree: ast.AST, most: int) -> bool:
     """Return whether a tree has more than so many levels.
 
