@@ -1,24 +1,32 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
 from contextlib import suppress
+from typing import Any, NamedTuple
 
-from prefect import flow
+from prefect import State, flow
 from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL
+from prefect.states import Completed
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 
 from flows.runtime.approval import Approval, approved
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import rename_run, run_name
+from flows.runtime.steps import Steps
 from flows.runtime.writing import writing
 from infra.errors import LanguageModelError, SandboxError
 from infra.markdown import markdown_text
 from infra.ray import box_resources, check_reach, ensure_ray, traced_environment
 from infra.settings import Settings
 from tasks.reports.plan import RunPlan, plan_markdown, plan_sentence
-from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
+from tasks.runtime.references import (
+    AnnotationReference,
+    JudgedPairs,
+    RecipeReference,
+    SearchReference,
+)
 from tasks.runtime.run_events import artifact_key, audit_alarm
 from tasks.stages.annotate.audit import (
     Audit,
@@ -41,7 +49,7 @@ _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the larges
 
 
 @flow(name="annotate", flow_run_name=run_name)
-def annotate(settings: FlowSettings = None) -> AnnotationReference:
+def annotate(settings: FlowSettings = None) -> State[AnnotationReference]:
     """Judge the candidates without a fresh label, for the reasons that the settings take.
 
     Args:
@@ -51,14 +59,32 @@ def annotate(settings: FlowSettings = None) -> AnnotationReference:
     recipe = check_agents(ready.settings)
     source = collected_source(ready)
     with writing(ready.settings.store):
-        find_candidates(ready.database, source.main, source.search, ready.settings.search)
-    return judge_candidates(ready, source.search, recipe)
+        found = find_candidates(
+            ready.database, source.main, source.search, ready.settings.search, return_state=True
+        )
+        found.result()
+    judgement = judge_candidates(ready, source.search, recipe, [found])
+    return Completed(data=judgement.reference, message=str(judgement.judged))
+
+
+class Judgement(NamedTuple):
+    """What judging the candidates of a search gives.
+
+    Attributes:
+        reference: Reference to the annotations.
+        judged: What became of the pairs.
+        steps: The last steps.
+    """
+
+    reference: AnnotationReference
+    judged: JudgedPairs
+    steps: Steps
 
 
 def judge_candidates(
-    ready: Ready, search: SearchReference, recipe: RecipeReference
-) -> AnnotationReference:
-    """Judge the pending candidates of a search for the settings' reasons; return their reference.
+    ready: Ready, search: SearchReference, recipe: RecipeReference, after: Steps = ()
+) -> Judgement:
+    """Judge the pending candidates of a search for the settings' reasons.
 
     Where the settings ask for it, a person agrees to the plan first; what is approved bounds it.
 
@@ -70,11 +96,15 @@ def judge_candidates(
         ready: The checked inputs.
         search: The search.
         recipe: The recipe of the first round, or judge.
+        after: The steps before it.
 
     Raises:
         StabilityError: The audit found that labels are not stable.
     """
-    approval = agreed(plan_run(search, recipe, ready.settings), ready)
+    planned = plan_run(search, recipe, ready.settings, wait_for=after, return_state=True)
+    approval = agreed(planned.result(), ready)
+    steps: Steps = [planned]
+    judged = JudgedPairs()
     settings = approval.bound(ready.settings)
     plans: list[AnnotationPlan] = []
     with writing(settings.store):
@@ -83,37 +113,46 @@ def judge_candidates(
             before = [item for former in plans for item in former.reasons]
             asked = with_run_budget(of_round.settings(settings), spent)
             offered = approval.in_round(of_round.place)
-            plan = plan_annotation(search, of_round, asked, before, offered)
-            judge_round(plan, search, of_round, asked)
-            plans.append(plan)
-        judged = sum(item.pairs for plan in plans for item in plan.reasons)
+            chosen = plan_annotation(
+                search, of_round, asked, before, offered, wait_for=steps, return_state=True
+            )
+            plans.append(chosen.result())
+            of_plan, steps = judge_round(plans[-1], search, of_round, asked, [chosen])
+            judged += of_plan
+        taken = sum(item.pairs for plan in plans for item in plan.reasons)
         policy = settings.reannotation
-        if "audit" in policy.take and policy.audited(policy.audit_pairs, judged):
+        if "audit" in policy.take and policy.audited(policy.audit_pairs, taken):
             asked = with_run_budget(recipe.settings(settings), spent)
-            audit_labels(search, recipe, asked, judged)
-    return plans[0].reference
+            _, steps = audit_labels(search, recipe, asked, taken, steps)
+    return Judgement(plans[0].reference, judged, steps)
 
 
 def judge_round(
-    plan: AnnotationPlan, search: SearchReference, recipe: RecipeReference, settings: Settings
-) -> None:
+    plan: AnnotationPlan,
+    search: SearchReference,
+    recipe: RecipeReference,
+    settings: Settings,
+    after: Steps,
+) -> tuple[JudgedPairs, Steps]:
     """Judge a round's pairs, label their duplicates and compare the candidates of each query.
 
     The last two ask no model: a budget that ends the first does not put them off.
     """
     try:
-        judge_plan(plan, settings)
+        judged, steps = judge_plan(plan, settings, after)
     except LanguageModelError:
         with suppress(SandboxError):  # then the next run compares them
-            finish_round(search, recipe, settings)
+            finish_round(search, recipe, settings, after)
         raise
-    finish_round(search, recipe, settings)
+    return judged, finish_round(search, recipe, settings, steps)
 
 
-def finish_round(search: SearchReference, recipe: RecipeReference, settings: Settings) -> None:
+def finish_round(
+    search: SearchReference, recipe: RecipeReference, settings: Settings, after: Steps
+) -> Steps:
     """Label the duplicates of what a round has judged, and compare its candidates."""
-    label_duplicates_of_round(search, recipe, settings)
-    compare_round(search, recipe, settings)
+    labelled = label_duplicates_of_round(search, recipe, settings, after)
+    return compare_round(search, recipe, settings, labelled)
 
 
 def agreed(plan: RunPlan, ready: Ready) -> Approval:
@@ -126,8 +165,12 @@ def agreed(plan: RunPlan, ready: Ready) -> Approval:
 
 
 def audit_labels(
-    search: SearchReference, recipe: RecipeReference, settings: Settings, judged: int = 0
-) -> Audit:
+    search: SearchReference,
+    recipe: RecipeReference,
+    settings: Settings,
+    judged: int = 0,
+    after: Steps = (),
+) -> tuple[Audit, Steps]:
     """Judge a sample of labelled pairs again; store, show and tell how far the labels agree.
 
     Args:
@@ -135,13 +178,16 @@ def audit_labels(
         recipe: The recipe whose labels are audited.
         settings: How many pairs are judged again.
         judged: How many pairs the run has taken for other reasons, with their duplicates.
+        after: The steps before it.
 
     Raises:
         StabilityError: They differ too much, or more than before.
     """
-    plan = plan_audit(search, recipe, settings, judged)
-    judge_plan(plan, settings)
-    found = compare_audit(search, recipe, plan, settings)
+    drawn = plan_audit(search, recipe, settings, judged, wait_for=after, return_state=True)
+    plan = drawn.result()
+    _, steps = judge_plan(plan, settings, [drawn])
+    compared = compare_audit(search, recipe, plan, settings, wait_for=steps, return_state=True)
+    found = compared.result()
     sentence = audit_sentence(found)
     key = artifact_key("audit", found.collection)
     told = "\n\n".join(map(markdown_text, (sentence, found.alarm)))
@@ -150,21 +196,22 @@ def audit_labels(
         figures = found.found.model_dump(include={"pairs", "alpha", "low", "high"})
         audit_alarm(found.collection, found.alarm, figures)
     raise_alarm(found)
-    return found
+    return found, [compared]
 
 
-def judge_plan(plan: AnnotationPlan, settings: Settings) -> None:
+def judge_plan(plan: AnnotationPlan, settings: Settings, after: Steps) -> tuple[JudgedPairs, Steps]:
     """Judge a plan's pairs, if there are any; the file of their keys is removed at the end."""
     try:
-        if plan.pairs:
-            ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
-            check_reach(PREFECT_API_URL.value(), is_demo=settings.llm.is_demo)
-            _judge(plan, settings)
+        if not plan.pairs:
+            return JudgedPairs(), after
+        ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
+        check_reach(PREFECT_API_URL.value(), is_demo=settings.llm.is_demo)
+        return _judge(plan, settings, after)
     finally:
         plan.pairs_file.unlink(missing_ok=True)
 
 
-def _judge(plan: AnnotationPlan, settings: Settings) -> None:
+def _judge(plan: AnnotationPlan, settings: Settings, after: Steps) -> tuple[JudgedPairs, Steps]:
     """Judge a plan's pairs: at once, or in passes between which batches answer what they ask.
 
     A store that another command holds for a while ends no run of hours.
@@ -173,22 +220,33 @@ def _judge(plan: AnnotationPlan, settings: Settings) -> None:
     store = settings.store.model_copy(update={"lock_timeout_s": patience_s})
     settings = settings.model_copy(update={"store": store})
     if not settings.annotation.batch:
-        annotate_pairs(plan, settings)
-        return
+        judged = _annotated(plan, settings, after)
+        return judged, [judged]
     forget_collected(settings)
     next_pass: AnnotationPlan | None = plan
+    judged, steps = JudgedPairs(), after
     while next_pass and next_pass.pairs:
-        annotate_pairs(next_pass, settings)
-        next_pass = answer_by_batch(next_pass, settings)
+        of_pass = _annotated(next_pass, settings, steps)
+        answered = answer_by_batch(next_pass, settings, wait_for=[of_pass], return_state=True)
+        next_pass, steps = answered.result(), [answered]
+        judged += of_pass
+    return judged, steps
+
+
+def _annotated(plan: AnnotationPlan, settings: Settings, after: Steps) -> JudgedPairs:
+    """Run `annotate_pairs` after other steps; what it returns is the step that others follow."""
+    follow: Any = annotate_pairs  # whose types know ``wait_for`` beside ``return_state`` alone
+    judged: JudgedPairs = follow(plan, settings, wait_for=after)
+    return judged
 
 
 @flow(
     name="annotate-pairs",
-    flow_run_name="judge pairs of {plan.reference.collection}",
+    flow_run_name="judge pairs of {plan.reference.collection} by {plan.recipe.model}",
     task_runner=RayTaskRunner(),
 )
-def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> int:
-    """Judge pending pairs on Ray's workers and store their annotations; return how many failed.
+def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> JudgedPairs:
+    """Judge pending pairs on Ray's workers and store their annotations.
 
     Args:
         plan: The pending pairs, by reference to the store.

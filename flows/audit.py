@@ -42,9 +42,9 @@ def audit_as_agreed(ready: Ready, search: SearchReference, recipe: RecipeReferen
     """
     policy = ready.settings.reannotation.model_copy(update={"take": ("audit",), "pairs": None})
     audited = ready.settings.model_copy(update={"reannotation": policy})
-    plan = plan_run(search, recipe, audited)
-    audited = recipe.settings(agreed(plan, ready).bound(audited))
+    planned = plan_run(search, recipe, audited, return_state=True)
+    audited = recipe.settings(agreed(planned.result(), ready).bound(audited))
     if "audit" not in audited.reannotation.take:
         return None
     with writing(audited.store):  # what a run spends that this one waits for is not of its budget
-        return audit_labels(search, recipe, with_run_budget(audited))
+        return audit_labels(search, recipe, with_run_budget(audited), after=[planned])[0]

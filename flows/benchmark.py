@@ -1,6 +1,7 @@
 """The benchmark flow: the whole pipeline."""
 
-from prefect import flow
+from prefect import State, flow
+from prefect.states import Completed
 
 from flows.annotate import judge_candidates
 from flows.collect import collect_candidates
@@ -8,12 +9,14 @@ from flows.evaluate import score_benchmarks
 from flows.publish import publish_labels
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
+from flows.runtime.steps import SIDE_BY_SIDE
+from tasks.runtime.references import JudgedPairs
 from tasks.stages.preflight import check_agents, check_ready, check_scoring
 from tasks.stages.report import WrittenReport
 
 
-@flow(name="benchmark", flow_run_name=run_name)
-def benchmark(settings: FlowSettings = None) -> WrittenReport:
+@flow(name="benchmark", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
+def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
     """Run the whole pipeline: collect, annotate, publish, evaluate.
 
     Work that an earlier run finished is not repeated. Settings may leave the agents out.
@@ -24,7 +27,9 @@ def benchmark(settings: FlowSettings = None) -> WrittenReport:
     ready = check_ready(settings)
     check_scoring(ready.settings)
     recipe = check_agents(ready.settings) if ready.settings.annotation.agents else None
-    source = collect_candidates(ready)
+    source, steps = collect_candidates(ready)
+    judged = JudgedPairs()
     if recipe:
-        judge_candidates(ready, source.search, recipe)
-    return score_benchmarks(ready, source, publish_labels(ready, source))
+        _, judged, steps = judge_candidates(ready, source.search, recipe, steps)
+    exported = publish_labels(ready, source, steps)
+    return Completed(data=score_benchmarks(ready, source, exported), message=str(judged))

@@ -4,6 +4,7 @@ from prefect import flow
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
+from flows.runtime.steps import SIDE_BY_SIDE, Steps, results_of
 from flows.runtime.writing import writing
 from tasks.encoders import split_dtype
 from tasks.runtime.references import CollectedSource
@@ -14,30 +15,45 @@ from tasks.stages.embed import embed
 from tasks.stages.preflight import Ready, check_ready
 
 
-@flow(name="collect", flow_run_name=run_name)
+@flow(name="collect", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def collect(settings: FlowSettings = None) -> CollectedSource:
     """Read the source, embed its texts, and find the candidates of every query.
 
     Args:
         settings: The settings; None reads them from file and environment.
     """
-    return collect_candidates(check_ready(settings))
+    return collect_candidates(check_ready(settings))[0]
 
 
-def collect_candidates(ready: Ready) -> CollectedSource:
-    """Collect the source's queries and codes, their vectors and candidates; return references."""
-    with writing(ready.settings.store):
-        return _collected(ready)
-
-
-def _collected(ready: Ready) -> CollectedSource:
+def collect_candidates(ready: Ready) -> tuple[CollectedSource, Steps]:
+    """Collect queries and codes, their vectors and candidates; return references and the step."""
     settings, database = ready.settings, ready.database
-    collections = collect_source(database, settings.source, ready.fingerprint)
-    searched = [collection for collection in collections if collection.queries]
-    for encoder in settings.search.encoders:
-        embed(database, searched, encoder, settings.encoder, settings.ray)
-        if split_dtype(encoder)[1] != "float32":
-            report_agreement(database, collections[0], encoder, settings.encoder, settings.ray)
-    search = search_of(database, collections[0], settings.search)
-    find_candidates(database, collections[0], search, settings.search)
-    return CollectedSource(collections=tuple(collections), search=search)
+    with writing(settings.store):
+        read = collect_source(database, settings.source, ready.fingerprint, return_state=True)
+        collections = read.result()
+        searched = [collection for collection in collections if collection.queries]
+        embedded = [
+            embed.submit(
+                database,
+                searched,
+                encoder,
+                settings.encoder,
+                settings.ray,
+                wait_for=[read],
+                return_state=False,
+            )
+            for encoder in settings.search.encoders
+        ]
+        results_of(embedded)
+        for encoder, vectors in zip(settings.search.encoders, embedded, strict=True):
+            if split_dtype(encoder)[1] != "float32":
+                report_agreement(
+                    database, collections[0], encoder, settings.encoder, settings.ray,
+                    wait_for=[vectors],
+                )  # fmt: skip
+        search = search_of(database, collections[0], settings.search)
+        found = find_candidates(
+            database, collections[0], search, settings.search, wait_for=embedded, return_state=True
+        )
+        found.result()
+    return CollectedSource(collections=tuple(collections), search=search), [found]

@@ -4,14 +4,15 @@ from pathlib import Path
 
 from prefect import flow
 
+from flows.evaluate import score_methods
 from flows.runtime.parameters import FlowSettings
-from tasks.ranking.methods import chosen_methods
+from flows.runtime.steps import SIDE_BY_SIDE, results_of
 from tasks.stages.diff import WrittenDifference, compare_versions
 from tasks.stages.preflight import check_comparison
-from tasks.stages.scoring import open_benchmark, score_method
+from tasks.stages.scoring import open_benchmark
 
 
-@flow(name="diff", flow_run_name="diff-{before.name}-{after.name}")
+@flow(name="diff", flow_run_name="diff-{before.name}-{after.name}", task_runner=SIDE_BY_SIDE)
 def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDifference:
     """Compare two versions of a benchmark: queries, codes, labels, and the methods' scores.
 
@@ -21,10 +22,9 @@ def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDif
         settings: The settings; None reads them from file and environment.
     """
     ready = check_comparison(settings, [before, after])
-    methods = chosen_methods(ready.settings.evaluation, ready.settings.search)
     first, second = (open_benchmark(ready.database, folder) for folder in (before, after))
-    old, new = (
-        [score_method(ready.database, opened, method, ready.settings) for method in methods]
-        for opened in (first, second)
+    old = score_methods(ready.database, first, ready.settings)
+    new = score_methods(ready.database, second, ready.settings)
+    return compare_versions(
+        first, second, results_of(old), results_of(new), ready.settings, wait_for=[*old, *new]
     )
-    return compare_versions(first, second, old, new, ready.settings)

@@ -5,6 +5,7 @@ from pathlib import Path
 from prefect import flow
 
 from flows.runtime.parameters import FlowSettings
+from flows.runtime.steps import SIDE_BY_SIDE, results_of
 from tasks.runtime.input_checks import encoders_to_estimate
 from tasks.stages.estimate.inputs import open_input
 from tasks.stages.estimate.report import WrittenEstimate, write_estimate
@@ -13,7 +14,7 @@ from tasks.stages.preflight import check_estimate
 from tasks.stages.scoring import open_benchmark, score_method
 
 
-@flow(name="estimate", flow_run_name="estimate-{queries.stem}")
+@flow(name="estimate", flow_run_name="estimate-{queries.stem}", task_runner=SIDE_BY_SIDE)
 def estimate(
     train: Path, queries: Path, judged: Path | None = None, settings: FlowSettings = None
 ) -> WrittenEstimate:
@@ -31,12 +32,20 @@ def estimate(
     database, chosen = ready.database, ready.settings
     inputs = open_input(train, queries, judged=judged is not None)
     methods = encoders_to_estimate(chosen)
-    benchmark, runs = None, {}
-    if judged:
-        benchmark = open_benchmark(database, judged)
-        runs = {name: score_method(database, benchmark, name, chosen) for name in methods}
-    identities = [
-        estimate_method(database, inputs, method, chosen, benchmark, runs.get(method))
+    benchmark = open_benchmark(database, judged) if judged else None
+    scored = (
+        {method: score_method.submit(database, benchmark, method, chosen) for method in methods}
+        if benchmark
+        else {}
+    )
+    runs = dict(zip(scored, results_of(list(scored.values())), strict=True))
+    estimated = [
+        estimate_method.submit(
+            database, inputs, method, chosen, benchmark, runs.get(method),
+            wait_for=[scored[method]] if scored else None, return_state=False,
+        )
         for method in methods
-    ]
-    return write_estimate(database, inputs, identities, chosen, benchmark)
+    ]  # fmt: skip
+    return write_estimate(
+        database, inputs, results_of(estimated), chosen, benchmark, wait_for=estimated
+    )

@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 
 from prefect import flow
+from prefect.futures import PrefectFuture
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
+from flows.runtime.steps import SIDE_BY_SIDE, Steps, results_of
+from infra.settings import Settings
+from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
@@ -13,10 +17,10 @@ from tasks.stages.labels import exported_recipe, label_sets
 from tasks.stages.preflight import Ready, check_ready, check_scoring, collected_source
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.report import WrittenReport, write_report
-from tasks.stages.scoring import OpenBenchmark, score_method
+from tasks.stages.scoring import OpenBenchmark, Run, score_method
 
 
-@flow(name="evaluate", flow_run_name=run_name)
+@flow(name="evaluate", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def evaluate(settings: FlowSettings = None) -> WrittenReport:
     """Score every method on every export of the source's collections; write the report.
 
@@ -29,16 +33,45 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
     recipe = exported_recipe(ready.database, source.search, ready.settings.publish)
     labels = label_sets(ready.database, source, recipe)
     published = published_benchmarks(ready.database, labels, ready.settings.publish)
-    return score_benchmarks(ready, source, published)
+    return score_benchmarks(ready, source, [(reference, ()) for reference in published])
 
 
 def score_benchmarks(
-    ready: Ready, source: CollectedSource, published: Sequence[Published]
+    ready: Ready, source: CollectedSource, exported: Sequence[tuple[Published | None, Steps]]
 ) -> WrittenReport:
-    """Score every method on the given exports of a source's collections; write the report."""
-    database, settings = ready.database, ready.settings
-    for reference in published:
-        benchmark = OpenBenchmark(reference)
-        for method in chosen_methods(settings.evaluation, settings.search):
-            score_method(database, benchmark, method, settings)
-    return write_report(database, source, published, settings)
+    """Score every method on the given exports of a source's collections; write the report.
+
+    Args:
+        ready: The checked inputs.
+        source: The collections.
+        exported: The export of each set of labels, None where it has none, and its steps.
+    """
+    published = [reference for reference, _ in exported if reference]
+    scored = [
+        future
+        for reference, steps in exported
+        if reference
+        for future in score_methods(ready.database, OpenBenchmark(reference), ready.settings, steps)
+    ]
+    results_of(scored)
+    after = [*scored, *(step for _, steps in exported for step in steps)]
+    return write_report(ready.database, source, published, ready.settings, wait_for=after)
+
+
+def score_methods(
+    database: Database, benchmark: OpenBenchmark, settings: Settings, after: Steps = ()
+) -> list[PrefectFuture[Run]]:
+    """Start to score the methods that are set on a benchmark, side by side.
+
+    Args:
+        database: The store.
+        benchmark: The benchmark.
+        settings: The methods, and how they rank.
+        after: The steps before it.
+    """
+    return [
+        score_method.submit(
+            database, benchmark, method, settings, wait_for=after, return_state=False
+        )
+        for method in chosen_methods(settings.evaluation, settings.search)
+    ]

@@ -7,18 +7,18 @@ from pathlib import Path
 from prefect import flow
 
 from flows.annotate import judge_candidates
+from flows.evaluate import score_methods
 from flows.runtime.parameters import FlowSettings
+from flows.runtime.steps import SIDE_BY_SIDE, results_of
 from flows.runtime.writing import writing
 from infra.settings import ReannotationSettings
-from tasks.ranking.methods import chosen_methods
-from tasks.runtime.references import RecipeReference
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
 from tasks.stages.pooling import add_to_pool, check_pooling, log_next_version
-from tasks.stages.preflight import Ready, check_agents, check_comparison
-from tasks.stages.scoring import OpenBenchmark, Run, open_benchmark, score_method
+from tasks.stages.preflight import check_agents, check_comparison
+from tasks.stages.scoring import Run, open_benchmark
 
 
-@flow(name="leaderboard", flow_run_name="leaderboard-{benchmark.name}")
+@flow(name="leaderboard", flow_run_name="leaderboard-{benchmark.name}", task_runner=SIDE_BY_SIDE)
 def leaderboard(
     benchmark: Path,
     runs: Sequence[Path] = (),
@@ -42,29 +42,22 @@ def leaderboard(
         with writing(ready.settings.store):  # else it would be refused when all is ranked
             check_pooling(ready.database, opened)
         recipe = check_agents(ready.settings)
-    ranked = [
-        score_method(ready.database, opened, method, ready.settings)
-        for method in chosen_methods(ready.settings.evaluation, ready.settings.search)
-    ]
-    ranked += [Run(method=file.stem, file=file) for file in runs]
-    written = write_leaderboard(ready.database, opened, ranked, ready.settings)
+    scored = score_methods(ready.database, opened, ready.settings)
+    ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]
+    compared = write_leaderboard(
+        ready.database, opened, ranked, ready.settings, wait_for=scored, return_state=True
+    )
+    written = compared.result()
     if recipe is None or not written.unjudged:
         return written
-    return _annotate_and_rescore(ready, opened, ranked, recipe, unjudged_to_annotate)
-
-
-def _annotate_and_rescore(
-    ready: Ready,
-    benchmark: OpenBenchmark,
-    ranked: Sequence[Run],
-    recipe: RecipeReference,
-    limit: int,
-) -> WrittenLeaderboard:
-    """Annotate unjudged results, and score all runs again."""
-    search = add_to_pool(ready.database, benchmark, limit, ready.settings.publish)
+    # Annotate unjudged results, and compare all runs again.
+    pooled = add_to_pool(
+        ready.database, opened, unjudged_to_annotate, ready.settings.publish,
+        wait_for=[compared], return_state=True,
+    )  # fmt: skip
     # Who names a number of results wants them judged, whatever the reasons of other runs are.
     policy = ReannotationSettings(retry_all=True, budget_usd=ready.settings.reannotation.budget_usd)
     asked = replace(ready, settings=ready.settings.model_copy(update={"reannotation": policy}))
-    judged = judge_candidates(asked, search, recipe)
-    log_next_version(ready.database, benchmark, judged)
-    return write_leaderboard(ready.database, benchmark, ranked, ready.settings, judged)
+    judged, _, steps = judge_candidates(asked, pooled.result(), recipe, [pooled])
+    log_next_version(ready.database, opened, judged)
+    return write_leaderboard(ready.database, opened, ranked, ready.settings, judged, wait_for=steps)

@@ -5,6 +5,7 @@ from prefect.logging import get_run_logger
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
+from flows.runtime.steps import Steps
 from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import exported_recipe, judging_recipe, label_sets
@@ -20,11 +21,23 @@ def publish(settings: FlowSettings = None) -> list[Published]:
         settings: The settings; None reads them from file and environment.
     """
     ready = check_ready(settings)
-    return publish_labels(ready, collected_source(ready))
+    exported = publish_labels(ready, collected_source(ready))
+    return [published for published, _ in exported if published]
 
 
-def publish_labels(ready: Ready, source: CollectedSource) -> list[Published]:
-    """Export the labels of a source's collections, of the agents those by the last used recipe."""
+def publish_labels(
+    ready: Ready, source: CollectedSource, after: Steps = ()
+) -> list[tuple[Published | None, Steps]]:
+    """Export the labels of a source's collections, of the agents those by the last used recipe.
+
+    Args:
+        ready: The checked inputs.
+        source: The collections.
+        after: The steps before it.
+
+    Returns:
+        The export of each set of labels, None where it has none, and the step that made it.
+    """
     database, settings = ready.database, ready.settings.publish
     recipe = exported_recipe(database, source.search, settings)
     if recipe is None and judging_recipe(database, source.search):
@@ -32,8 +45,8 @@ def publish_labels(ready: Ready, source: CollectedSource) -> list[Published]:
             "the agents' labels of %s are by the demo model and are not exported; "
             "--allow-demo exports them, marked as a demo", source.main.name,
         )  # fmt: skip
-    published = [
-        publish_benchmark(database, labels, settings)
+    steps = [
+        publish_benchmark(database, labels, settings, wait_for=after, return_state=True)
         for labels in label_sets(database, source, recipe)
     ]
-    return [item for item in published if item is not None]
+    return [(state.result(), [state]) for state in steps]

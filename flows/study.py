@@ -2,11 +2,12 @@
 
 from prefect import flow
 
+from flows.evaluate import score_methods
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
-from tasks.ranking.methods import chosen_methods
+from flows.runtime.steps import SIDE_BY_SIDE, results_of
 from tasks.stages.preflight import check_ready, check_scoring, collected_source
-from tasks.stages.scoring import OpenBenchmark, score_method
+from tasks.stages.scoring import OpenBenchmark
 from tasks.stages.study.evidence import StudyFiles
 from tasks.stages.study.overlap import overlaps_of
 from tasks.stages.study.report import (
@@ -17,7 +18,7 @@ from tasks.stages.study.report import (
 )
 
 
-@flow(name="study", flow_run_name=run_name)
+@flow(name="study", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> WrittenStudy:
     """Compute every table and figure that store, benchmark and files allow; write the report.
 
@@ -30,8 +31,10 @@ def study(settings: FlowSettings = None, files: StudyFiles | None = None) -> Wri
     database, chosen = ready.database, with_study_metrics(ready.settings)
     source = collected_source(ready)
     published = studied_benchmark(database, source, chosen)
-    if published:
-        for method in chosen_methods(chosen.evaluation, chosen.search):
-            score_method(database, OpenBenchmark(published), method, chosen)
-    overlaps = overlaps_of(database, source, chosen.search)
-    return write_study(database, source, published, overlaps, files or StudyFiles(), chosen)
+    scored = score_methods(database, OpenBenchmark(published), chosen) if published else []
+    results_of(scored)
+    overlaps, compared = overlaps_of(database, source, chosen.search)
+    return write_study(
+        database, source, published, overlaps, files or StudyFiles(), chosen,
+        wait_for=[*scored, *compared],
+    )  # fmt: skip

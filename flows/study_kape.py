@@ -6,12 +6,13 @@ from prefect import flow
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import data_name
+from flows.runtime.steps import SIDE_BY_SIDE, results_of
 from tasks.stages.preflight import check_kape_study
 from tasks.stages.study.kape import StudyData, study_method
 from tasks.stages.study.kape_report import WrittenKapeStudy, write_kape_report
 
 
-@flow(name="study-kape", flow_run_name=data_name)
+@flow(name="study-kape", flow_run_name=data_name, task_runner=SIDE_BY_SIDE)
 def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> WrittenKapeStudy:
     """Compute Tables 2 to 7 and Figures 4 to 6 of KAPE for each encoder on each data set.
 
@@ -23,9 +24,11 @@ def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> WrittenK
     """
     ready = check_kape_study(settings, data)
     opened = [StudyData(name, folder) for name, folder in data.items()]
-    references = [
-        study_method(ready.database, each, method, ready.settings)
+    studied = [
+        study_method.submit(ready.database, each, method, ready.settings)
         for each in opened
         for method in ready.settings.search.encoders
     ]
-    return write_kape_report(ready.database, opened, references, ready.settings.publish)
+    return write_kape_report(
+        ready.database, opened, results_of(studied), ready.settings.publish, wait_for=studied
+    )

@@ -10,6 +10,7 @@ CosqaError
 │   └── StoreBusyError       another run writes labels into it
 ├── DiskFullError            a disk has no room for what is written
 ├── EncoderError             a checkpoint cannot be loaded or gave unusable vectors
+│   └── EncoderUnavailableError  no worker computes them: no room, they die, the hub is away
 ├── LanguageModelError       the model gave no usable reply
 │   ├── ModelUnavailableError    no answer: connection, time-out, 5xx, 429 after all retries
 │   ├── BudgetExhaustedError     the model's budget is spent, or no price is known to count it by
@@ -76,6 +77,10 @@ class DiskFullError(CosqaError):
 
 class EncoderError(CosqaError):
     """A checkpoint cannot be loaded or gave unusable vectors."""
+
+
+class EncoderUnavailableError(EncoderError):
+    """No worker computes vectors now: there is no room, they die, or the hub does not answer."""
 
 
 class LanguageModelError(CosqaError):

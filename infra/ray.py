@@ -6,9 +6,13 @@ import os
 import secrets
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +29,7 @@ _SWITCHES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO
 _FOLDERS = "cosqa-ray-"  # what the names of local clusters' folders begin with
 _UNLOCKED = ".cosqa-ray-"
 _RANDOM = 8  # characters that `mkdtemp` adds
+_starting = threading.Lock()
 _LONGEST_FOLDER = 36  # characters: Linux takes 107 for a socket, and Ray adds 70
 
 _THIS_MACHINE = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - as a client's address
@@ -45,8 +50,12 @@ def ensure_ray(settings: RaySettings) -> None:
         os.environ.setdefault(name, value)
     import ray  # noqa: PLC0415 - takes a second, and a run without work needs none of it
 
-    if ray.is_initialized():
-        return
+    with _starting:  # stages side by side may want it at the same time
+        if not ray.is_initialized():
+            _connect(ray, settings)
+
+
+def _connect(ray: ModuleType, settings: RaySettings) -> None:
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if settings.address:
         options["address"] = settings.address
@@ -62,12 +71,27 @@ def ensure_ray(settings: RaySettings) -> None:
         }
     try:
         with without_own_keys():
-            ray.init(**options)
+            _call_in_lasting_thread(partial(ray.init, **options))
     except ConnectionError as error:
         raise SettingsError(
             f"no Ray cluster answers at {settings.address}; start one there, or unset RAY_ADDRESS "
             "to use this machine"
         ) from error
+
+
+def _call_in_lasting_thread(call: Callable[[], object]) -> None:
+    """Call in a thread that ends with this process: with it the kernel ends what it has started."""
+    done: Future[object] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised by the caller
+            done.set_exception(error)
+        threading.Event().wait()
+
+    threading.Thread(target=run, name="ray", daemon=True).start()
+    done.result()
 
 
 def _own_folder(shut_down: Callable[[], object]) -> Path:

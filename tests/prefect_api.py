@@ -1,5 +1,6 @@
 """Requests to a Prefect server's API, asked again while its SQLite is busy, as Prefect's are."""
 
+import os
 import time
 from http import HTTPStatus
 from typing import Any
@@ -16,8 +17,10 @@ def ask(method: str, address: str, content: Any = None) -> Any:
     :raises httpx.HTTPStatusError: another status than success, or busy for ``BUSY_S``.
     """
     deadline = time.monotonic() + BUSY_S
+    user, _, password = os.environ.get("PREFECT_API_AUTH_STRING", "").partition(":")
+    auth = (user, password) if user else None
     while True:
-        answer = httpx.request(method, address, json=content, timeout=BUSY_S)
+        answer = httpx.request(method, address, json=content, timeout=BUSY_S, auth=auth)
         busy = answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE
         if not busy or time.monotonic() > deadline:
             answer.raise_for_status()

@@ -10,6 +10,7 @@ block, is a `StoreError` that says what to do.
 
 import logging
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -34,6 +35,8 @@ _DAMAGE = (
     duckdb.FatalException,
 )
 
+# DuckDB refuses a file that another thread of this process is about to close.
+_turn_of_threads = threading.RLock()
 _log = logging.getLogger(__name__)
 _Entered = TypeVar("_Entered")
 
@@ -55,7 +58,7 @@ def connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
         _lock(stack, settings, shared=True)
         return _open(stack, settings)
 
-    with _naming_damage(settings), ExitStack() as stack:
+    with _naming_damage(settings), _turn_of_threads, ExitStack() as stack:
         yield _entered(stack, settings, enter)
 
 

@@ -1,66 +1,163 @@
-"""Cached stages: tasks whose results Prefect caches and the store confirms.
+"""Stages: Prefect tasks, tried again after what passes, and cached while the store confirms it.
 
-A stage's key is the digest of its inputs. A cached result is used (state "Cached" in the UI) only
-if the store still has the data that it refers to; otherwise the stage runs again and does what is
-missing.
+Every task of this program is made by `stage`, so that none has a cache or a retry by accident.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from prefect import Task
-from prefect.context import TaskRunContext
-from prefect.utilities.callables import get_call_parameters
+from prefect import Task, task
+from prefect.cache_policies import NO_CACHE, CachePolicy
+from prefect.client.schemas.objects import RunType, State, TaskRun
+from prefect.context import FlowRunContext, TaskRunContext
+from prefect.filesystems import LocalFileSystem
+
+from infra.errors import (
+    BoxLostError,
+    CosqaError,
+    EncoderUnavailableError,
+    EngineUnavailableError,
+    ModelUnavailableError,
+    StoreLockedError,
+    WorkerLostError,
+)
+from infra.settings import StoreSettings
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# The parameters of a call by their names: ``p.collection``.
+# The parameters of a call by their names: ``p.collection``. Where the store is asked whether a
+# result holds, ``p.key`` is the key of the cache.
 Parameters = SimpleNamespace
 
+# What a stage follows, for ``wait_for``: states and futures of stages, results of subflows.
+Steps = Sequence[Any]
 
-class Stage(Task[P, R]):
-    """A task whose cached result is used only if ``is_valid`` returns true for its parameters."""
+_RECORDS = "results"
 
-    is_valid: Callable[[Parameters], bool]
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:  # type: ignore[override]
-        """Return the stage's result, from Prefect's cache if the store confirms it."""
-        is_valid = self.is_valid(Parameters(**get_call_parameters(self.fn, args, kwargs)))
-        return self.with_options(refresh_cache=not is_valid)(*args, **kwargs)
+@dataclass
+class Confirmed(CachePolicy):
+    """Lets Prefect answer from its cache only while the store has what the result refers to.
+
+    Attributes:
+        key_of: Returns the digest of a call's inputs.
+        is_valid: Returns whether the store has the data that a result for these inputs refers to.
+    """
+
+    key_of: Callable[[Parameters], str] = field(kw_only=True)
+    is_valid: Callable[[Parameters], bool] = field(kw_only=True)
+
+    def compute_key(
+        self,
+        task_ctx: TaskRunContext,
+        inputs: Mapping[str, Any],
+        flow_parameters: Mapping[str, Any],  # noqa: ARG002 - Prefect's signature
+        **_: object,
+    ) -> str | None:
+        """Return the key of a call, whose record is dropped if the store does not confirm it.
+
+        The stage then runs, does what is missing, and writes another record. It also runs, without
+        a record, where its inputs cannot be read: it says itself what is wrong with them.
+        """
+        try:
+            key = self.key_of(Parameters(**inputs))
+            is_valid = self.is_valid(Parameters(**inputs, key=key))
+        except CosqaError:
+            return None
+        storage = task_ctx.result_store.result_storage
+        if not is_valid and isinstance(storage, LocalFileSystem):
+            (Path(storage.basepath or ".") / key).unlink(missing_ok=True)
+        return key
+
+
+class Retries(NamedTuple):
+    """When a stage is tried again.
+
+    Attributes:
+        delays_s: Seconds before each further try, to which Prefect adds as many at most, at random.
+        errors: What passes by itself; any other error ends the stage at once.
+    """
+
+    delays_s: Sequence[float]
+    errors: tuple[type[Exception], ...]
+
+    def is_passing(self, _task: object, _run: TaskRun, state: State[Any]) -> bool:
+        """Return whether a failed state is of an error that passes; Prefect asks it."""
+        error = getattr(state.data, "result", state.data)
+        if isinstance(error, BaseExceptionGroup):
+            return error.split(self.errors)[1] is None
+        return isinstance(error, self.errors)
+
+
+ENCODER_AWAY = (
+    EncoderUnavailableError, WorkerLostError, ModelUnavailableError, StoreLockedError,
+)  # fmt: skip
+_BOXES = (EngineUnavailableError, BoxLostError, StoreLockedError)
+
+LOCKED = Retries((10, 20), (StoreLockedError,))
+VECTORS_AWAY = Retries((30, 60), ENCODER_AWAY)
+BOXES_AWAY = Retries((30, 60), _BOXES)
+MODEL_AWAY = Retries((60, 300, 900), (ModelUnavailableError, WorkerLostError, *_BOXES))
+# A batch of 24 hours does not end by a lost connection.
+BATCHES_AWAY = Retries((60, 300, 900, 3600, 3600), (ModelUnavailableError, StoreLockedError))
 
 
 def stage(
     name: str,
     run_name: str,
     *,
-    key: Callable[[Parameters], str],
-    is_valid: Callable[[Parameters], bool],
-) -> Callable[[Callable[P, R]], Stage[P, R]]:
-    """Return a decorator that makes a function a cached stage.
+    key: Callable[[Parameters], str] | None = None,
+    is_valid: Callable[[Parameters], bool] = lambda _: True,
+    retries: Retries = LOCKED,
+) -> Callable[[Callable[P, R]], Task[P, R]]:
+    """Return a decorator that makes a function a stage.
 
     Args:
         name: The stage's name in the Prefect UI.
         run_name: Template of a run's name, filled with the function's parameters.
-        key: Returns the digest of the inputs.
-        is_valid: Returns whether the store has the data that a result for these inputs refers to.
+        key: Returns the digest of the inputs by which its result is cached; without it none is.
+        is_valid: Returns whether the store has the data that a cached result refers to.
+        retries: When it is tried again.
     """
+    return task(
+        name=name,
+        task_run_name=run_name,
+        tags=[name],
+        cache_policy=Confirmed(key_of=key, is_valid=is_valid) if key else NO_CACHE,
+        persist_result=bool(key),
+        result_serializer="json",
+        retries=len(retries.delays_s),
+        retry_delay_seconds=list(retries.delays_s),
+        retry_jitter_factor=1,
+        retry_condition_fn=retries.is_passing,
+    )
 
-    def cache_key(_context: TaskRunContext, parameters: dict[str, Any]) -> str:
-        return key(Parameters(**parameters))
 
-    def decorate(function: Callable[P, R]) -> Stage[P, R]:
-        task: Stage[P, R] = Stage(
-            function,
-            name=name,
-            task_run_name=run_name,
-            tags=[name],
-            cache_key_fn=cache_key,
-            persist_result=True,
-            result_serializer="json",
-        )
-        task.is_valid = is_valid
-        return task
+class _OfSubflows(dict[int, tuple[State[Any], RunType, Any]]):
+    """The results by whose identity Prefect draws arrows: of subflows, and of none else."""
 
-    return decorate
+    def __setitem__(self, key: int, linked: tuple[State[Any], RunType, Any]) -> None:
+        _, kind, reference = linked
+        if kind == RunType.FLOW_RUN and reference is not None:
+            super().__setitem__(key, linked)
+
+
+def prepare_run(store: StoreSettings) -> None:
+    """Keep what Prefect caches in the store's folder, and let flows alone say what follows what.
+
+    Records of cached results travel with the store: another worker, a container and a restored
+    backup have them. Prefect would also draw an arrow wherever a parameter is the same Python
+    object as a part of some result, so that two stages with one string between them seem to follow
+    one another: https://github.com/PrefectHQ/prefect/issues/20558. Arrows are drawn here by
+    ``wait_for`` alone.
+    """
+    context = FlowRunContext.get()
+    if context is None:
+        return
+    records = LocalFileSystem(basepath=str(store.folder.resolve() / _RECORDS))
+    context.result_store = context.result_store.model_copy(update={"result_storage": records})
+    context.run_results = _OfSubflows()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from threading import Event
 from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
@@ -19,12 +20,19 @@ _SECONDS_BETWEEN_REPORTS = 10.0
 _SECONDS_BETWEEN_STATES = 1.0
 _SECONDS_AFTER_A_FAILURE = 300.0  # each try takes the client up to a minute
 
+_is_interrupted = Event()  # an interrupt reaches the main thread alone
 _store: ContextVar[StoreSettings | None] = ContextVar("store", default=None)
 
 
 def show_progress_in(store: StoreSettings) -> None:
     """Let the stages of this flow write their state beside a store, for `cosqa status`."""
     _store.set(store)
+    _is_interrupted.clear()
+
+
+def stop_stages() -> None:
+    """Let stages in threads of their own end with the next item that they finish."""
+    _is_interrupted.set()
 
 
 def _utc_now() -> datetime:
@@ -92,7 +100,13 @@ class Progress:
     _written: float = float("-inf")
 
     def advance(self, items: int) -> None:
-        """Count finished items; report if the last report is some seconds old."""
+        """Count finished items; report if the last report is some seconds old.
+
+        Raises:
+            KeyboardInterrupt: The run was interrupted while this stage was in a thread of its own.
+        """
+        if _is_interrupted.is_set():
+            raise KeyboardInterrupt
         self.done += items
         now = time.monotonic()
         if now - self._written >= _SECONDS_BETWEEN_STATES:

@@ -66,6 +66,34 @@ class RecipeReference(Record):
         return f"audit {self.recipe_id}" if self.audit else self.labelling_round
 
 
+class JudgedPairs(Record):
+    """What became of the pairs that a run of judges took.
+
+    Attributes:
+        pairs: How many were judged.
+        failed: How many of them could not be.
+        most_often: The path on which most of those failed.
+    """
+
+    pairs: int = 0
+    failed: int = 0
+    most_often: str = ""
+
+    def __add__(self, other: "JudgedPairs") -> "JudgedPairs":
+        """Return the sum over two runs, with what failed most often in the worse one."""
+        return JudgedPairs(
+            pairs=self.pairs + other.pairs,
+            failed=self.failed + other.failed,
+            most_often=max(self, other, key=lambda each: each.failed).most_often,
+        )
+
+    def __str__(self) -> str:
+        """Return a sentence: ``12 of 200 pairs failed, most often: connection lost``."""
+        if not self.failed:
+            return f"{self.pairs:,} pairs judged"
+        return f"{self.failed:,} of {self.pairs:,} pairs failed, most often: {self.most_often}"
+
+
 class AnnotationReference(Record):
     """Reference to the annotations of a search's pairs under a recipe.
 

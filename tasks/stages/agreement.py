@@ -7,7 +7,7 @@ from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
 from infra.store.corpus import StoredCollection
 from tasks.encoders import Vectors, split_dtype
-from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.run_logger import run_logger
 from tasks.search.agreement import agreement
 from tasks.stages.embed import KINDS, encoder_key
@@ -21,7 +21,12 @@ def _key(p: Parameters) -> str:
     return digest("agreement", p.database.store_id, fingerprint, encoder_key(p.encoder))
 
 
-@stage("agreement", "compare {encoder} with float32", key=_key, is_valid=lambda _: True)
+@stage(
+    "agreement",
+    "compare {encoder} with float32 on {collection.name}",
+    key=_key,
+    retries=VECTORS_AWAY,
+)
 def report_agreement(
     database: Database,
     collection: StoredCollection,

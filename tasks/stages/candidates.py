@@ -22,6 +22,7 @@ from tasks.encoders import Vectors, encoders
 from tasks.runtime.caching import stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import SearchReference
+from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.search.exact import inverse_peaks, queries_at_once
 from tasks.search.exact import search as search_exactly
@@ -133,7 +134,9 @@ def find_candidates(
     if queries and collection.codes:
         groups = _groups(database, search, queries, settings)
         passes = _passes(len(groups), settings)
-        with progress("candidates", "codes searched", passes * collection.codes) as bar:
+        with progress(
+            artifact_key("candidates", collection.name), "codes searched", passes * collection.codes
+        ) as bar:
             _search(database, search, groups, settings, bar)
     get_run_logger().info(
         "searched %s codes for %s queries", f"{collection.codes:,}", f"{len(queries):,}"

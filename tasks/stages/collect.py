@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from prefect.logging import get_run_logger
 
-from infra.errors import StoreError
+from infra.errors import StoreError, StoreLockedError
 from infra.identity import digest
 from infra.settings import SourceSettings
 from infra.store import Database, benchmarks, corpus, inputs
 from infra.store.corpus import StoredCollection
 from tasks.corpus.stamps import stamp_of
-from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.caching import Parameters, Retries, stage
 from tasks.runtime.progress import open_ended_progress
 from tasks.sources import Part, open_source
 
@@ -47,9 +47,9 @@ def _is_collected(p: Parameters) -> bool:
 @stage(
     "collect",
     "read {source.title}",
-    # "annotated": results that Prefect cached before have a field of another name.
-    key=lambda p: digest("collect", "annotated", p.database.store_id, p.fingerprint),
+    key=lambda p: digest("collect", p.database.store_id, p.fingerprint),
     is_valid=_is_collected,
+    retries=Retries((10, 20), (StoreLockedError, OSError)),
 )
 def collect_source(
     database: Database, source: SourceSettings, fingerprint: str

@@ -12,7 +12,6 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from prefect import task
 from prefect.logging import get_run_logger
 
 from agents import recipe_of
@@ -22,6 +21,7 @@ from infra.records import Annotation, Execution, LanguageModelCall, Pair, Record
 from infra.settings import Configuration, Settings, StoreSettings
 from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
+from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.judge import judge_all
@@ -85,7 +85,11 @@ def settings_of_annotators(
             yield settings.model_copy(update={"llm": llm, "annotation": annotation})
 
 
-@task(name="judge-truth", task_run_name="judge-truth-{recipe.recipe_id}", tags=["annotate"])
+@stage(
+    "judge-truth",
+    "judge {truth.name} by {recipe.model} as {settings.annotation.configuration}",
+    retries=MODEL_AWAY,
+)
 def judge_truth(
     truth: Path, limit: int | None, recipe: RecipeReference, settings: Settings
 ) -> JudgedTruth:

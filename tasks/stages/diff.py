@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from prefect import task
 from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
 
 from infra.outputs import write_outputs
 from infra.records import Record
@@ -20,6 +18,8 @@ from tasks.reports.diff import (
     score_changes,
 )
 from tasks.reports.leaderboard import Leaderboard, MethodScores
+from tasks.runtime.caching import stage
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.leaderboard import compared_methods, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 
@@ -38,11 +38,7 @@ class WrittenDifference(Record):
         return Difference.model_validate_json((self.folder / _DIFFERENCE_FILE).read_bytes())
 
 
-@task(
-    name="compare-versions",
-    task_run_name="compare-{before.name}-{after.name}",
-    cache_policy=NO_CACHE,
-)
+@stage("compare-versions", "compare {before.name} with {after.name}")
 def compare_versions(
     before: OpenBenchmark,
     after: OpenBenchmark,
@@ -75,7 +71,11 @@ def compare_versions(
         "flips.jsonl": "".join(f"{flip.model_dump_json()}\n" for flip in change.flips),
     }
     write_outputs(folder, files)
-    create_markdown_artifact(page, key="difference", description=f"{before.name} → {after.name}")
+    create_markdown_artifact(
+        page,
+        key=artifact_key("difference", after.name),
+        description=f"{before.name} → {after.name}",
+    )
     return WrittenDifference(folder=folder, score_changes=changes)
 
 

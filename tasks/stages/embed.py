@@ -16,8 +16,9 @@ from infra.store import Database, benchmarks, vectors
 from infra.store.corpus import StoredCollection
 from infra.store.vector_files import Vectors
 from tasks.encoders import EncoderSpec, Kind, encoders
-from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
 from tasks.runtime.progress import progress
+from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.runtime.vector_writer import ReadTexts, VectorWriter, adopt_files
 
@@ -70,7 +71,13 @@ def _embedding_key(p: Parameters) -> str:
     return digest("embed", p.database.store_id, fingerprints, encoder_key(p.encoder))
 
 
-@stage("embed", "embed texts by {encoder}", key=_embedding_key, is_valid=_is_embedded)
+@stage(
+    "embed",
+    "embed the texts of {collections[0].name} by {encoder}",
+    key=_embedding_key,
+    is_valid=_is_embedded,
+    retries=Retries((30, 60, 120), ENCODER_AWAY),
+)
 def embed(
     database: Database,
     collections: Sequence[StoredCollection],
@@ -138,7 +145,8 @@ def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, st
 def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
     total = sum(len(job.ids) for job in jobs)
     started = time.monotonic()
-    with progress("embedding", f"texts embedded by {work.encoder}", total) as bar:
+    key = artifact_key("embedding", f"{name} {work.encoder}")
+    with progress(key, f"texts embedded by {work.encoder}", total) as bar:
         writer = VectorWriter(work.database, work.spec, work.settings.shard_size, bar.advance)
         batches = chain.from_iterable(writer.batches(*job, total) for job in jobs)
         try:

@@ -7,9 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from prefect import task
 from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
 
 from infra.errors import SourceError
 from infra.outputs import write_outputs
@@ -35,7 +33,9 @@ from tasks.reports.leaderboard import (
     unjudged_results,
 )
 from tasks.retrievers import Rankings
+from tasks.runtime.caching import stage
 from tasks.runtime.references import AnnotationReference
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.confidence import with_judges
 from tasks.stages.coverage import coverage_of_rounds
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder
@@ -59,7 +59,7 @@ class WrittenLeaderboard(Record):
     after: Leaderboard | None = None
 
 
-@task(name="leaderboard", task_run_name="leaderboard-{benchmark.name}", cache_policy=NO_CACHE)
+@stage("leaderboard", "compare all methods on {benchmark.name}")
 def write_leaderboard(
     database: Database,
     benchmark: OpenBenchmark,
@@ -98,7 +98,9 @@ def write_leaderboard(
         UNJUDGED: "".join(f"{line}\n" for line in lines),
     }
     write_outputs(folder, files)
-    create_markdown_artifact(table, key="leaderboard", description=benchmark.name)
+    create_markdown_artifact(
+        table, key=artifact_key("leaderboard", benchmark.name), description=benchmark.name
+    )
     return WrittenLeaderboard(folder=folder, before=board, unjudged=len(unjudged), after=after)
 
 

@@ -2,8 +2,6 @@
 
 from itertools import islice
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.errors import PublishError
@@ -15,6 +13,7 @@ from infra.store import Database, annotations, candidates, recipes
 from tasks.benchmarks.former_ids import full_ids
 from tasks.reports.leaderboard import Unjudged
 from tasks.reports.leaderboard.pooling import DEPTH
+from tasks.runtime.caching import stage
 from tasks.runtime.references import AnnotationReference, SearchReference
 from tasks.stages.coverage import are_comparable
 from tasks.stages.leaderboard import UNJUDGED
@@ -41,7 +40,7 @@ def check_pooling(database: Database, benchmark: OpenBenchmark) -> None:
         )
 
 
-@task(name="add-to-pool", cache_policy=NO_CACHE)
+@stage("add-to-pool", "add unjudged results of {benchmark.name} to its pool")
 def add_to_pool(
     database: Database, benchmark: OpenBenchmark, limit: int, settings: PublishSettings
 ) -> SearchReference:

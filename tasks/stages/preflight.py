@@ -15,6 +15,7 @@ from infra.settings import Configuration, Settings, StoreSettings, load_settings
 from infra.store import Database, open_database
 from tasks.ranking.methods import RERANKED, chosen_methods
 from tasks.reports.plan import RunPlan
+from tasks.runtime.caching import prepare_run
 from tasks.runtime.input_checks import (
     check_comparison_input,
     check_estimate_input,
@@ -69,6 +70,7 @@ def check_ready(settings: Settings | None) -> Ready:
 def _opened(store: StoreSettings) -> Database:
     """Return a flow's store, beside which its stages show how far they are."""
     database = open_database(store)
+    prepare_run(store)
     show_progress_in(store)
     return database
 

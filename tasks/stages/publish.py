@@ -4,8 +4,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from prefect import task
 from prefect.logging import get_run_logger
+from prefect.transactions import get_transaction
 
 from infra.identity import digest, digest_of
 from infra.program import program_digest
@@ -17,6 +17,7 @@ from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.runtime import run_events
+from tasks.runtime.caching import Parameters, stage
 from tasks.stages.labels import LabelSet, current_labels, labelled_benchmark, with_split
 from tasks.stages.removed_labels import removed_labels
 
@@ -35,18 +36,45 @@ _WRITERS = (
 )
 
 
-@task(
-    name="publish",
-    task_run_name="publish {labels.collection.name} with labels by {labels.origin}",
-    tags=["publish"],
+def _export_key(p: Parameters) -> str:
+    """Return the digest of all that an export depends on: store, settings and program text.
+
+    It is taken before the labels are read: what is stored meanwhile makes the next run read them.
+    """
+    rounds, support = p.labels.rounds, p.settings.support
+    current = current_labels(p.database, p.labels, support) if rounds else None
+    state = exports.state_of_labels(p.database, p.labels.collection.name, current)
+    chosen = digest_of(p.settings.model_dump(mode="json", exclude={"folder"}))
+    program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))
+    folder = str(_folder(p.labels, p.settings))
+    parts = (p.database.store_id, folder, p.labels.model_dump_json(), chosen, state)
+    return digest("export", program, *parts)
+
+
+def _is_exported(p: Parameters) -> bool:
+    """Return whether the folder's files are as written with this key."""
+    folder = _folder(p.labels, p.settings)
+    export = exports.find_export(p.database, folder)
+    if export is None or export.stamp != p.key or not is_export(folder):
+        return False
+    stored = benchmarks.find_benchmark(p.database, export.benchmark_id)
+    is_known = stored is not None and stored.folder == export.folder
+    return is_known and state_of_export(folder) == export.files
+
+
+@stage(
+    "publish",
+    "publish {labels.name}",
+    key=_export_key,
+    is_valid=_is_exported,
 )
 def publish_benchmark(
     database: Database, labels: LabelSet, settings: PublishSettings
 ) -> Published | None:
     """Export the benchmark of a label set, unless its folder is as it would be written.
 
-    That it is, is seen without reading labels: nothing that the export depends on has changed in
-    the store or the settings since, and no file of it has another size or time.
+    That it is, the cache tells without reading labels: nothing that the export depends on has
+    changed in the store or the settings since, and no file of it has another size or time.
 
     Returns:
         The export, or None without labels.
@@ -55,15 +83,17 @@ def publish_benchmark(
         PublishError: The labels contradict one another or the folder has other content.
         DiskFullError: The disk is full; an older export is still whole.
     """
-    stamp = _stamp(database, labels, settings)
-    if published := _stamped(database, labels, settings, stamp):
-        manifest = read_manifest(Path(published.folder))
-        _warn_of_unlicensed(manifest.name, manifest.dropped)
-        _log(published, manifest, "unchanged")
-        return published
     published = _export(database, labels, settings)
-    if published:
-        _record_stamp(database, published, stamp)
+    files = state_of_export(Path(published.folder)) if published else None
+    running = get_transaction()  # whose key is of the state before labels were read
+    if published and files is not None and running and running.key:
+        export = Export(
+            folder=published.folder,
+            benchmark_id=published.benchmark_id,
+            stamp=running.key,
+            files=files,
+        )
+        exports.record_export(database, export)
     return published
 
 
@@ -88,7 +118,9 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     )
     published = _reference(labels, manifest, settings)
     unchanged = benchmarks.find_benchmark(database, published.benchmark_id) == published
-    _log(published, manifest, "unchanged" if unchanged else "written")
+    counts = manifest.counts | manifest.splits
+    state = "unchanged" if unchanged else "written"
+    get_run_logger().info("%s: %s (%s)", published.folder, state, counts)
     if not unchanged:
         benchmarks.record_benchmark(database, published)
         run_events.benchmark_published(
@@ -103,48 +135,6 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
         )
         benchmarks.record_stage_run(database, run)
     return published
-
-
-def _log(published: Published, manifest: Manifest, state: str) -> None:
-    counts = manifest.counts | manifest.splits
-    get_run_logger().info("%s: %s (%s)", published.folder, state, counts)
-
-
-def _stamp(database: Database, labels: LabelSet, settings: PublishSettings) -> str:
-    """Return the digest of all that an export depends on: store, settings and program text.
-
-    It is taken before the labels are read: what is stored meanwhile makes the next run read them.
-    """
-    current = current_labels(database, labels, settings.support) if labels.rounds else None
-    state = exports.state_of_labels(database, labels.collection.name, current)
-    chosen = settings.model_dump(mode="json", exclude={"folder"})
-    parts = (labels.model_dump_json(), digest_of(chosen), state)
-    program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))
-    return digest("export", program, database.store_id, *parts)
-
-
-def _stamped(
-    database: Database, labels: LabelSet, settings: PublishSettings, stamp: str
-) -> Published | None:
-    """Return the export in the folder if it has this stamp and its files are as written."""
-    folder = _folder(labels, settings)
-    export = exports.find_export(database, folder)
-    if export is None or export.stamp != stamp or not is_export(folder):
-        return None
-    if state_of_export(folder) != export.files:
-        return None
-    published = _reference(labels, read_manifest(folder), settings)
-    stored = benchmarks.find_benchmark(database, export.benchmark_id)
-    return published if stored == published else None
-
-
-def _record_stamp(database: Database, published: Published, stamp: str) -> None:
-    files = state_of_export(Path(published.folder))
-    if files is not None:
-        export = Export(
-            folder=published.folder, benchmark_id=published.benchmark_id, stamp=stamp, files=files
-        )
-        exports.record_export(database, export)
 
 
 def _warn_of_unlicensed(name: str, dropped: Mapping[str, int]) -> None:

@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect import task
 from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.outputs import write_outputs
@@ -43,6 +41,7 @@ from tasks.reports.run import (
     render_html,
     render_markdown,
 )
+from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import canary_totals, load_canary_counts
@@ -76,12 +75,7 @@ def count_stage_runs(store: StoreSettings) -> int:
     return benchmarks.count_stage_runs(open_database(store))
 
 
-@task(
-    name="report",
-    task_run_name="report on {source.main.name}",
-    tags=["report"],
-    cache_policy=NO_CACHE,
-)
+@stage("report", "report on {source.main.name}")
 def write_report(
     database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> WrittenReport:

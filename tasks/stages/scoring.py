@@ -36,7 +36,7 @@ from tasks.encoders import encoders
 from tasks.metrics import STANDARD, evaluate
 from tasks.ranking.methods import Ranker, components, identity
 from tasks.reports.leaderboard import METRICS, RECALL_DEPTHS
-from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
 from tasks.stages.rerank import reranker
 from tasks.stages.vectors import BenchmarkVectors, search_machine
@@ -202,7 +202,13 @@ def _scoring_key(p: Parameters) -> str:
     return digest("evaluate", p.database.store_id, run, metrics)
 
 
-@stage("evaluate", "score {method} on {benchmark.name}", key=_scoring_key, is_valid=_is_scored)
+@stage(
+    "evaluate",
+    "score {method} on {benchmark.name}",
+    key=_scoring_key,
+    is_valid=_is_scored,
+    retries=VECTORS_AWAY,
+)
 def score_method(
     database: Database, benchmark: OpenBenchmark, method: str, settings: Settings
 ) -> Run:

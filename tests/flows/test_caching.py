@@ -1,21 +1,50 @@
-"""Laws of cached stages: Prefect's result is used only while the store confirms it.
+"""Laws of stages: what the cache answers, where its records lie, and what is tried again.
 
 Covers `tasks.runtime.caching`.
 """
 
+from collections.abc import Callable
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from prefect import flow
+from prefect import Task, flow
+from prefect.cache_policies import NO_CACHE
+from prefect.settings import PREFECT_TASKS_DEFAULT_PERSIST_RESULT, temporary_settings
 
-from tasks.runtime.caching import stage
+from infra.errors import (
+    BoxLostError,
+    BudgetExhaustedError,
+    CosqaError,
+    EncoderError,
+    EncoderUnavailableError,
+    EngineUnavailableError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    SettingsError,
+    SourceError,
+    StoreBusyError,
+    StoreLockedError,
+    WorkerLostError,
+)
+from infra.settings import StoreSettings
+from tasks.runtime import caching
+from tasks.runtime.caching import Confirmed, Parameters, Retries, prepare_run, stage
+from tests.flows.recording import flows_and_tasks
 
 RUN = uuid4().hex
 STORE: set[str] = set()
 DONE: list[str] = []
+TRIED: list[str] = []
 
 
-@stage("fill", "fill-{item}", key=lambda p: f"{RUN}-{p.item}", is_valid=lambda p: p.item in STORE)
+def _key(p: Parameters) -> str:
+    if p.item == "unreadable":
+        raise SourceError("no such item")
+    return f"{RUN}-{p.item}"
+
+
+@stage("fill", "fill {item}", key=_key, is_valid=lambda p: p.item in STORE)
 def fill(item: str, note: str = "") -> str:
     """Put an item into the store."""
     STORE.add(item)
@@ -23,13 +52,113 @@ def fill(item: str, note: str = "") -> str:
     return f"{item}{note}"
 
 
+@pytest.fixture(autouse=True)
+def emptied() -> None:
+    STORE.clear()
+    DONE.clear()
+    TRIED.clear()
+
+
+@pytest.mark.parametrize("submitted", [False, True], ids=["called", "submitted"])
 @pytest.mark.usefixtures("prefect_server")
-def test_a_stage_runs_once_for_its_key_until_the_store_loses_what_it_made() -> None:
+def test_a_stage_runs_once_for_its_key_until_the_store_loses_what_it_made(
+    submitted: bool, tmp_path: Path
+) -> None:
+    def call(item: str, note: str) -> str:
+        found: str = fill.submit(item, note).result() if submitted else fill(item, note)
+        return found
+
     @flow
     def several() -> list[str]:
-        first = [fill("a", note=" first"), fill("a", note=" second"), fill("b")]
+        prepare_run(StoreSettings(folder=tmp_path))
+        first = [call("a", " first"), call("a", " second"), call("b", "")]
         STORE.discard("a")
-        return [*first, fill("a", note=" third"), fill("a"), fill("b")]
+        return [*first, call("a", " third"), call("a", ""), call("b", "")]
 
     assert several() == ["a first", "a first", "b", "a third", "a third", "b"]
     assert DONE == ["a", "b", "a"]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_second_worker_has_the_first_ones_cache_since_records_lie_in_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @flow
+    def one(folder: Path) -> str:
+        prepare_run(StoreSettings(folder=folder))
+        return fill("shared", note=f" by {folder.name}")
+
+    first = tmp_path / "first"
+    assert one(first) == "shared by first"
+    moved = first.rename(tmp_path / "moved")  # as a backup is, or a mount under another path
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "other home"))
+    assert one(moved) == "shared by first"
+    assert one(tmp_path / "second") == "shared by second", "another store has other records"
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_stage_whose_inputs_cannot_be_read_says_so_itself(tmp_path: Path) -> None:
+    @flow
+    def twice() -> None:
+        prepare_run(StoreSettings(folder=tmp_path))
+        fill("unreadable")
+        fill("unreadable")
+
+    twice()
+    assert DONE == ["unreadable"] * 2
+
+
+def test_no_task_has_a_cache_by_accident() -> None:
+    with temporary_settings({PREFECT_TASKS_DEFAULT_PERSIST_RESULT: True}):
+        tasks = [item for item in flows_and_tasks() if isinstance(item, Task)]
+    assert len(tasks) > 20
+    for task in tasks:
+        assert task.cache_policy == NO_CACHE or isinstance(task.cache_policy, Confirmed), task.name
+        assert task.retry_condition_fn is not None, task.name
+
+
+PASSING: dict[str, tuple[Retries, set[type[CosqaError]]]] = {
+    "locked": (caching.LOCKED, {StoreLockedError}),
+    "vectors": (
+        caching.VECTORS_AWAY,
+        {StoreLockedError, EncoderUnavailableError, WorkerLostError, ModelUnavailableError},
+    ),
+    "boxes": (caching.BOXES_AWAY, {StoreLockedError, EngineUnavailableError, BoxLostError}),
+    "model": (
+        caching.MODEL_AWAY,
+        {
+            ModelUnavailableError, WorkerLostError, StoreLockedError, EngineUnavailableError,
+            BoxLostError,
+        },
+    ),
+    "batches": (caching.BATCHES_AWAY, {ModelUnavailableError, StoreLockedError}),
+}  # fmt: skip
+NEVER = {
+    BudgetExhaustedError, ModelRefusedError, SettingsError, SourceError, EncoderError,
+    StoreBusyError,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PASSING)
+@pytest.mark.usefixtures("prefect_server")
+def test_what_passes_by_itself_is_tried_again_and_nothing_else(name: str) -> None:
+    retries, passing = PASSING[name]
+    errors = NEVER.union(*(errors for _, errors in PASSING.values()))
+
+    def fail(error: type[Exception]) -> None:
+        TRIED.append(error.__name__)
+        raise ExceptionGroup("of several", [error("gone")]) if name == "boxes" else error("gone")
+
+    failing: Callable[..., object] = stage("fail", "fail", retries=Retries((0,), retries.errors))(
+        fail
+    )
+
+    @flow
+    def tries() -> None:
+        for error in errors:
+            failing(error, return_state=True)
+
+    tries(return_state=True)
+    again = {error.__name__ for error in errors if TRIED.count(error.__name__) == 2}
+    assert again == {error.__name__ for error in passing}
+    assert set(TRIED) == {error.__name__ for error in errors}

@@ -1,7 +1,5 @@
 """The stability audit: a random sample of labelled pairs, judged again under the same recipe."""
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from agents import recipe_of
@@ -13,6 +11,7 @@ from infra.settings import Settings
 from infra.store import Database, audits, open_database, recipes
 from infra.store.audits import Sample, StoredAudit
 from infra.store.pair_files import new_keys_file
+from tasks.runtime.caching import stage
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.stages.annotate.pending import Taken, coverage_rows, selection_of
 from tasks.stages.annotate.plan import AnnotationPlan
@@ -37,7 +36,7 @@ class Audit(Record):
     alarm: str = ""
 
 
-@task(name="plan-audit", task_run_name="sample {search.collection}", cache_policy=NO_CACHE)
+@stage("plan-audit", "draw a sample of the labels of {search.collection} by {recipe.model}")
 def plan_audit(
     search: SearchReference, recipe: RecipeReference, settings: Settings, judged: int = 0
 ) -> AnnotationPlan:
@@ -85,11 +84,7 @@ def plan_audit(
     )
 
 
-@task(
-    name="compare-audit",
-    task_run_name="compare labels of {search.collection}",
-    cache_policy=NO_CACHE,
-)
+@stage("compare-audit", "compare the labels of {search.collection} with those of the sample")
 def compare_audit(
     search: SearchReference, recipe: RecipeReference, plan: AnnotationPlan, settings: Settings
 ) -> Audit:

@@ -8,8 +8,6 @@ import asyncio
 from contextlib import suppress
 
 import pyarrow as pa
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from agents.committee.remembering import forget_runs
@@ -22,7 +20,9 @@ from infra.store import open_database
 from infra.store.controls import current_controls
 from infra.store.pair_files import unfinished, write_unfinished
 from infra.store.stage_state import JudgingState
+from tasks.runtime.caching import BATCHES_AWAY, stage
 from tasks.runtime.progress import Progress, progress
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.run_watch import Spending, tell_of_budget
 
@@ -32,7 +32,11 @@ def forget_collected(settings: Settings) -> None:
     BatchRequests(settings.store.replies, settings.llm).forget_waiting()
 
 
-@task(name="answer-by-batch", cache_policy=NO_CACHE)  # two passes may have equal plans
+@stage(
+    "answer-by-batch",
+    "answer by batches what {plan.recipe.model} is asked of {plan.reference.collection}",
+    retries=BATCHES_AWAY,
+)
 def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan | None:
     """Answer the requests of a pass by batches; return the next pass, None after the last one.
 
@@ -54,7 +58,8 @@ def answer_by_batch(plan: AnnotationPlan, settings: Settings) -> AnnotationPlan 
     of_roles = ", ".join(f"{role} {count:,}" for role, count in waiting.items())
     step = of_roles or "of an earlier run"
     get_run_logger().info("%s requests are to be answered by batches: %s", f"{number:,}", step)
-    with progress("batches", f"requests answered by batches ({step})", number) as bar:
+    key = artifact_key("batches", plan.reference.collection)
+    with progress(key, f"requests answered by batches ({step})", number) as bar:
         report = _Report(bar, step, plan, settings)
         allowed = report.allowed
         runner = BatchRunner(settings.llm, settings.annotation, settings.store, report, allowed)

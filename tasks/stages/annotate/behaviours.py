@@ -10,9 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from agents.committee.configurations import configuration_of
 from agents.committee.recipe import recipe_of
 from agents.committee.travelling import QueryBehaviour, travel
@@ -39,6 +36,7 @@ from infra.store.standing import CurrentLabels
 from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
 from sandbox.contract.kept import CheckedSandbox
+from tasks.runtime.caching import BOXES_AWAY, Steps, stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.runtime.run_events import artifact_key
@@ -60,26 +58,34 @@ _BATCH = 32  # queries that are read and stored together; a killed run has lost 
 Judged = list[tuple[Pair, Annotation]]
 
 
-def compare_round(search: SearchReference, recipe: RecipeReference, settings: Settings) -> None:
-    """Compare the candidates of each query by what they do; nothing where none are specified.
+def compare_round(
+    search: SearchReference, recipe: RecipeReference, settings: Settings, after: Steps
+) -> Steps:
+    """Compare the candidates of each query by what they do, where queries are specified.
 
     Args:
         search: The candidates.
         recipe: The recipe of the labelling round that has judged them.
         settings: The agents, the sandbox and the store.
+        after: The steps before it.
+
+    Returns:
+        The last steps.
 
     Raises:
         SandboxError: The engine is gone; what was compared before is stored.
     """
-    if configuration_of(settings.annotation).specification:
-        compare_behaviours(search, recipe, settings)
+    if not configuration_of(settings.annotation).specification:
+        return after
+    compared = compare_behaviours(search, recipe, settings, wait_for=after, return_state=True)
+    compared.result()
+    return [compared]
 
 
-@task(
-    name="compare-behaviours",
-    task_run_name="run the claims of queries of {search.collection} on all their candidates",
-    tags=["annotate"],
-    cache_policy=NO_CACHE,
+@stage(
+    "compare-behaviours",
+    "run the claims of queries of {search.collection} on all their candidates",
+    retries=BOXES_AWAY,
 )
 def compare_behaviours(search: SearchReference, recipe: RecipeReference, settings: Settings) -> int:
     """Compare the candidates of queries whose annotations have changed; return how many failed.

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 
 from agents.committee.configurations import configuration_of
 from agents.committee.duplicates import taken_over
@@ -22,6 +20,7 @@ from infra.settings import Settings
 from infra.store import Database, annotations, open_database
 from infra.store.duplicates import BesideLabels, pairs_beside_labels
 from infra.store.pair_files import pairs_in, write_keys
+from tasks.runtime.caching import BOXES_AWAY, Steps, stage
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.pending import RoundPending, pending_of
@@ -31,19 +30,27 @@ _BATCH = 64  # queries whose texts and labels are read together
 
 
 def label_duplicates_of_round(
-    search: SearchReference, recipe: RecipeReference, settings: Settings
-) -> None:
-    """Label the duplicates of what a round has judged; nothing where queries are not specified."""
-    if configuration_of(settings.annotation).specification:
-        label_duplicates(search, recipe, settings)
+    search: SearchReference, recipe: RecipeReference, settings: Settings, after: Steps
+) -> Steps:
+    """Label the duplicates of what a round has judged, where queries are specified.
+
+    Args:
+        search: The candidates.
+        recipe: The recipe of the labelling round.
+        settings: The settings of its judge, and the store.
+        after: The steps before it.
+
+    Returns:
+        The last steps.
+    """
+    if not configuration_of(settings.annotation).specification:
+        return after
+    labelled = label_duplicates(search, recipe, settings, wait_for=after, return_state=True)
+    labelled.result()
+    return [labelled]
 
 
-@task(
-    name="label-duplicates",
-    task_run_name="label near duplicates in {search.collection}",
-    tags=["annotate"],
-    cache_policy=NO_CACHE,
-)
+@stage("label-duplicates", "label near duplicates in {search.collection}", retries=BOXES_AWAY)
 def label_duplicates(search: SearchReference, recipe: RecipeReference, settings: Settings) -> None:
     """Label pending candidates that are duplicates of labelled ones, whatever bounds the run.
 

@@ -28,6 +28,7 @@ from tasks.runtime.ray_queue import (
     judge_result,
     room_for,
 )
+from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
@@ -45,8 +46,10 @@ _SHORTEST_QUEUE = 500  # pairs; replies that are kept are judged at hundreds of 
 Judge = PrefectFuture[int]
 
 
-def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoint | None) -> int:
-    """Judge a plan's pairs on workers and store their annotations; return how many pairs failed.
+def annotate_pending(
+    plan: AnnotationPlan, settings: Settings, endpoint: Endpoint | None
+) -> JudgedPairs:
+    """Judge a plan's pairs on workers and store their annotations.
 
     Pairs are read while they are judged, and only a few wait in the queue: memory does not grow
     with their number.
@@ -75,7 +78,8 @@ def annotate_pending(plan: AnnotationPlan, settings: Settings, endpoint: Endpoin
         pairs = pairs_of(database, plan)
         gathering = Gathering(pairs, queue, submit, watch, patience_s)
         length = max(4 * steering.in_flight, _SHORTEST_QUEUE)
-        return gathering.run(AnnotationWriter(database), judges, length)
+        gathering.run(AnnotationWriter(database), judges, length)
+        return watch.judged_pairs()
 
 
 @contextmanager

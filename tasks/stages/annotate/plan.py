@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 from pydantic import Field
 
@@ -22,6 +20,7 @@ from infra.store.pending import write_pending
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import require_behaviours
 from tasks.reports.text import words
+from tasks.runtime.caching import stage
 from tasks.runtime.references import AnnotationReference, RecipeReference, SearchReference
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import Canary, KnownLabel, load_judged_canaries, next_canaries
@@ -139,10 +138,9 @@ def record_rounds(
     recipes.record_recipes(database, bodies, demo=recipe.demo, used_on=used_on)
 
 
-@task(
-    name="plan-annotation",
-    task_run_name="choose pairs of {search.collection} for round {recipe.place}",
-    cache_policy=NO_CACHE,
+@stage(
+    "plan-annotation",
+    "choose the pairs of {search.collection} for {recipe.model} in round {recipe.place}",
 )
 def plan_annotation(
     search: SearchReference,

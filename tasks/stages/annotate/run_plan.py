@@ -5,9 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from agents import recipe_of
 from agents.committee.recipe import changed_parts
 from infra.ids import RecipeId
@@ -15,13 +12,14 @@ from infra.settings import REASONS, Reason, Settings
 from infra.store import Database, open_database, plans, recipes
 from tasks.forecast.pairs import ANY_PATH, Expected, History, sum_of
 from tasks.reports.plan import Cause, ReasonPlan, RunPlan
+from tasks.runtime.caching import stage
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.effort import NOTHING, at_most, expected_of, history_of
 from tasks.stages.annotate.pending import RoundPending, Taken, pending_of, taken_pairs
 from tasks.stages.annotate.plan import canaries_for, rounds_of
 
 
-@task(name="plan-run", task_run_name="plan {search.collection}", cache_policy=NO_CACHE)
+@stage("plan-run", "plan what to judge of {search.collection} by {recipe.model}")
 def plan_run(search: SearchReference, recipe: RecipeReference, settings: Settings) -> RunPlan:
     """Return the plan of a run over a search's candidates; one with pairs to judge is stored."""
     database = open_database(settings.store)

@@ -23,6 +23,7 @@ from tasks.reports.judging import JudgedPair, JudgedRun, funnel_markdown, pairs_
 from tasks.reports.text import cost
 from tasks.runtime import run_events
 from tasks.runtime.progress import Bar, Progress
+from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_events import artifact_key
 from tasks.stages.annotate.canaries import CanaryWatch
 from tasks.stages.annotate.plan import AnnotationPlan
@@ -204,11 +205,8 @@ class RunWatch:
         collection = self._plan.reference.collection
         self._tell(collection, error)
         run = self._judged_run()
-        if failed := run.with_status("failed"):
-            get_run_logger().warning(
-                "%s of %s pairs failed, most often: %s; the same command tries them again",
-                f"{failed:,}", f"{run.judged:,}", run.most_often("failed"),
-            )  # fmt: skip
+        if (judged := self.judged_pairs()).failed:
+            get_run_logger().warning("%s; the same command tries them again", judged)
         try:
             self._show_budget(self._spending.look(self._steering.controls.budget_usd), at_end=True)
             self._canaries.report(artifact_key("canaries", collection))
@@ -220,6 +218,13 @@ class RunWatch:
                 create_markdown_artifact(markdown, key=key, description=about)
         except Exception as refused:  # noqa: BLE001 - what a page shows is not worth a run
             get_run_logger().warning("the end of the run cannot be shown: %s", refused)
+
+    def judged_pairs(self) -> JudgedPairs:
+        """Return what became of the pairs, in a few words."""
+        run = self._judged_run()
+        failed = run.with_status("failed")
+        most_often = run.most_often("failed") if failed else ""
+        return JudgedPairs(pairs=run.judged, failed=failed, most_often=most_often)
 
     def _judged_run(self) -> JudgedRun:
         slowest = [pair for _, _, pair in sorted(self._slowest, reverse=True)]

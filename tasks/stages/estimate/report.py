@@ -6,9 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.disk import OTHER_OUTPUT, space_on
@@ -28,6 +26,7 @@ from tasks.reports.estimation import (
     render_estimation,
 )
 from tasks.reports.text import visible
+from tasks.runtime.caching import stage
 from tasks.stages.estimate.inputs import EstimationInput
 from tasks.stages.estimate.judged import JudgedQueries
 from tasks.stages.estimate.scores import load_estimate
@@ -53,7 +52,7 @@ class WrittenEstimate(Record):
     refused: dict[str, str]
 
 
-@task(name="write-estimate", task_run_name="write-estimate-{inputs.name}", cache_policy=NO_CACHE)
+@stage("write-estimate", "report on the estimates for {inputs.name}")
 def write_estimate(
     database: Database,
     inputs: EstimationInput,

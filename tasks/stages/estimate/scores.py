@@ -12,7 +12,7 @@ from infra.store.estimations import StoredEstimation
 from tasks.estimation.confidence import confidence_of
 from tasks.estimation.records import MethodEstimate
 from tasks.estimation.unlabelled import estimate_scores
-from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.stages.embed import encoder_key
 from tasks.stages.estimate.inputs import EstimationInput
 from tasks.stages.estimate.judged import JudgedQueries
@@ -45,7 +45,13 @@ def _is_stored(p: Parameters) -> bool:
     return estimations.load_as(p.database, _identity(p), MethodEstimate) is not None
 
 
-@stage("estimate", "estimate-{inputs.name}-{method}", key=_key, is_valid=_is_stored)
+@stage(
+    "estimate",
+    "estimate the scores of {method} on {inputs.name}",
+    key=_key,
+    is_valid=_is_stored,
+    retries=VECTORS_AWAY,
+)
 def estimate_method(
     database: Database,
     inputs: EstimationInput,

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from agents import Committee, WrittenAnswer, build_committee, build_model, recipe_of, written_answer
@@ -27,8 +25,10 @@ from infra.store.controls import current_controls
 from infra.store.generated import GeneratedCode
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
+from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
+from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.plan import current_recipe
@@ -75,7 +75,11 @@ def verifying_settings(settings: Settings) -> Settings:
     return settings.model_copy(update={"annotation": annotation})
 
 
-@task(name="generate-codes", tags=["generate"], cache_policy=NO_CACHE)
+@stage(
+    "generate-codes",
+    "write answers to queries of {source.main.name} by {settings.llm.model}",
+    retries=MODEL_AWAY,
+)
 def generate_codes(database: Database, source: CollectedSource, settings: Settings) -> Generated:
     """Write and verify answers to the queries without a match that have none yet.
 
@@ -92,7 +96,9 @@ def generate_codes(database: Database, source: CollectedSource, settings: Settin
     work = _work(database, source, settings)
     workshop = Workshop(database, source.main.name, settings, recipe.recipe_id)
     started = time.monotonic()
-    with progress("generation", "queries worked on", len(work)) as bar:
+    with progress(
+        artifact_key("generation", source.main.name), "queries worked on", len(work)
+    ) as bar:
         try:
             asyncio.run(workshop.answer_all(work, bar.advance))
         finally:

@@ -20,8 +20,9 @@ from tasks.encoders import encoders
 from tasks.estimation.overlap import overlap
 from tasks.estimation.study import rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import StudiedData, StudiedMethod, StudyFigures
-from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.progress import progress
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.vectors import TextVectors
 
 KIND = "study kape"
@@ -86,11 +87,12 @@ def _is_stored(p: Parameters) -> bool:
 
 @stage(
     "study-kape",
-    "study-kape-{data.name}-{method}",
+    "estimate and score {method} on {data.name}",
     key=lambda p: digest(
         "study-kape", p.database.store_id, p.data.name, _estimation_id(p.data, p.method)
     ),
     is_valid=_is_stored,
+    retries=VECTORS_AWAY,
 )
 def study_method(
     database: Database, data: StudyData, method: str, settings: Settings
@@ -141,7 +143,11 @@ def _computed(database: Database, data: StudyData, method: str, settings: Settin
     get_run_logger().info(
         "%s: %s training pairs, %s test pairs", data.name, f"{len(training):,}", f"{len(test):,}"
     )
-    with progress("study-kape", "steps of the study", study_steps(len(test))) as bar:
+    with progress(
+        artifact_key("study-kape", f"{data.name} {method}"),
+        "steps of the study",
+        study_steps(len(test)),
+    ) as bar:
         return study_figures(training, test, bar.advance)
 
 

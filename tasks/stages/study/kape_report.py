@@ -5,9 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from prefect import task
 from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.disk import OTHER_OUTPUT, space_on
@@ -23,6 +21,8 @@ from tasks.reports.kape import (
     kape_markdown,
     render_kape,
 )
+from tasks.runtime.caching import stage
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.study.kape import StudyData, StudyReference, load_studied
 
 PAGE, MARKDOWN, FIGURES, REPORT = "kape.html", "kape.md", "figures.parquet", "kape.json"
@@ -41,7 +41,7 @@ class WrittenKapeStudy(Record):
     studied: int
 
 
-@task(name="kape report", task_run_name="kape-report", cache_policy=NO_CACHE)
+@stage("kape-report", "report the study of KAPE")
 def write_kape_report(
     database: Database,
     data: Sequence[StudyData],
@@ -61,7 +61,8 @@ def write_kape_report(
     folder = settings.folder.resolve() / "kape-studies" / _folder_name(report.names)
     _write(report, folder)
     description = f"KAPE on {', '.join(report.names)}"
-    create_markdown_artifact(kape_markdown(report), key="study-kape", description=description)
+    key = artifact_key("study-kape", "-".join(report.names))
+    create_markdown_artifact(kape_markdown(report), key=key, description=description)
     for name in report.names:
         overlap = report.of(name)[0].data.overlap
         if overlap.queries:

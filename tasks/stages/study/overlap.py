@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from prefect import State
 from prefect.logging import get_run_logger
 
 from infra.batches import batched
@@ -13,9 +14,10 @@ from infra.settings import SearchSettings
 from infra.store import Database, corpus, studies
 from infra.store.vector_blocks import StoredVectors
 from tasks.encoders import Vectors
-from tasks.runtime.caching import stage
+from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.references import CollectedSource
+from tasks.runtime.run_events import artifact_key
 from tasks.search.exact import queries_at_once, search_apart
 from tasks.stages.vectors import open_codes, stored_vectors
 
@@ -33,22 +35,25 @@ class Overlaps(Record):
     problem: str = ""
 
 
-def overlaps_of(database: Database, source: CollectedSource, search: SearchSettings) -> Overlaps:
-    """Return the overlaps of a source's search, or why they cannot be computed."""
+def overlaps_of(
+    database: Database, source: CollectedSource, search: SearchSettings
+) -> tuple[Overlaps, list[State[Overlaps]]]:
+    """Return the overlaps of a source's search, or why they cannot be computed, and the step."""
+    state = find_overlaps(database, source, search, return_state=True)
     try:
-        return find_overlaps(database, source, search)
+        return state.result(), [state]
     except StoreError as error:
         get_run_logger().warning("no overlap of encoders: %s", error)
-        return Overlaps(by_encoder={}, queries=0, problem=str(error))
+        return Overlaps(by_encoder={}, queries=0, problem=str(error)), []
 
 
 @stage(
     "overlap",
-    "overlap-{source.main.name}",
+    "compare the encoders' candidates of {source.main.name}",
     key=lambda p: digest(
         "overlap", p.database.store_id, p.source.main.fingerprint, p.source.search.search_id
     ),
-    is_valid=lambda _: True,  # the result holds all there is
+    retries=VECTORS_AWAY,  # and no `is_valid`: the result holds all there is
 )
 def find_overlaps(database: Database, source: CollectedSource, search: SearchSettings) -> Overlaps:
     """Search all codes by each encoder alone, and compare with the stored candidates.
@@ -61,7 +66,9 @@ def find_overlaps(database: Database, source: CollectedSource, search: SearchSet
     stored = {
         name: stored_vectors(database, source.main.name, name, "query") for name in search.encoders
     }
-    with progress("overlap", "queries searched", len(queries)) as bar:
+    with progress(
+        artifact_key("overlap", source.main.name), "queries searched", len(queries)
+    ) as bar:
         for batch in batched(queries, _batch_size(stored, queries, search)):
             together = studies.candidates_of(database, source.search.search_id, batch)
             if len(together) < len(batch):

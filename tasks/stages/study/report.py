@@ -3,9 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect import task
 from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
 from prefect.logging import get_run_logger
 
 from infra.outputs import write_outputs
@@ -21,7 +19,9 @@ from tasks.reports.study import (
     render_study,
     study_markdown,
 )
+from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource
+from tasks.runtime.run_events import artifact_key
 from tasks.stages.labels import exported_recipe, label_sets
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.study.evidence import StudyFiles, gather_evidence
@@ -72,7 +72,7 @@ def with_study_metrics(settings: Settings) -> Settings:
     return settings.model_copy(update={"evaluation": evaluation})
 
 
-@task(name="study", task_run_name="study-{source.main.name}", cache_policy=NO_CACHE)
+@stage("study", "report the study of {source.main.name}")
 def write_study(
     database: Database,
     source: CollectedSource,
@@ -104,7 +104,8 @@ def write_study(
     report = build_report(evidence, title, now, demo=demo)
     folder = settings.publish.folder.resolve() / "studies" / source.main.name
     _write(report, folder)
-    create_markdown_artifact(study_markdown(report), key="study", description=title)
+    key = artifact_key("study", source.main.name)
+    create_markdown_artifact(study_markdown(report), key=key, description=title)
     get_run_logger().info("study: %s", folder / PAGE)
     computed = sum(not section.problem for section in report.sections)
     return WrittenStudy(folder=folder, computed=computed, sections=len(report.sections))

@@ -1,0 +1,186 @@
+"""Laws over runs of every flow: parameters and results are small, and the arrows are the DAG.
+
+Covers `tasks.runtime.references`, `tasks.runtime.caching`, `flows.runtime.steps`.
+"""
+
+import json
+import sys
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.checkpoints import computable
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.recording import described, flows_and_tasks
+from tests.flows.world import Case, World, environment, read, rule
+from tests.prefect_api import ask
+
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 16 * 1024
+HAS_BFLOAT16 = computable("bfloat16")
+TEXT = "It returns what it was given and adds a number to it. " * 60
+CASES = [
+    Case(
+        f"python add {number} to a value",
+        f'def plus_{number}(value):\n    """Add {number}.\n\n    {TEXT}\n    """\n'
+        f"    return value + {number}",
+        (),
+    )
+    for number in range(12)
+]
+SCRIPT = [
+    read("answers") | {"query": CASES[1].query},
+    read("does_not_answer"),
+    rule("code_writer", {"reply": {"code": CASES[0].code}}),
+]
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> str:
+    """What each flow and task was given and has returned, when every flow had run."""
+    folder = tmp_path_factory.mktemp("world")
+    with ScriptedServer(SCRIPT) as model:
+        world = World(
+            folder,
+            environment(
+                model.base_url,
+                PREFECT_API_URL=prefect_server,
+                PYTHONPATH=str(ROOT),
+                COSQA_ANNOTATION__CONFIGURATION="single",
+                COSQA_ANNOTATION__BATCH_POLL_S="0.5",
+                COSQA_GENERATION__CONFIGURATION="single",
+            ),
+        )
+        world.write(CASES)
+        rows = [{"query": case.query, "code": case.code, "label": 1} for case in CASES]
+        other = [row | {"query": f"how to {row['query']}"} for row in rows]
+        files = {"truth": rows, "other": other, "train": rows[:6], "test": rows[6:]}
+        for name, some in files.items():
+            world._lines(name, some)
+        commands = _commands(world)
+        log = folder / "sizes.jsonl"
+        words = [word for command in commands for word in ("--", *command)][1:]
+        done = world.finish_alone([sys.executable, "-m", "tests.flows.recording", str(log), *words])
+        assert done.returncode == 0, done.stdout[-5000:]
+    return log.read_text()
+
+
+def _commands(world: World) -> list[list[str]]:
+    """Return commands that between them call every flow and every task."""
+    exported = str(world.output / "jsonl-agents")
+    truth, other = (str(world.source / f"{name}.jsonl") for name in ("truth", "other"))
+    store = ["--store", str(world.store)]
+    places = [*store, "--output", str(world.output)]
+    leaderboard = ["leaderboard", "--benchmark", exported, "--method", "bm25", *places]
+    return [
+        world.command("benchmark", "--top-k", "3")[1:],
+        world.command("annotate", "--top-k", "4", "--batch")[1:],
+        *([world.command("collect", "--encoder", "minilm@bfloat16")[1:]] if HAS_BFLOAT16 else []),
+        *(
+            world.command(name, "--top-k", "3")[1:]
+            for name in ("collect", "annotate", "generate", "publish", "evaluate", "study")
+        ),
+        [*leaderboard, "--annotate-unjudged"],
+        world.command("annotate", "--top-k", "3", "--reason", "audit", "--pairs", "3")[1:],
+        ["diff", exported, exported, "--method", "bm25", *places],
+        ["estimate", "--train", other, "--queries", truth, "--judged", exported, *places],
+        ["study", "kape", "--data", f"own={world.source}", *places],
+        ["annotators", "compare", "--truth", truth,
+         "--configuration", "single", *store],
+    ]  # fmt: skip
+
+
+def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
+    log: str,
+) -> None:
+    sizes: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for row in map(json.loads, log.splitlines()):
+        before = sizes[row["name"]]
+        sizes[row["name"]] = (max(before[0], row["parameters"]), max(before[1], row["result"]))
+    names = {described(item) for item in flows_and_tasks()}
+    if not HAS_BFLOAT16:
+        names.remove("task agreement")
+    names -= {"task compare-behaviours", "task label-duplicates"}  # of `spec`; the same references
+    assert set(sizes) == names, "each flow and task took part"
+    too_large = {name: size for name, size in sizes.items() if max(size) > LIMIT}
+    assert too_large == {}
+
+
+METHODS = ("bag-of-words", "bm25", "bow-sklearn", "lucene", "tf-idf", "minilm")
+READ, EMBED = "read jsonl", "embed the texts of jsonl by minilm"
+FIND = "find the top {} codes for each query of jsonl"
+PLAN = "plan what to judge of jsonl by openai/scripted"
+CHOOSE = "choose the pairs of jsonl for openai/scripted in round 1"
+JUDGE = "annotate-pairs / judge pairs of jsonl by openai/scripted"
+BATCH = "answer by batches what openai/scripted is asked of jsonl"
+DRAW = "draw a sample of the labels of jsonl by openai/scripted"
+COMPARE = "compare the labels of jsonl with those of the sample"
+REPORT = "report on jsonl"
+BOARD = "compare all methods on jsonl-agents"
+POOL = "add unjudged results of jsonl-agents to its pool"
+STUDY, OVERLAP = "report the study of jsonl", "compare the encoders' candidates of jsonl"
+ESTIMATE = "estimate the scores of minilm on truth"
+
+
+def score(method: str, export: str = "jsonl-agents") -> str:
+    return f"score {method} on {export}"
+
+
+def path(*labels: str) -> set[tuple[str, str]]:
+    """Return the arrows of stages that follow one another; the first follows none."""
+    return set(pairwise(("", *labels)))
+
+
+def scored(export: str, before: str, after: str) -> set[tuple[str, str]]:
+    """Return the arrows of methods that are scored side by side between two stages."""
+    names = [score(method, export) for method in METHODS]
+    return {(before, name) for name in names} | {(name, after) for name in names}
+
+
+# What the arrows of each flow's run are: (before, after), by the sentences that the UI shows.
+ARROWS: dict[str, set[tuple[str, str]]] = {
+    "benchmark": path(READ, EMBED, FIND.format(3), PLAN, CHOOSE, JUDGE, "publish jsonl", REPORT)
+    | {(JUDGE, "publish jsonl-agents"), ("publish jsonl-agents", REPORT)}
+    | scored("jsonl", "publish jsonl", REPORT)
+    | scored("jsonl-agents", "publish jsonl-agents", REPORT),
+    "annotate, by batches": path(FIND.format(4), PLAN, CHOOSE, JUDGE, BATCH, JUDGE) - {("", JUDGE)},
+    "collect": path(READ, EMBED, FIND.format(3)),
+    "annotate, with nothing to judge": path(FIND.format(3), PLAN, CHOOSE),
+    "generate": path("write answers to queries of jsonl by openai/scripted"),
+    "publish": path("publish jsonl") | path("publish jsonl-agents"),
+    "evaluate": scored("jsonl", "", REPORT) | scored("jsonl-agents", "", REPORT),
+    "study": scored("jsonl-agents", "", STUDY) | path(OVERLAP, STUDY),
+    "leaderboard": path(score("bm25"), BOARD, POOL, PLAN, CHOOSE, JUDGE, BOARD),
+    "audit": path(PLAN, DRAW, JUDGE, COMPARE),
+    "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
+    "estimate": path(score("minilm"), ESTIMATE, "report on the estimates for truth"),
+    "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),
+    "compare-annotators": path("judge truth.jsonl by openai/scripted as single"),
+}
+
+
+def arrows_of(server: str, run: str) -> set[tuple[str, str]]:
+    """Return the arrows of a flow run's graph as the UI draws it; a first stage follows ""."""
+    graph = ask("GET", f"{server}/flow_runs/{run}/graph-v2")
+    labels = {node["id"]: node["label"] for _, node in graph["nodes"]}
+    return {
+        (labels[parent["id"]] if parent else "", node["label"])
+        for _, node in graph["nodes"]
+        for parent in node["parents"] or [None]
+    }
+
+
+def test_the_arrows_in_prefects_database_are_those_of_the_table(
+    log: str, prefect_server: str
+) -> None:
+    runs = ask("POST", f"{prefect_server}/flow_runs/filter", {"sort": "START_TIME_ASC"})
+    arrows = [
+        arrows_of(prefect_server, run["id"])
+        for run in runs
+        if not run["parent_task_run_id"] and "minilm@" not in str(run["parameters"])
+    ]
+    assert dict(zip(ARROWS, arrows, strict=True)) == ARROWS
