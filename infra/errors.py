@@ -25,6 +25,7 @@ CosqaError
 │   ├── EngineUnavailableError   no Docker engine answers
 │   ├── ImageMissingError        the sandbox image is not there
 │   └── BoxLostError             a box vanished or broke its protocol in mid-run
+├── JudgingError             pairs fail one after the other by an error of this program
 ├── WorkerLostError          a Ray worker's process died
 ├── ReplayError              stored replies and executions do not give the stored labels
 ├── CanaryError              the agents label pairs with known labels wrongly
@@ -146,6 +147,10 @@ class ImageMissingError(SandboxError):
 
 class BoxLostError(SandboxError):
     """A box vanished or broke its protocol in mid-run."""
+
+
+class JudgingError(CosqaError):
+    """Pairs fail one after the other, by errors that no other try ends."""
 
 
 class WorkerLostError(CosqaError):

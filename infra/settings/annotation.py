@@ -112,7 +112,13 @@ class AnnotationSettings(Section):
         description="Maximum share of these that may be labelled wrongly before a run stops.",
     )
     stop_after_failures: int = Field(
-        10, ge=1, description="Failed pairs in a row after which a run stops."
+        10, ge=1, description="Failed pairs in a row after which a judge gives up."
+    )
+    patience_s: float = Field(
+        3600.0,
+        ge=0,
+        description="Seconds for which a run waits, every five minutes trying again, while the "
+        "model or the engine is away.",
     )
 
     @property

@@ -54,11 +54,13 @@ class Arrived(NamedTuple):
         items: The annotations.
         waiting: Pairs that no judge has started on, reserves included.
         judging: The others.
+        told: Why judges have stopped for a while.
     """
 
     items: list[Item]
     waiting: int
     judging: int
+    told: list[str]
 
 
 @dataclass(slots=True)
@@ -100,6 +102,7 @@ class PairQueue:
         self._waiting: deque[Item] = deque()
         self._judges: dict[int, _Hands] = {}
         self._arrived: list[Item] = []
+        self._told: list[str] = []
         self._has_all = False
         self._is_open = True
         self._is_paused = False
@@ -127,9 +130,10 @@ class PairQueue:
         self._waiting += items
         self._has_all = is_last
         arrived, self._arrived = self._arrived, []
+        told, self._told = self._told, []
         held = sum(len(hands.held) for hands in self._judges.values())
         judging = self._number_judging()
-        return Arrived(arrived, len(self._waiting) + held - judging, judging)
+        return Arrived(arrived, len(self._waiting) + held - judging, judging, told)
 
     def join(self, judge: int) -> None:
         """Let a judge take part; what it held when it started before waits again."""
@@ -161,8 +165,9 @@ class PairQueue:
         """Return how many judges take part."""
         return len(self._judges)
 
-    def leave(self, judge: int) -> None:
+    def leave(self, judge: int, why: str = "") -> None:
         """Let what a judge holds wait again, before all others, and take no more from it."""
+        self._told += [why] if why else []
         hands = self._judges.pop(judge, _Hands())
         self._waiting.extendleft(reversed(hands.held.values()))
 

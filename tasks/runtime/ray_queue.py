@@ -81,6 +81,7 @@ class Returned(NamedTuple):
     annotations: list[Annotation]
     waiting: int
     judging: int
+    told: list[str]
 
 
 class RayPairQueue:
@@ -114,7 +115,7 @@ class RayPairQueue:
         with _explained("the queue of pairs"):
             arrived: Arrived = ray.get(self._actor.offer.remote(items, is_last=is_last))
         annotations = [_read(content) for _, content in arrived.items]
-        return Returned(annotations, arrived.waiting, arrived.judging)
+        return Returned(annotations, arrived.waiting, arrived.judging, arrived.told)
 
     def steer(self, in_flight: int, limits: Limits, *, paused: bool) -> None:
         """Change what holds from now on; see `PairQueue.steer`."""
@@ -148,6 +149,11 @@ class JudgeEnd:
     def __init__(self, actor: Any, number: int) -> None:  # noqa: ANN401 - Ray's handle
         self._actor = actor
         self._number = number
+
+    async def leave(self, why: str) -> None:
+        """Let other judges have the pairs, and say why."""
+        with _explained("the queue of pairs"):
+            await self._actor.leave.remote(self._number, why)
 
     async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
         """Send annotations; return pairs to judge.

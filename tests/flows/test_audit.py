@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from prefect import flow
 from prefect.logging import disable_run_logger
+from prefect.states import Completed
 
 from agents.llm.rate_limit import SharedLimiter
 from flows import annotate, audit
@@ -28,6 +29,7 @@ from infra.settings import (
 )
 from infra.store.plans import last_plans
 from tasks.reports.plan import RunPlan
+from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.audit import plan_audit
 from tasks.stages.annotate.pending import Taken
 from tasks.stages.annotate.run_plan import planned_run
@@ -70,10 +72,14 @@ def test_an_audit_by_itself_has_a_number_of_its_own_and_no_more_than_is_approved
         shown.append(plan.taken)
         return Approval(decision="approved", pairs=approved)
 
-    monkeypatch.setattr(audit, "plan_run", lambda *given: planned_run(world.database, *given))
+    monkeypatch.setattr(
+        audit, "plan_run", lambda *given, **_: Completed(data=planned_run(world.database, *given))
+    )
     monkeypatch.setattr(audit, "agreed", agreed)
     monkeypatch.setattr(
-        audit, "audit_labels", lambda *given: sampled.append(plan_audit.fn(*given).pending)
+        audit,
+        "audit_labels",
+        lambda *given, after: [sampled.append(plan_audit.fn(*given).pending)],
     )
     policy = world.settings.reannotation.model_copy(update={"pairs": 3})
     settings = world.settings.model_copy(update={"reannotation": policy})
@@ -91,15 +97,15 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_pla
     plan = SimpleNamespace(pending=40, reasons=(Taken("new_queries", 60),), reference=None)
     left: list[int] = []
     instead: dict[str, object] = {
-        "plan_run": None, "spent_before": (0, 0.0), "rounds_of": [recipe], "plan_annotation": plan,
-        "agreed": Approval(decision="unasked"), "judge_plan": None, "compare_round": None,
-        "label_duplicates_of_round": None,
+        "plan_run": Completed(data="plan"), "spent_before": (0, 0.0), "rounds_of": [recipe],
+        "plan_annotation": Completed(data=plan), "agreed": Approval(decision="unasked"),
+        "judge_plan": (JudgedPairs(), []), "compare_round": [], "label_duplicates_of_round": [],
     }  # fmt: skip
     for name, value in instead.items():
-        monkeypatch.setattr(annotate, name, lambda *_, value=value: value)
+        monkeypatch.setattr(annotate, name, lambda *_, value=value, **__: value)
     monkeypatch.setattr(
-        annotate, "audit_labels", lambda _, __, asked, judged: left.append(
-            asked.reannotation.audited(1_000, judged)
+        annotate, "audit_labels", lambda _, __, asked, judged, ___: (
+            left.append(asked.reannotation.audited(1_000, judged)), [],
         ),
     )  # fmt: skip
     ready: Any = SimpleNamespace(settings=settings)
@@ -124,13 +130,15 @@ def test_what_the_run_spends_that_another_waits_for_is_not_of_the_others_budget(
         yield
 
     instead: dict[str, object] = {
-        "plan_run": None, "agreed": Approval(decision="unasked"), "rounds_of": [],
+        "plan_run": Completed(data="plan"), "agreed": Approval(decision="unasked"), "rounds_of": [],
     }  # fmt: skip
     for name, value in instead.items():
-        monkeypatch.setattr(of, name, lambda *_, value=value: value, raising=False)
+        monkeypatch.setattr(of, name, lambda *_, value=value, **__: value, raising=False)
     monkeypatch.setattr(of, "writing", waiting)
     monkeypatch.setattr(
-        of, "audit_labels", lambda _, __, asked, *___: ends.append(asked.llm.run_ends_usd)
+        of,
+        "audit_labels",
+        lambda _, __, asked, *___, **____: [ends.append(asked.llm.run_ends_usd), []],
     )
     ready: Any = SimpleNamespace(settings=settings)
     run = audit_as_agreed if of is audit else annotate.judge_candidates

@@ -149,7 +149,7 @@ def test_what_passes_by_itself_is_tried_again_and_nothing_else(name: str) -> Non
         TRIED.append(error.__name__)
         raise ExceptionGroup("of several", [error("gone")]) if name == "boxes" else error("gone")
 
-    failing: Callable[..., object] = stage("fail", "fail", retries=Retries((0,), retries.errors))(
+    failing: Callable[..., object] = stage("fail", "fail", retries=retries._replace(delays_s=(0,)))(
         fail
     )
 

@@ -12,6 +12,7 @@ import pytest
 import flows.annotate  # noqa: F401 - the module, which its flow hides by its name
 from infra.errors import BudgetExhaustedError, CosqaError, EngineUnavailableError, StoreError
 from infra.settings import Settings
+from tasks.runtime.references import JudgedPairs
 
 ANNOTATE: Any = sys.modules["flows.annotate"]
 
@@ -22,11 +23,12 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
     noted = MagicMock()
     for name in ("judge_plan", "label_duplicates_of_round", "compare_round"):
         monkeypatch.setattr(ANNOTATE, name, getattr(noted, name))
+    noted.judge_plan.return_value = (JudgedPairs(), [])
     return noted
 
 
 def judge() -> None:
-    ANNOTATE.judge_round(MagicMock(), MagicMock(), MagicMock(), Settings())
+    ANNOTATE.judge_round(MagicMock(), MagicMock(), MagicMock(), Settings(), [])
 
 
 ALL = ["judge_plan", "label_duplicates_of_round", "compare_round"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import ray
+from prefect.states import Completed
 
 from flows import annotate
 from flows.runtime.approval import Approval
@@ -174,9 +175,9 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     plan = SimpleNamespace(pairs=1, pairs_file=tmp_path / "pairs")
     of_round = SimpleNamespace(settings=lambda settings: settings, place=1)
     monkeypatch.setattr(annotate, "rounds_of", lambda recipe, settings: [of_round])
-    monkeypatch.setattr(annotate, "plan_run", lambda *_: None)
+    monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data="plan"))
     monkeypatch.setattr(annotate, "agreed", lambda *_: Approval(decision="unasked"))
-    monkeypatch.setattr(annotate, "plan_annotation", lambda *_: plan)
+    monkeypatch.setattr(annotate, "plan_annotation", lambda *_, **__: Completed(data=plan))
     monkeypatch.setattr(annotate, "ensure_ray", lambda settings: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
     ready: Any = SimpleNamespace(settings=settings)

@@ -7,9 +7,18 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from infra.errors import BudgetExhaustedError, LanguageModelError, ModelUnavailableError
+from agents.committee.paths import AnnotationPath
+from infra.errors import (
+    BudgetExhaustedError,
+    JudgingError,
+    LanguageModelError,
+    ModelUnavailableError,
+)
 from infra.records import Annotation, Pair
 from tasks.runtime.pair_queue import Work
+
+AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)
+"""Paths on which pairs fail by what passes."""
 
 _COLLECTING_S = 0.02  # annotations that finish within so long are sent together
 _ASKING_S = 0.2  # between questions for pairs while none finishes
@@ -27,31 +36,59 @@ class PairSource(Protocol):
         """
         ...
 
+    async def leave(self, why: str) -> None:
+        """Let other judges have the pairs.
+
+        Args:
+            why: What keeps this one from judging for a while.
+        """
+        ...
+
 
 class FailureCounter:
-    """Counter of failed pairs, which stops the judge if too many fail in a row."""
+    """Counts failed pairs, and keeps those that fail in a row while others are judged.
+
+    So that pairs which failed because model or engine were away are not stored as failed: where
+    too many do, the judge ends and those it still keeps are judged when it is tried again.
+
+    Attributes:
+        failed: How many pairs failed, of those that were let go.
+    """
 
     def __init__(self, allowed_in_a_row: int) -> None:
         self.failed = 0
         self._in_a_row = 0
+        self._row: list[Annotation] = []
         self._allowed = allowed_in_a_row
 
-    def count(self, annotation: Annotation) -> None:
-        """Count an annotation.
+    def count(self, annotation: Annotation) -> list[Annotation]:
+        """Count an annotation; return those that can be stored.
 
         Raises:
-            ModelUnavailableError: Too many pairs failed in a row.
+            ModelUnavailableError: Too many pairs failed in a row, as the model or engine is away.
+            JudgingError: They failed otherwise.
         """
         if annotation.status != "failed":
             self._in_a_row = 0
-            return
-        self.failed += 1
+            return [*self.rest(), annotation]
         self._in_a_row += 1
+        self._row.append(annotation)
         if self._in_a_row >= self._allowed:
-            raise ModelUnavailableError(
+            told = (
                 f"{self._in_a_row} pairs failed in a row, the last one with: {annotation.reason}; "
                 "finished pairs are stored: remove the cause and run the same command again"
             )
+            if annotation.path not in AWAY:
+                raise JudgingError(told)
+            self._row.clear()
+            raise ModelUnavailableError(told)
+        return []
+
+    def rest(self) -> list[Annotation]:
+        """Let go of the pairs that are kept."""
+        row, self._row = self._row, []
+        self.failed += len(row)
+        return row
 
 
 class Desk:
@@ -84,7 +121,7 @@ class Desk:
         self._finished: list[Annotation] = []
         self._has_news = asyncio.Event()
         self._budget_error: BudgetExhaustedError | None = None
-        self._error: LanguageModelError | None = None
+        self._error: LanguageModelError | JudgingError | None = None
 
     async def work(self, grace_s: float) -> int:
         """Judge pairs until no more come; return how many failed. For errors see `judge_all`.
@@ -102,14 +139,20 @@ class Desk:
             for running in self._tasks:
                 running.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            if not isinstance(self._error, ModelUnavailableError):
+                self._finished += self._counter.rest()
             if self._finished:
                 await self._source.exchange(self._finished, wants=False)
+            if isinstance(self._error, ModelUnavailableError):
+                await self._source.leave(str(self._error))
         if error := self._error or self._budget_error:
             raise error
         return self._counter.failed
 
     async def _exchange(self) -> bool:
         """Send what is finished and start on new pairs; return whether anything is left to do."""
+        if not (self._tasks or self._reserve or self._error):  # else it would wait for a place
+            self._finished += self._counter.rest()
         finished, self._finished = self._finished, []
         wants = self._budget_error is None and time.monotonic() < self._deadline
         work = await self._source.exchange(finished, wants=wants)
@@ -137,11 +180,10 @@ class Desk:
     async def _judge(self, pair: Pair) -> None:
         try:
             annotation = await self._annotate(pair)
-            self._finished.append(annotation)
-            self._counter.count(annotation)
+            self._finished += self._counter.count(annotation)
         except BudgetExhaustedError as error:  # requests in flight are paid: let them finish
             self._budget_error = self._budget_error or error
-        except LanguageModelError as error:
+        except (LanguageModelError, JudgingError) as error:
             self._error = self._error or error
         finally:
             self._has_news.set()

@@ -32,7 +32,7 @@ from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.stages.annotate.canaries import CanaryWatch, load_judged_canaries, mix_canaries
-from tasks.stages.annotate.judge import ENDS_ALL, judge
+from tasks.stages.annotate.judge import ENDS_ALL, delays_of, judge
 from tasks.stages.annotate.plan import AnnotationPlan, in_round
 from tasks.stages.annotate.run_watch import RunWatch
 from tasks.stages.annotate.sinks import AnnotationWriter
@@ -67,9 +67,11 @@ def annotate_pending(
         _mark_in(database) as mark,
         _logged_run(plan, settings) as bar,
     ):
+        delays = delays_of(settings.annotation.patience_s)
+        patient = judge.with_options(retries=len(delays), retry_delay_seconds=delays)
 
         def submit(number: int) -> Judge:
-            return judge.submit(number, settings, plan.recipe, queue, endpoint, mark)
+            return patient.submit(number, settings, plan.recipe, queue, endpoint, mark)
 
         canaries = canary_watch(plan, settings, database)
         steering = Steering(database, queue, settings.annotation)
@@ -223,6 +225,8 @@ class Gathering:
         self._has_all = len(pairs) < wanted
         returned = self._queue.offer(pairs, is_last=self._has_all)
         self._waiting = returned.waiting
+        for why in returned.told:
+            run_logger(__name__).warning("a judge stops, to be tried again later: %s", why)
         self._store(returned.annotations, writer)
         with self._ending_the_run():
             self._watch.turn(returned.waiting, returned.judging)

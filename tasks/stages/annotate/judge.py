@@ -8,18 +8,20 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prefect import task
-
 from agents import Committee, Endpoint, build_committee
 from agents.committee.paths import AnnotationPath
 from infra.errors import (
+    BudgetExhaustedError,
+    JudgingError,
     LanguageModelError,
+    ModelRefusedError,
     SettingsError,
 )
 from infra.records import Annotation, Pair
 from infra.settings import Settings
 from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
+from tasks.runtime.caching import Retries, stage
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import libraries_logged, run_logger
 from tasks.stages.annotate.desk import Desk, FailureCounter, PairSource
@@ -27,22 +29,22 @@ from tasks.stages.annotate.desk import Desk, FailureCounter, PairSource
 if TYPE_CHECKING:
     from tasks.runtime.ray_queue import RayPairQueue
 
-ENDS_ALL = (LanguageModelError, SettingsError)
+ENDS_ALL = (LanguageModelError, SettingsError, JudgingError)
 """Errors that every judge would meet."""
 
+_NEVER_PASSES = (BudgetExhaustedError, ModelRefusedError, SettingsError, JudgingError)
+_FIRST_DELAYS_S = (5.0, 60.0)  # before a further try
+_DELAY_S = 300.0  # the others
 _REASON_CHARACTERS = 500
 _LIFETIME_S = 1_800.0  # then another judge takes over, with all of Ray's retries before it
 
 _worker_loop = asyncio.Runner()  # one loop for all judges of a worker's process
 
 
-@task(
-    name="judge",
-    task_run_name="judge {number}, asking {recipe.model}",
-    tags=["annotate"],
-    retries=1,
-    retry_delay_seconds=5,
-    retry_condition_fn=lambda _task, _run, state: _is_retryable(state),
+@stage(
+    "judge",
+    "judge {number}, asking {recipe.model}",
+    retries=Retries(_FIRST_DELAYS_S, (Exception,), but=_NEVER_PASSES),
 )
 def judge(
     number: int,
@@ -71,7 +73,8 @@ def judge(
         SettingsError: This machine does not see the store's folder.
         ModelRefusedError: The key, the model's name or the request is wrong.
         BudgetExhaustedError: The budget for the model is spent.
-        ModelUnavailableError: Too many pairs failed in a row.
+        ModelUnavailableError: Too many pairs failed in a row, at every try.
+        JudgingError: They failed by an unexpected error.
     """
     if not mark.is_file():
         raise SettingsError(
@@ -85,6 +88,14 @@ def judge(
     return failed
 
 
+def delays_of(patience_s: float) -> list[float]:
+    """Return the seconds before each further try of a judge: in all as long, and one at least."""
+    delays = list(_FIRST_DELAYS_S) + [_DELAY_S] * math.ceil(patience_s / _DELAY_S)
+    while len(delays) > 1 and sum(delays) > patience_s:
+        delays.pop()
+    return delays
+
+
 def judge_on_worker(
     source: PairSource, settings: Settings, recipe: RecipeReference, endpoint: Endpoint | None
 ) -> int:
@@ -94,13 +105,6 @@ def judge_on_worker(
     on the worker, so that all judges of a process share one event loop.
     """
     return _worker_loop.run(judge_all(source, settings, recipe, endpoint, _LIFETIME_S))
-
-
-def _is_retryable(state: object) -> bool:
-    """Return whether a failed judge is to be retried: after any error that may pass."""
-    data = getattr(state, "data", None)
-    error = data if isinstance(data, Exception) else getattr(data, "exception", None)
-    return not isinstance(error, ENDS_ALL)
 
 
 async def judge_all(

@@ -87,6 +87,10 @@ class LocalPairs:
         self._free -= len(pairs)
         return Work(pairs, self._in_flight, is_ended=not self._waiting, limits=self._limits)
 
+    async def leave(self, why: str) -> None:
+        """Say why the judge stops; its pairs are still pending."""
+        run_logger(__name__).warning("%s", why)
+
     def __enter__(self) -> Self:
         return self
 

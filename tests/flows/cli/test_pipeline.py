@@ -147,7 +147,7 @@ def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
     ready = SimpleNamespace(settings=without_agents)
     monkeypatch.setattr(module, "check_ready", lambda _: ready)
     for name in ("collect_candidates", "judge_candidates", "publish_labels", "score_benchmarks"):
-        monkeypatch.setattr(module, name, lambda *_, name=name: done.append(name))
+        monkeypatch.setattr(module, name, lambda *_, name=name: (done.append(name), []))
     module.benchmark.fn(without_agents)
     assert done == ["collect_candidates", "publish_labels", "score_benchmarks"]
 

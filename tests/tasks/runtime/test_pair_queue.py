@@ -80,7 +80,7 @@ def test_a_judge_that_has_joined_has_its_share_kept_for_it() -> None:
     queue.join(2)
     assert take(queue, 1, []) == items(5)
     assert take(queue, 2, []) == items(10)[5:]
-    assert queue.offer([], is_last=False) == ([], 24, 6), "a reserve still waits"
+    assert queue.offer([], is_last=False) == ([], 24, 6, []), "a reserve still waits"
 
 
 def test_what_a_judge_held_when_it_started_again_comes_first_and_its_late_annotations_not() -> None:
@@ -93,7 +93,7 @@ def test_what_a_judge_held_when_it_started_again_comes_first_and_its_late_annota
     assert again == held
     assert queue.offer([], is_last=True).items == []
     take(queue, 1, again, wants=False)
-    assert queue.offer([], is_last=True) == (again, 0, 0)
+    assert queue.offer([], is_last=True) == (again, 0, 0, [])
     queue.leave(1)
     assert queue.exchange(1, held, wants=True) == Handed((), 0, is_ended=True), "given up"
 
@@ -105,7 +105,7 @@ def test_a_closed_queue_hands_out_nothing_and_takes_what_is_in_flight() -> None:
     held = take(queue, 1, [])
     queue.close()
     assert queue.exchange(1, held[:2], wants=True) == Handed((), 0, is_ended=True)
-    assert queue.offer([], is_last=False) == (held[:2], 2, 1), "it may have begun the third"
+    assert queue.offer([], is_last=False) == (held[:2], 2, 1, []), "it may have begun the third"
     queue.leave(1)
     assert queue.offer([], is_last=False).waiting == 3, "its reserve among them"
 
@@ -118,7 +118,7 @@ def test_a_paused_queue_lets_nothing_begin_and_ends_nothing_until_it_goes_on() -
     assert held == items(3)
     queue.steer(2, Limits(), paused=True)
     assert queue.exchange(1, held[:2], wants=True) == Handed((), 0, is_ended=False)
-    assert queue.offer([], is_last=True) == (held[:2], 1, 1), "it may have begun the third"
+    assert queue.offer([], is_last=True) == (held[:2], 1, 1, []), "it may have begun the third"
     queue.steer(2, Limits(), paused=False)
     assert queue.exchange(1, [], wants=True) == Handed((items(4)[3],), 2, is_ended=True)
     queue.steer(2, Limits(), paused=True)

@@ -23,14 +23,12 @@ from infra.store import Database, benchmarks, corpus, evidence, open_database, r
 from infra.store.annotations import label_origin
 from infra.store.benchmarks import Published
 from tasks.benchmarks import (
-    Benchmark,
     read_benchmark,
     read_manifest,
     verify_export,
     write_benchmark,
 )
-from tasks.stages import publish
-from tasks.stages.labels import LabelSet, judging_recipe, labelled_benchmark, labels_of_agents
+from tasks.stages.labels import LabelSet, judging_recipe, labels_of_agents
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.scoring import OpenBenchmark, method_key, score_method
 from tests.fakes.benchmarks import people_benchmark
@@ -56,46 +54,6 @@ def published(
 ) -> Published | None:
     chosen = PublishSettings.model_validate({"folder": folder, **settings})
     return publish_benchmark.fn(*labels, chosen)
-
-
-def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
-    tmp_path: Path, labels: tuple[Database, LabelSet], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reads: list[str] = []
-
-    def read(*given: Any) -> Benchmark:
-        reads.append("read")
-        return labelled_benchmark(*given)
-
-    monkeypatch.setattr(publish, "labelled_benchmark", read)
-
-    def is_read(**settings: object) -> bool:
-        reads.clear()
-        first = published(labels, tmp_path / "out", **settings)
-        assert first is not None
-        verify_export(Path(first.folder))
-        return bool(reads)
-
-    assert is_read()
-    assert not is_read()
-    assert is_read(include_undecided=True), "another setting"
-    assert not is_read(include_undecided=True)
-    with monkeypatch.context() as patch:
-        patch.setattr(publish, "program_digest", lambda *_: "other program text")
-        assert is_read(include_undecided=True)
-    assert is_read(include_undecided=True)
-    label(labels[0], 2, 1, 1, ROUNDS[0])
-    assert is_read(include_undecided=True), "another label"
-    card = tmp_path / "out" / "c-agents" / "README.md"
-    card.write_text("changed")
-    assert is_read(include_undecided=True), "a file was changed"
-    state = card.stat()
-    card.write_bytes(b"x" * state.st_size)
-    os.utime(card, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert is_read(include_undecided=True), "a file was changed, and its time set back"
-    card.unlink()
-    assert is_read(include_undecided=True), "a file was lost"
-    assert not is_read(include_undecided=True)
 
 
 def test_a_damaged_manifest_is_written_anew(

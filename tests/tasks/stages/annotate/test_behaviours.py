@@ -216,7 +216,7 @@ def test_other_configurations_cost_nothing(world: World, monkeypatch: pytest.Mon
         raise AssertionError("the store was opened")
 
     monkeypatch.setattr(behaviours, "open_database", opened)
-    compare_round(world.search, world.recipe, gated)
+    compare_round(world.search, world.recipe, gated, [])
     with pytest.raises(AssertionError):
         compare_behaviours.fn(world.search, world.recipe, world.settings)
 

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from infra.errors import BudgetExhaustedError, ModelRefusedError
+from infra.errors import (
+    BudgetExhaustedError,
+    JudgingError,
+    ModelRefusedError,
+    ModelUnavailableError,
+)
 from infra.ids import RecipeId
 from infra.records import Annotation, Code, Pair, Query
 from tasks.runtime.pair_queue import Work
@@ -37,6 +42,10 @@ class Agents:
         end = self._ends[id(pair)] = asyncio.get_running_loop().create_future()
         error = await end
         self.judging.remove(pair)
+        if isinstance(error, ModelUnavailableError | KeyError):
+            path = "internal_error" if isinstance(error, KeyError) else "model_unavailable"
+            failed = {"status": "failed", "label": None, "path": path, "reason": str(error)}
+            return annotation(pair).model_copy(update=failed)
         if error:
             raise error
         return annotation(pair)
@@ -52,6 +61,7 @@ class Answers:
 
     def __init__(self, *answers: Work) -> None:
         self.finished: list[Annotation] = []
+        self.left = ""
         self.answers = list(answers)
 
     async def exchange(self, finished: Sequence[Annotation], *, wants: bool) -> Work:
@@ -61,10 +71,14 @@ class Answers:
         self.answers = self.answers or [answer._replace(pairs=[])]
         return answer
 
+    async def leave(self, why: str) -> None:
+        """Note why the judge leaves."""
+        self.left = why
 
-async def at_work(source: Answers) -> tuple[Agents, asyncio.Task[int]]:
+
+async def at_work(source: Answers, allowed: int = 10) -> tuple[Agents, asyncio.Task[int]]:
     agents = Agents()
-    desk = Desk(agents.annotate, source, FailureCounter(10), math.inf, lambda *_: None)
+    desk = Desk(agents.annotate, source, FailureCounter(allowed), math.inf, lambda *_: None)
     running = asyncio.create_task(desk.work(1.0))
     await asyncio.sleep(0.05)
     return agents, running
@@ -119,3 +133,52 @@ async def test_after_an_error_nothing_of_the_reserve_begins(error: Exception) ->
     with pytest.raises(type(error)):
         await running
     assert (agents.begun, len(source.finished)) == (2, 1)
+
+
+AWAY = ModelUnavailableError("no connection")
+
+
+async def test_pairs_that_failed_while_the_model_was_away_are_judged_again_not_stored() -> None:
+    source = Answers(Work(PAIRS, 6, is_ended=False))
+    agents, running = await at_work(source, allowed=3)
+    await agents.end(PAIRS[0])
+    for pair in PAIRS[1:4]:
+        await agents.end(pair, AWAY)
+    for pair in PAIRS[4:]:
+        await agents.end(pair)
+    with pytest.raises(ModelUnavailableError, match="3 pairs failed in a row"):
+        await running
+    assert [item.query_id for item in source.finished if item.status == "failed"] == []
+    assert "no connection" in source.left
+
+
+async def test_a_pair_that_fails_between_others_is_stored_as_failed() -> None:
+    source = Answers(Work(PAIRS[:3], 3, is_ended=True))
+    agents, running = await at_work(source, allowed=2)
+    await agents.end(PAIRS[0], AWAY)
+    await agents.end(PAIRS[1])
+    await agents.end(PAIRS[2], AWAY)
+    assert await running == 2
+    assert [item.status for item in source.finished] == ["failed", "labelled", "failed"]
+
+
+async def test_pairs_that_fail_by_an_error_of_the_program_are_stored_and_end_the_judge() -> None:
+    source = Answers(Work(PAIRS[:3], 3, is_ended=False))
+    agents, running = await at_work(source, allowed=2)
+    await agents.end(PAIRS[0], KeyError("x"))
+    await agents.end(PAIRS[1], KeyError("x"))
+    await agents.end(PAIRS[2])
+    with pytest.raises(JudgingError):
+        await running
+    assert [item.status for item in source.finished].count("failed") == 2
+    assert source.left == ""
+
+
+async def test_one_place_alone_is_not_kept_by_a_failed_pair() -> None:
+    source = Answers(Work(PAIRS[:1], 1, is_ended=False), Work([], 1, is_ended=False))
+    agents, running = await at_work(source)
+    await agents.end(PAIRS[0], AWAY)
+    await asyncio.sleep(0.3)
+    assert [item.status for item in source.finished] == ["failed"]
+    source.answers = [Work([], 1, is_ended=True)]
+    assert await running == 1

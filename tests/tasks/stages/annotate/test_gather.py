@@ -47,7 +47,7 @@ class Queue(PairQueue):
         """Take pairs, hand on annotations."""
         arrived = super().offer(((pair.key, pair) for pair in items), is_last=is_last)
         annotations = [cast("Annotation", item) for _, item in arrived.items]
-        return Returned(annotations, arrived.waiting, arrived.judging)
+        return Returned(annotations, arrived.waiting, arrived.judging, arrived.told)
 
     @property
     def is_closed(self) -> bool:
@@ -213,12 +213,12 @@ def test_a_run_waits_long_for_a_store_that_another_command_holds(
     monkeypatch.setattr(
         annotate,
         "annotate_pairs",
-        lambda plan, settings: seen.append(settings.store.lock_timeout_s),
+        lambda plan, settings, wait_for: seen.append(settings.store.lock_timeout_s),
     )
     plan: Any = None
     for timeout_s in (0.0, 5_000.0):
         store = StoreSettings(folder=tmp_path, lock_timeout_s=timeout_s)
-        annotate._judge(plan, Settings(store=store))
+        annotate._judge(plan, Settings(store=store), [])
     assert seen == [600.0, 5_000.0]
 
 

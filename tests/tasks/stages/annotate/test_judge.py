@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from infra.errors import BudgetExhaustedError, ModelRefusedError, ModelUnavailableError
+from infra.errors import BudgetExhaustedError, JudgingError, ModelRefusedError
 from infra.ids import RecipeId
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
@@ -74,6 +74,7 @@ class Collected:
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self.annotations: list[Annotation] = []
+        self.left = ""
         self._waiting = list(pairs)
         self._handed = 0
 
@@ -83,6 +84,9 @@ class Collected:
         pairs = [self._waiting.pop(0)] if is_free and self._waiting else []
         self._handed += len(pairs)
         return Work(pairs, 1, is_ended=not self._waiting)
+
+    async def leave(self, why: str) -> None:
+        self.left = why
 
 
 @pytest.fixture
@@ -159,7 +163,7 @@ async def test_failures_of_this_kind_in_a_row_end_the_judge(
     ]
     chosen = settings(server, tmp_path, poisoned(FAULTS["KeyError"]), stop_after=3)
     sink = Collected(same)
-    with pytest.raises(ModelUnavailableError, match=r"3 pairs failed in a row.*KeyError"):
+    with pytest.raises(JudgingError, match=r"3 pairs failed in a row.*KeyError"):
         await judge_all(sink, chosen, RECIPE, None)
     assert len(sink.annotations) == 3
 

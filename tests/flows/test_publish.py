@@ -1,0 +1,70 @@
+"""A law of publishing: Prefect's cache answers while store, settings and files are as they were.
+
+Covers `tasks.stages.publish`.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import flow
+
+from infra.settings import PublishSettings
+from infra.store.benchmarks import Published
+from tasks.benchmarks import Benchmark, verify_export
+from tasks.runtime.caching import prepare_run
+from tasks.stages import publish
+from tasks.stages.labels import judging_recipe, labelled_benchmark, labels_of_agents
+from tasks.stages.publish import publish_benchmark
+from tests.tasks.stages.generate.world import ROUNDS, judged_store, label
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_an_export_is_read_and_written_anew_only_when_something_has_changed(  # noqa: PLR0915
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, source = judged_store(tmp_path)
+    recipe = judging_recipe(database, source.search)
+    assert recipe is not None
+    labels = labels_of_agents(database, source, recipe)
+    reads: list[str] = []
+
+    def read(*given: Any) -> Benchmark:
+        reads.append("read")
+        return labelled_benchmark(*given)
+
+    monkeypatch.setattr(publish, "labelled_benchmark", read)
+
+    @flow
+    def published(settings: PublishSettings) -> Published | None:
+        prepare_run(database.settings)
+        return publish_benchmark(database, labels, settings)
+
+    def is_read(**settings: object) -> bool:
+        reads.clear()
+        first = published(PublishSettings.model_validate({"folder": tmp_path / "out", **settings}))
+        assert first is not None
+        verify_export(Path(first.folder))
+        return bool(reads)
+
+    assert is_read()
+    assert not is_read()
+    assert is_read(include_undecided=True), "another setting"
+    assert not is_read(include_undecided=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(publish, "program_digest", lambda *_: "other program text")
+        assert is_read(include_undecided=True)
+    assert is_read(include_undecided=True)
+    label(database, 2, 1, 1, ROUNDS[0])
+    assert is_read(include_undecided=True), "another label"
+    card = tmp_path / "out" / "c-agents" / "README.md"
+    card.write_text("changed")
+    assert is_read(include_undecided=True), "a file was changed"
+    state = card.stat()
+    card.write_bytes(b"x" * state.st_size)
+    os.utime(card, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert is_read(include_undecided=True), "a file was changed, and its time set back"
+    card.unlink()
+    assert is_read(include_undecided=True), "a file was lost"
+    assert not is_read(include_undecided=True)
