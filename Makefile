@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 PARALLEL := --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help run server test test-all chaos soak screenshots lint format setup engine browser clean
+.PHONY: help run server test test-all nightly chaos soak screenshots lint format setup engine browser clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -19,11 +19,16 @@ run: setup engine  ## Set up, then build and score the default benchmark (standa
 server: setup engine  ## Set up, then run a Prefect server with all deployments and a worker, until Ctrl-C
 	$(BIN)/cosqa server
 
-test: setup engine  ## Set up, then run the tests without the exhaustive ones
-	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) -m "not exhaustive"
+test: setup engine  ## Set up, then run the tests without the exhaustive and the nightly ones
+	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) -m "not exhaustive and not nightly"
 
-test-all: setup engine  ## Set up, then run all tests
-	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) $(OPTIONS)
+test-all: setup engine  ## Set up, then run all tests but the nightly ones, as the gate does
+	COSQA_REQUIRE_DOCKER=1 $(BIN)/pytest $(PARALLEL) -m "not nightly"
+
+NIGHT ?= $(shell echo $$(($$(date +%s) / 86400)))
+nightly: setup engine browser  ## Set up, then run what is long, with other seeds each day (NIGHT=… repeats one)
+	COSQA_REQUIRE_DOCKER=1 COSQA_NIGHT=$(NIGHT) $(BIN)/pytest $(PARALLEL) -m nightly --hypothesis-seed=$(NIGHT)
+	$(MAKE) chaos soak
 
 SEEDS ?= 50
 chaos: setup engine  ## Set up, then break annotation runs of 2,000 pairs by SEEDS=50 seeds (an hour)

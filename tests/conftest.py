@@ -18,9 +18,10 @@ for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's proces
 # Ray runs its workers at nice 15: beside two other processes of tests they would hardly run.
 os.environ.setdefault("RAY_worker_niceness", "0")
 
-# No test is timed, since others run beside it, and each run draws the same examples.
+# No test is timed, since others run beside it, and each run draws the same examples: those of the
+# gate, or of a night.
 hypothesis_settings.register_profile(
-    "cosqa", deadline=None, derandomize=True, database=None,
+    "cosqa", deadline=None, derandomize="COSQA_NIGHT" not in os.environ, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 hypothesis_settings.load_profile("cosqa")
@@ -34,7 +35,13 @@ def _keep_the_summary_last() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take longest first: none begins when the other runners are at the end."""
+    """Put the files that take longest first: none begins when the other runners are at the end.
+
+    What needs a browser is nightly, since the gate installs none.
+    """
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker("nightly")
     seconds: dict[Path, float] = defaultdict(float)
     for item in items:
         seconds[item.path] += _seconds(item)

@@ -1,5 +1,10 @@
-"""Fuzzing: how many cases by hypothesis or by seed, and how bytes are spoiled."""
+"""Fuzzing: how many cases by hypothesis or by seed, and how bytes are spoiled.
 
+The gate takes the same examples and seeds each time; `make nightly` takes others each day, and
+``NIGHT=…`` repeats those of a day.
+"""
+
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -7,9 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-EXHAUSTIVE = (pytest.mark.exhaustive, pytest.mark.slow)
-# Of an ordinary run and of an exhaustive one: parameters of a test.
-NUMBERS = (300, pytest.param(10_000, marks=EXHAUSTIVE))
+NIGHTLY = (pytest.mark.nightly, pytest.mark.slow)
+# Of each tier: parameters of a test.
+NUMBERS = (
+    100,
+    pytest.param(1_000, marks=(pytest.mark.exhaustive, pytest.mark.slow)),
+    pytest.param(10_000, marks=NIGHTLY),
+)
 _INSERTED = (
     b"\0", b"\xff", b"\n", b"\r\n", b"\t", b" ", b'"', b",", b"\\ud800", b"-1", b"nan", b"1e999",
     b"null", b"{}", b"[", b"[" * 5_000, b'{"a":' * 5_000, b"9" * 5_000, b"0x" + b"f" * 5_000,
@@ -27,14 +36,14 @@ def examine(law: Callable[..., None], number: int, *drawn: st.SearchStrategy[Any
     cases(number)(given(*drawn)(law))()
 
 
-def seeds(ordinary: int, exhaustive: int, at_once: int = 10) -> list[object]:
-    """Return parameters of tests that take a range of seeds each; those beyond are exhaustive."""
-    starts = range(0, exhaustive, at_once)
-    mark = pytest.mark.exhaustive
+def seeds(ordinary: int, exhaustive: int, nightly: int, at_once: int = 10) -> list[object]:
+    """Return parameters of tests that take a range of seeds each: so many in each tier."""
+    tonight = nightly * int(os.environ.get("COSQA_NIGHT", "1"))
+    starts = [*range(0, exhaustive, at_once), *range(tonight, tonight + nightly, at_once)]
+    marks = dict.fromkeys(starts[ordinary // at_once :], pytest.mark.exhaustive)
+    marks |= dict.fromkeys(starts[exhaustive // at_once :], pytest.mark.nightly)
     return [
-        pytest.param(
-            range(start, start + at_once), id=str(start), marks=() if start < ordinary else mark
-        )
+        pytest.param(range(start, start + at_once), id=str(start), marks=marks.get(start, ()))
         for start in starts
     ]
 

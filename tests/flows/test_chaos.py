@@ -131,7 +131,7 @@ def harness() -> Iterator[Harness]:
             made.close()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.slow(60)
 @pytest.mark.docker
 @pytest.mark.parametrize("seed", [5, 9])
@@ -141,7 +141,7 @@ def test_whatever_breaks_the_laws_hold(harness: Harness, seed: int) -> None:
     assert outcome.faults == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.slow(60)
 @pytest.mark.docker
 def test_nothing_is_more_after_many_runs_than_after_the_first_ones(

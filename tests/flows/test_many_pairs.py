@@ -23,7 +23,7 @@ CASES = [
 JUDGE = read("answers")
 
 
-@pytest.mark.parametrize("top_k", [8, pytest.param(50, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("top_k", [8, pytest.param(50, marks=pytest.mark.nightly)])
 def test_many_pairs_are_judged_once_each(folder: Path, prefect_server: str, top_k: int) -> None:
     pairs = QUERIES * top_k
     with ScriptedServer([JUDGE]) as model:

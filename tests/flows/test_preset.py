@@ -25,7 +25,7 @@ from tests.flows.world import COSQA, World, environment, judged, rule, screened,
 pytestmark = [
     pytest.mark.docker,
     pytest.mark.slow(300),
-    pytest.mark.exhaustive,
+    pytest.mark.nightly,
     pytest.mark.usefixtures("engine"),
 ]
 

@@ -31,7 +31,7 @@ from tests.flows.rounds_of_change import (
 from tests.flows.world import World as Commands
 from tests.flows.world import environment
 
-pytestmark = [pytest.mark.slow(200), pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow(200), pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ("flows", "tasks", "agents", "sandbox", "infra")

@@ -1,7 +1,7 @@
 """The law of all readers: a spoiled file is read, or is an error that names it; nothing else.
 
 Each reader has a small example; hypothesis flips, cuts, doubles and inserts bytes of its files:
-over a thousand times in an ordinary run, over 10,000 times in an exhaustive one.
+over a thousand times in an ordinary run, over 10,000 times in a nightly one.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ from tasks.sources import open_source, sources
 from tasks.studies._files import read_annotators
 from tasks.suites import suites
 from tests.fakes.benchmarks import agents_benchmark
-from tests.fuzzing import EXHAUSTIVE, cases, spoiled
+from tests.fuzzing import NIGHTLY, cases, spoiled
 from tests.tasks.sources.examples import DOUBLE, write_lines
 from tests.tasks.sources.reading import read_whole
 
@@ -169,7 +169,7 @@ READERS = {
     "annotators": _file(SCORES, lambda file: read_annotators([file]), "scores.json"),
 }
 
-OF_A_READER = (50, pytest.param(500, marks=EXHAUSTIVE))
+OF_A_READER = (50, pytest.param(500, marks=NIGHTLY))
 
 
 @contextmanager
@@ -219,7 +219,7 @@ def _bytes(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("number", [10, pytest.param(1_000, marks=EXHAUSTIVE)])
+@pytest.mark.parametrize("number", [10, pytest.param(1_000, marks=NIGHTLY)])
 def test_a_source_that_fails_leaves_the_store_byte_for_byte(number: int, tmp_path: Path) -> None:
     folder, database = tmp_path / "in", open_database(StoreSettings(folder=tmp_path / "store"))
     folder.mkdir()

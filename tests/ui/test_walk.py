@@ -17,7 +17,7 @@ from tests.ui.local_system import LocalSystem, local_system
 from tests.ui.pages import Pages, opened
 
 pytestmark = [
-    pytest.mark.exhaustive,
+    pytest.mark.nightly,
     pytest.mark.browser,
     pytest.mark.docker,
     pytest.mark.slow(300),

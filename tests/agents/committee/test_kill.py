@@ -32,7 +32,7 @@ def asked(server: ScriptedServer) -> Counter[str]:
 
 
 @pytest.mark.parametrize(
-    "pairs", [60, pytest.param(500, marks=[pytest.mark.exhaustive, pytest.mark.slow])]
+    "pairs", [60, pytest.param(500, marks=[pytest.mark.nightly, pytest.mark.slow])]
 )
 def test_killed_in_the_middle_it_pays_for_no_reply_twice(tmp_path: Path, pairs: int) -> None:
     with ScriptedServer(list(script(pairs, delay_s=0.01))) as server:

@@ -50,7 +50,7 @@ def cut(content: bytearray, chance: random.Random) -> None:
 
 @pytest.mark.parametrize("damage", [flip, blot, cut])
 @pytest.mark.parametrize(
-    "times", [8, pytest.param(100, marks=[pytest.mark.exhaustive, pytest.mark.slow])]
+    "times", [8, pytest.param(100, marks=[pytest.mark.nightly, pytest.mark.slow])]
 )
 def test_a_damaged_file_is_said_or_reads_as_before(
     store: StoreSettings, damage: Callable[[bytearray, random.Random], None], times: int

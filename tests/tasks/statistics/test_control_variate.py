@@ -183,7 +183,7 @@ def test_the_interval_covers_as_often_as_it_says_and_is_narrower(
     assert width < 0.9
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.parametrize("size", [50, 100, 200])
 @pytest.mark.parametrize("total", [500, 2_000])
 @pytest.mark.parametrize("kinship", [0.0, 0.4, 0.8])
@@ -196,7 +196,7 @@ def test_it_covers_in_93_to_97_of_100_splits(
     assert abs(bias) < 0.01
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.parametrize("size", [50, 100, 200])
 @pytest.mark.parametrize("kinship", [0.0, 0.4, 0.8])
 def test_so_does_that_of_a_difference(size: int, kinship: float) -> None:

@@ -30,7 +30,7 @@ pytestmark = [
 ]
 
 soak = [
-    pytest.mark.exhaustive,
+    pytest.mark.nightly,
     pytest.mark.skipif(os.environ.get("COSQA_SOAK") != "1", reason="takes minutes: COSQA_SOAK=1"),
 ]
 NEIGHBOURS = 40  # what others on the engine may make meanwhile
@@ -75,8 +75,8 @@ def on_disk() -> int:
     ("work", "boxes"),
     [
         (in_a_row, 16),
-        pytest.param(in_a_row, 40, marks=pytest.mark.exhaustive),
-        pytest.param(at_once, 24, marks=pytest.mark.exhaustive),
+        pytest.param(in_a_row, 40, marks=pytest.mark.nightly),
+        pytest.param(at_once, 24, marks=pytest.mark.nightly),
         pytest.param(in_a_row, 1000, marks=soak),
         pytest.param(at_once, 200, marks=soak),
     ],
