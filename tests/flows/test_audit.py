@@ -76,11 +76,12 @@ def test_an_audit_by_itself_has_a_number_of_its_own_and_no_more_than_is_approved
         audit, "plan_run", lambda *given, **_: Completed(data=planned_run(world.database, *given))
     )
     monkeypatch.setattr(audit, "agreed", agreed)
-    monkeypatch.setattr(
-        audit,
-        "audit_labels",
-        lambda *given, after: [sampled.append(plan_audit.fn(*given).pending)],
-    )
+
+    def sample(*given: Any, after: object) -> tuple[None, object]:
+        sampled.append(plan_audit.fn(*given).pending)
+        return None, after
+
+    monkeypatch.setattr(audit, "audit_labels", sample)
     policy = world.settings.reannotation.model_copy(update={"pairs": 3})
     settings = world.settings.model_copy(update={"reannotation": policy})
     with disable_run_logger():
@@ -103,11 +104,12 @@ def test_an_audit_gets_what_a_run_leaves_after_pairs_and_their_duplicates_as_pla
     }  # fmt: skip
     for name, value in instead.items():
         monkeypatch.setattr(annotate, name, lambda *_, value=value, **__: value)
-    monkeypatch.setattr(
-        annotate, "audit_labels", lambda _, __, asked, judged, ___: (
-            left.append(asked.reannotation.audited(1_000, judged)), [],
-        ),
-    )  # fmt: skip
+
+    def audited(_: object, __: object, asked: Settings, judged: int, after: object) -> Any:
+        left.append(asked.reannotation.audited(1_000, judged))
+        return None, after
+
+    monkeypatch.setattr(annotate, "audit_labels", audited)
     ready: Any = SimpleNamespace(settings=settings)
     annotate.judge_candidates(ready, recipe, recipe)
     assert left == [40]
@@ -135,11 +137,12 @@ def test_what_the_run_spends_that_another_waits_for_is_not_of_the_others_budget(
     for name, value in instead.items():
         monkeypatch.setattr(of, name, lambda *_, value=value, **__: value, raising=False)
     monkeypatch.setattr(of, "writing", waiting)
-    monkeypatch.setattr(
-        of,
-        "audit_labels",
-        lambda _, __, asked, *___, **____: [ends.append(asked.llm.run_ends_usd), []],
-    )
+
+    def audited(_: object, __: object, asked: Settings, *___: object, **____: object) -> Any:
+        ends.append(asked.llm.run_ends_usd)
+        return None, []
+
+    monkeypatch.setattr(of, "audit_labels", audited)
     ready: Any = SimpleNamespace(settings=settings)
     run = audit_as_agreed if of is audit else annotate.judge_candidates
     with suppress(IndexError):  # annotation returns the plan of its first round, and has none here

@@ -146,8 +146,13 @@ def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
     done: list[str] = []
     ready = SimpleNamespace(settings=without_agents)
     monkeypatch.setattr(module, "check_ready", lambda _: ready)
+
+    def note(name: str) -> tuple[str, list[str]]:
+        done.append(name)
+        return name, []
+
     for name in ("collect_candidates", "judge_candidates", "publish_labels", "score_benchmarks"):
-        monkeypatch.setattr(module, name, lambda *_, name=name: (done.append(name), []))
+        monkeypatch.setattr(module, name, lambda *_, name=name: note(name))
     module.benchmark.fn(without_agents)
     assert done == ["collect_candidates", "publish_labels", "score_benchmarks"]
 
