@@ -11,7 +11,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from infra.errors import CosqaError, EncoderError
+from infra.errors import CosqaError, EncoderError, EncoderUnavailableError
 from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders, split_dtype
 from tasks.runtime.placement import Node, Place, places_for
@@ -79,7 +79,8 @@ def embed_batches(
         ray_settings: How long to wait until an actor is placed.
 
     Raises:
-        EncoderError: The encoder cannot be loaded, its actors die, or none can be placed.
+        EncoderError: The encoder cannot be loaded.
+        EncoderUnavailableError: Its actors die, or none can be placed.
     """
     pool = _Pool(encoder, texts, settings, ray_settings)
     try:
@@ -103,6 +104,10 @@ class _Actor:
     deadline: float
     is_placed: bool = False
     batches: deque[tuple[Any, _Batch]] = field(default_factory=deque)  # the first is computed
+
+
+# The pools of this process that have an actor: encoders may be at work side by side.
+_at_work: "set[_Pool]" = set()
 
 
 class _Pool:
@@ -145,6 +150,7 @@ class _Pool:
 
     def close(self) -> None:
         """End all actors."""
+        _at_work.discard(self)
         for actor in self._actors:
             ray.kill(actor.handle)
 
@@ -191,6 +197,7 @@ class _Pool:
             self._bury(actor, error)
             return
         actor.is_placed = True
+        _at_work.add(self)
         self._failed_starts = 0
 
     def _bury(self, actor: _Actor, error: RayError) -> None:
@@ -208,7 +215,7 @@ class _Pool:
             self._failed_starts += 1
         deaths = max((batch.deaths for batch in batches), default=0)
         if deaths >= _MOST_DEATHS or self._failed_starts >= self._most_failed_starts:
-            raise EncoderError(
+            raise EncoderUnavailableError(
                 f"workers with encoder {self._encoder!r} keep dying: {_first_line(error)}; what "
                 "has been embedded is kept; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
             ) from error
@@ -251,8 +258,11 @@ class _Pool:
         """Go on without actors that found no room in time.
 
         Raises:
-            EncoderError: No actor is left.
+            EncoderUnavailableError: No actor is left.
         """
+        if self._starting and _at_work - {self}:  # other encoders of this run, which will end
+            for actor in self._starting.values():
+                actor.deadline = time.monotonic() + self._patience_s
         late = [
             actor
             for actor in self._actors
@@ -266,7 +276,7 @@ class _Pool:
         if self._actors:
             return
         free = ray.available_resources()  # type: ignore[no-untyped-call]
-        raise EncoderError(
+        raise EncoderUnavailableError(
             f"no worker for encoder {self._encoder!r} found room on the Ray cluster within "
             f"{self._patience_s:g} s: {free.get('CPU', 0):g} cores and {free.get('GPU', 0):g} GPUs "
             f"are free on {len(_live_nodes())} nodes; end other work there, or wait longer "

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from infra.errors import EncoderError
+from infra.errors import EncoderUnavailableError
 from infra.settings import EncoderSettings
 
 _MOST_ON_A_NODE = 8
@@ -47,7 +47,7 @@ def places_for(nodes: Sequence[Node], texts: int, settings: EncoderSettings) -> 
         settings: Maximum number of actors, and the share of a GPU for each.
 
     Raises:
-        EncoderError: No node has a core or a GPU.
+        EncoderUnavailableError: No node has a core or a GPU.
     """
     share = settings.gpu_share
     on_one = int(1 / share + _ROUNDING)  # an actor's share is of one GPU
@@ -59,7 +59,7 @@ def places_for(nodes: Sequence[Node], texts: int, settings: EncoderSettings) -> 
         slots = {node: min(node.cores, most) for node in nodes}
     total = sum(slots.values())
     if not total:
-        raise EncoderError(
+        raise EncoderUnavailableError(
             "no node of the Ray cluster offers a core or a GPU to encoders; start one that does, "
             "such as `ray start --num-cpus 4`, or unset RAY_ADDRESS to use this machine"
         )

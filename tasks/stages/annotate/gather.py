@@ -61,7 +61,9 @@ def annotate_pending(
     database = open_database(settings.store)
     in_flight = settings.annotation.in_flight
     places = min(in_flight, plan.pending + len(plan.canaries))
-    judges = min(-(-places // _PLACES_A_JUDGE), cluster_capacity(box_resources()))
+    judges = -(-places // _PLACES_A_JUDGE)
+    if not settings.ray.address:  # elsewhere those without room wait, and an autoscaler sees them
+        judges = min(judges, cluster_capacity(box_resources()))
     with (
         RayPairQueue(in_flight) as queue,
         _mark_in(database) as mark,
