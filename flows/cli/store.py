@@ -19,9 +19,7 @@ from infra.store.checks import Finding, check_database
 from infra.store.compaction import compact as compact_files
 from infra.store.file_checks import check_files
 from infra.store.lease import writer_lease
-from infra.store.migrations import SCHEMA_VERSION
 from infra.store.restoring import restore as restore_backup
-from infra.store.upgrades import identity_of, kept_copies, upgrade
 from tasks.stages.upkeep import Pruning, check_exports
 
 _MB = 2**20
@@ -42,9 +40,6 @@ Force = Annotated[
     typer.Option("--force", help="Put it in the place of a store that is there, which is kept."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Remove it; without this nothing is removed.")]
-OnlyCheck = Annotated[
-    bool, typer.Option("--check", help="Only say whether it is needed; exit status 1 if it is.")
-]
 
 
 @app.command(epilog=examples("cosqa store check", "cosqa store check --quick --store cosqa-data"))
@@ -165,26 +160,6 @@ def prune(*, store: Store = None, yes: Yes = False) -> None:
         say("Removed. `cosqa store compact` gives the room back to the disk.")
     else:
         say("Nothing was removed: `cosqa store prune --yes` removes it.")
-
-
-@app.command(epilog=examples("cosqa store migrate --check", "cosqa store migrate"))
-def migrate(*, store: Store = None, check: OnlyCheck = False) -> None:
-    """Bring a store of an earlier release up to date, as every command does by itself.
-
-    It works on a copy, which takes the database's place when it is whole; the database as it was is
-    kept beside it. It can be ended at any moment and started again.
-    """
-    settings = _store(store)
-    version = identity_of(settings).version
-    if version == SCHEMA_VERSION:
-        say(f"{settings.folder} has schema version {version}: nothing to do.")
-        return
-    say(f"{settings.folder} has schema version {version}, this release has {SCHEMA_VERSION}.")
-    if check:
-        raise typer.Exit(1)
-    with writer_lease(settings, "cosqa store migrate"), _steps() as step:
-        upgrade(settings, step)
-    say(f"Upgraded; as it was it is kept in {kept_copies(settings)[-1]}.")
 
 
 def _settings(store: Path | None) -> Settings:

@@ -18,12 +18,6 @@ class StoreSettings(Section):
         description="Seconds to wait while another process holds the database; 600 at least while "
         "pairs are judged.",
     )
-    upgrade_copies: int = Field(
-        2,
-        ge=1,
-        description="Copies of the database that are kept when a new release upgrades it, each as "
-        "it was before.",
-    )
 
     @property
     def database(self) -> Path:

@@ -23,7 +23,7 @@ from infra.records import Record
 from infra.settings import StoreSettings
 from infra.store.connections import alone, opened_alone
 from infra.store.copies import checksum, copy_verified, link_or_copy
-from infra.store.upgrades import identity_in
+from infra.store.versions import identity_in
 
 MANIFEST = "cosqa-backup.json"
 BATCHES = "batches.sqlite"  # what language models are asked by batches

@@ -11,8 +11,7 @@ from infra.settings import StoreSettings
 from infra.store.check_rules import RESTORE, Rule, rules
 from infra.store.connections import connected
 from infra.store.layout import keys_of_tables, layout_of, layout_of_schema
-from infra.store.migrations import SCHEMA_VERSION
-from infra.store.upgrades import identity_in
+from infra.store.versions import identity_in
 
 
 class Finding(Record):
@@ -52,20 +51,12 @@ def check_database(settings: StoreSettings, *, thorough: bool) -> Iterator[Findi
 def _check(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
     try:
         with connected(settings) as connection:
-            version = identity_in(connection, settings.database).version
+            identity_in(connection, settings.database)
             differences = list(layout_of_schema().differences(layout_of(connection)))
     except (StoreError, duckdb.Error) as error:
         yield Finding(check="the database opens", problem=_damage(error), advice=RESTORE)
         return
     yield Finding(check="the database opens")
-    if version != SCHEMA_VERSION:
-        yield Finding(
-            check="the schema is this release's",
-            problem=f"its version is {version}, this release's is {SCHEMA_VERSION}",
-            advice="run `cosqa store migrate`, or any other command, which does the same",
-            is_fault=False,
-        )
-        return
     yield Finding(
         check="the schema is this release's", problem="; ".join(differences), advice=RESTORE
     )

@@ -20,8 +20,7 @@ from infra.errors import StoreError
 from infra.settings import StoreSettings
 from infra.store.connections import connected
 from infra.store.layout import SCHEMA
-from infra.store.migrations import SCHEMA_VERSION
-from infra.store.upgrades import Identity, has_tables, identity_in, upgrade
+from infra.store.versions import SCHEMA_VERSION, has_tables, identity_in
 from infra.tracing import span
 
 
@@ -174,22 +173,19 @@ def _shared_or_new(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnectio
 
 
 def open_database(settings: StoreSettings) -> Database:
-    """Return the store in a folder; create it if there is none, upgrade it if it is older.
+    """Return the store in a folder; create it if there is none.
 
     Raises:
-        StoreVersionError: The file has a schema version that this program cannot read.
+        StoreVersionError: The file has another schema version.
         StoreLockedError: Another process has the file open.
         StoreError: The folder cannot be created, or the file is no store of this program.
-        DiskFullError: The disk has no room for a store, or for the copy that is kept when it is
-            upgraded.
+        DiskFullError: The disk has no room for a store.
     """
     with space_on(settings.folder, "choose another folder with --store"):
         _make_folder(settings)
         with connected(settings) as connection:
-            identity = _identity(connection, settings)
-        if identity.version != SCHEMA_VERSION:
-            identity = upgrade(settings)
-    return Database(settings, identity.store_id)
+            store_id = _store_id(connection, settings)
+    return Database(settings, store_id)
 
 
 def _make_folder(settings: StoreSettings) -> None:
@@ -202,15 +198,15 @@ def _make_folder(settings: StoreSettings) -> None:
         ) from error
 
 
-def _identity(connection: duckdb.DuckDBPyConnection, settings: StoreSettings) -> Identity:
-    """Return a store's identity; a file without tables becomes a store."""
+def _store_id(connection: duckdb.DuckDBPyConnection, settings: StoreSettings) -> str:
+    """Return a store's id; a file without tables becomes a store."""
     connection.begin()
     if not has_tables(connection):
         connection.execute(SCHEMA.read_text(encoding="utf-8"))
         connection.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, uuid4().hex])
     identity = identity_in(connection, settings.database)
     connection.commit()
-    return identity
+    return identity.store_id
 
 
 def require_store(settings: StoreSettings) -> None:

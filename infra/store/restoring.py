@@ -18,8 +18,7 @@ from infra.store.backups import BATCHES, Backup, faults_of, files_below, read_ba
 from infra.store.connections import alone
 from infra.store.copies import copy_verified, link_or_copy
 from infra.store.lease import writer_lease
-from infra.store.migrations import SCHEMA_VERSION
-from infra.store.upgrades import identity_of
+from infra.store.versions import SCHEMA_VERSION, identity_of
 
 
 def restore(
@@ -89,7 +88,7 @@ def _is_taken(store: Path) -> bool:
 def _readable(folder: Path) -> Backup:
     """Return what a backup holds that this release can read."""
     backup = read_backup(folder)
-    if backup.schema_version > SCHEMA_VERSION:
+    if backup.schema_version != SCHEMA_VERSION:
         raise StoreVersionError(
             f"the backup {folder} has schema version {backup.schema_version}, this program reads "
             f"version {SCHEMA_VERSION}: restore it with the release that made it"

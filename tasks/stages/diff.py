@@ -9,7 +9,6 @@ from infra.outputs import write_outputs
 from infra.records import Record
 from infra.settings import Settings
 from tasks.benchmarks import qrels_of
-from tasks.benchmarks.former_ids import full_ids
 from tasks.reports.diff import (
     Difference,
     ScoreChanges,
@@ -61,7 +60,7 @@ def compare_versions(
     change = difference(before.content, after.content)
     first, old_scores = _leaderboard(before, old, settings)
     second, new_scores = _leaderboard(after, new, settings)
-    changes = score_changes(first, second, _values(before, old_scores), _values(after, new_scores))
+    changes = score_changes(first, second, _values(old_scores), _values(new_scores))
     folder = settings.publish.folder.resolve() / "differences"
     folder /= f"{before.name}-{before.benchmark_id}-{after.benchmark_id}"
     page = difference_markdown(change, changes)
@@ -86,15 +85,9 @@ def _leaderboard(
     return compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)
 
 
-def _values(
-    benchmark: OpenBenchmark, scores: Sequence[MethodScores]
-) -> dict[str, dict[str, dict[str, float]]]:
-    """Return method → metric → query, by its id in this release → score."""
-    full = full_ids(benchmark.content)
+def _values(scores: Sequence[MethodScores]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return method → metric → query → score."""
     return {
-        row.method: {
-            metric: {full.get(query, query): score for query, score in values.items()}
-            for metric, values in row.values.items()
-        }
+        row.method: {metric: dict(values) for metric, values in row.values.items()}
         for row in scores
     }

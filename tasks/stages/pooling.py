@@ -10,7 +10,6 @@ from infra.ids import SearchId
 from infra.records import Candidate
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, recipes
-from tasks.benchmarks.former_ids import full_ids
 from tasks.reports.leaderboard import Unjudged
 from tasks.reports.leaderboard.pooling import DEPTH
 from tasks.runtime.caching import stage
@@ -24,19 +23,13 @@ def check_pooling(database: Database, benchmark: OpenBenchmark) -> None:
     """Raise, before any ranking, if pairs cannot be added to a benchmark.
 
     Raises:
-        PublishError: The benchmark was not published from this store, which lacks its texts, or by
-            an earlier release, whose ids the store has no more.
+        PublishError: The benchmark was not published from this store, which lacks its texts.
     """
     if not benchmark.published.collection:
         raise PublishError(
             f"{benchmark.published.folder} was not published from the store in "
             f"{database.settings.folder}: its unjudged results can only be listed; give the store "
             "that it was published from with --store"
-        )
-    if full_ids(benchmark.content):
-        raise PublishError(
-            f"{benchmark.published.folder} was published by an earlier release, whose ids were "
-            "shorter: run `cosqa publish`, which asks no model, then this command again"
         )
 
 

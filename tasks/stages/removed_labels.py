@@ -13,7 +13,7 @@ from infra.store import Database
 from infra.store.lost_labels import LEFT_OUT, why_lost
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.benchmark import GENERATED
-from tasks.benchmarks.former_ids import read_labels
+from tasks.benchmarks.reader import read_exported
 from tasks.benchmarks.redistribution import UNLICENSED
 from tasks.stages.labels import LabelSet, current_labels
 
@@ -63,7 +63,7 @@ def _lost(benchmark: Benchmark, folder: Path) -> pa.Table:
     columns = [*_PAIR, "origin"]
     now = columns_of(benchmark).labels.table.select(columns)
     try:
-        before = read_labels(folder, columns)
+        before = read_exported(folder, "labels", columns)
     except PublishError:
         return now.slice(0, 0)
     return before.join(now, _PAIR, join_type="left anti")

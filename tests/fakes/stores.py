@@ -1,4 +1,4 @@
-"""Stores of earlier versions, and a store with all that one has."""
+"""A store with all that one has."""
 
 import atexit
 import shutil
@@ -17,17 +17,8 @@ from infra.settings import StoreSettings
 from infra.store import Database, open_database
 from infra.store.vector_files import write_vectors
 
-VERSIONS = Path(__file__).parent.parent / "infra" / "store" / "versions"
+ROWS = Path(__file__).with_name("whole_store")  # a file of JSON lines for each table
 Rows = dict[str, tuple[list[str], list[tuple[Any, ...]]]]
-
-
-def store_of(version: int, folder: Path) -> StoreSettings:
-    """Make the store of an earlier version in a folder."""
-    settings = StoreSettings(folder=folder, lock_timeout_s=5.0)
-    folder.mkdir(parents=True, exist_ok=True)
-    with closing(duckdb.connect(str(settings.database))) as connection:
-        connection.execute((VERSIONS / f"version_{version}.sql").read_text("utf-8"))
-    return settings
 
 
 def rows_of(file: Path) -> Rows:
@@ -55,11 +46,20 @@ def _template() -> Path:
 
 
 def _make(folder: Path) -> Database:
-    settings = store_of(8, folder)
+    settings = StoreSettings(folder=folder, lock_timeout_s=5.0)
     database = open_database(settings)
-    for copy in folder.glob("cosqa-v*"):
-        copy.unlink()
     with database.transaction() as tx:
+        for file in sorted(ROWS.glob("*.json")):
+            columns = dict(
+                tx.rows(
+                    "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ?",
+                    [file.stem],
+                )
+            )
+            tx.execute(
+                f"INSERT INTO {file.stem} BY NAME SELECT * FROM read_json('{file}', "
+                f"format = 'newline_delimited', columns = {columns})"
+            )
         files = tx.rows("SELECT kind, file, dimension FROM vector_files")
         ids = {
             kind: [str(item) for (item,) in tx.rows(f"SELECT {kind}_id FROM collection_{table}")]

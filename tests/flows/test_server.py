@@ -137,7 +137,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
     assert still_running(left, 240) == [], "nothing outlives it"
 
 
-def test_a_killed_worker_stops_no_schedule_and_its_run_goes_on_by_itself(
+def test_a_killed_worker_stops_no_schedule_and_its_run_goes_on_by_itself(  # noqa: PLR0915
     served: Served, model: ScriptedServer, tmp_path: Path
 ) -> None:
     store = StoreSettings(folder=tmp_path / "work" / "cosqa-data")

@@ -5,7 +5,6 @@ from itertools import chain
 
 from infra.records import Annotation, Execution, Record
 from tasks.benchmarks import Benchmark
-from tasks.benchmarks.former_ids import with_full_ids
 
 Pair = tuple[str, str]
 _LONGEST_REASON = 600
@@ -89,8 +88,7 @@ class Difference(Record):
 
 
 def difference(before: Benchmark, after: Benchmark) -> Difference:
-    """Return what changed between two versions of a benchmark, by the ids of this release."""
-    before, after = with_full_ids(before), with_full_ids(after)
+    """Return what changed between two versions of a benchmark."""
     old, new = _labels(before), _labels(after)
     removed = sorted(old.keys() - new.keys())
     undecided = {(item.query_id, item.code_id) for item in after.undecided}

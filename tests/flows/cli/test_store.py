@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 from flows.cli.main import app
 from infra.errors import StoreBusyError, StoreError
 from infra.settings import StoreSettings
-from infra.store import Database, open_database
+from infra.store import Database
 from infra.store.lease import writer_lease
-from tests.fakes.stores import rows_of, store_of, whole_store
+from tests.fakes.stores import rows_of, whole_store
 
 
 @pytest.fixture
@@ -76,15 +76,6 @@ def test_pruning_removes_what_it_has_shown_and_only_if_told(
         assert not tx.count("SELECT count(*) FROM executions WHERE stdout <> ''")
 
 
-def test_a_store_of_an_earlier_version_is_migrated(tmp_path: Path) -> None:
-    settings = store_of(7, tmp_path / "store")
-    assert "version is 7" in run(settings, "check")
-    assert "this release has" in run(settings, "migrate", "--check", status=1)
-    assert "cosqa-v7-" in run(settings, "migrate")
-    assert "nothing to do" in run(settings, "migrate")
-    open_database(settings)
-
-
 @pytest.mark.parametrize("words", [["compact"], ["prune", "--yes"]])
 def test_a_store_that_a_run_writes_to_is_left_alone(database: Database, words: list[str]) -> None:
     with (
@@ -94,7 +85,7 @@ def test_a_store_that_a_run_writes_to_is_left_alone(database: Database, words: l
         run(database.settings, *words)
 
 
-@pytest.mark.parametrize("word", ["check", "compact", "prune", "migrate"])
+@pytest.mark.parametrize("word", ["check", "compact", "prune"])
 def test_a_folder_without_a_store_is_refused_and_stays_empty(tmp_path: Path, word: str) -> None:
     with pytest.raises(StoreError, match="there is no store"):
         run(StoreSettings(folder=tmp_path / "none"), word)

@@ -18,7 +18,7 @@ from infra.store import Database, checks
 from infra.store.checks import Finding, check_database
 from infra.store.connections import alone, connected
 from infra.store.file_checks import check_files, leftovers
-from tests.fakes.stores import store_of, whole_store
+from tests.fakes.stores import whole_store
 
 
 def found_in(database: Database, *, thorough: bool = True) -> list[Finding]:
@@ -141,13 +141,6 @@ def test_what_killed_runs_left_is_a_note_once_it_is_old(database: Database, file
     [finding] = found_in(database)
     assert not finding.is_fault
     assert str(left) in finding.problem
-
-
-def test_a_store_of_an_earlier_version_is_named_and_not_changed(tmp_path: Path) -> None:
-    settings = store_of(7, tmp_path)
-    found = [item for item in check_database(settings, thorough=True) if item.problem]
-    assert [(item.is_fault, "version is 7" in item.problem) for item in found] == [(False, True)]
-    assert not list(tmp_path.glob("cosqa-v*"))
 
 
 def test_a_store_that_another_process_holds_is_not_called_damaged(database: Database) -> None:

@@ -1,16 +1,13 @@
 """Laws of the stored recipes and of their uses."""
 
-from contextlib import closing
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Annotation, Code, Query
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, candidates, open_database, recipes
-from tests.fakes.stores import store_of
 from tests.infra.store.test_store import CODES, annotation, collected, keep
 from tests.tasks.stages.generate.world import also_collected, judged_store
 
@@ -97,33 +94,6 @@ def test_a_pair_costs_the_mean_of_those_that_the_last_recipe_judged_with_known_c
     recorded("demo", demo=True)
     annotations.add_annotations(database, [judged("demo", 0, 0.0)])
     assert recipes.mean_cost(database) is None
-
-
-def test_an_earlier_store_tells_its_uses_in_order_with_rounds_together(tmp_path: Path) -> None:
-    """Two rounds and another recipe in use at the same time, as upgrades left them."""
-    settings = store_of(8, tmp_path)
-    with closing(duckdb.connect(str(settings.database))) as connection:
-        connection.execute("""
-            CREATE TABLE own AS SELECT recipe_id, body, demo, created_at, used_at FROM recipes;
-            INSERT INTO recipes SELECT 'second', json_merge_patch(body, '{"round": 2}'), demo,
-                created_at, used_at FROM own;
-            INSERT INTO recipes SELECT 'other', json_merge_patch(body, '{"max_try_time": 9}'), demo,
-                created_at, used_at FROM own;
-            INSERT INTO recipes SELECT 'compared', json_merge_patch(body, '{"gates": {}}'), demo,
-                created_at, TIMESTAMPTZ '1970-01-01 00:00:00+00' FROM own;
-            CREATE TABLE judged AS SELECT * FROM annotations;
-            INSERT INTO annotations SELECT * REPLACE ('second' AS recipe_id) FROM judged;
-            INSERT INTO annotations SELECT * REPLACE ('compared' AS recipe_id) FROM judged;
-            INSERT INTO annotations SELECT * REPLACE ('other' AS recipe_id,
-                annotated_at + INTERVAL 1 hour AS annotated_at) FROM judged;
-        """)
-        [(first,)] = connection.execute("SELECT recipe_id FROM own").fetchall()
-        connection.execute("DROP TABLE own; DROP TABLE judged")
-    database = open_database(settings)
-    with database.transaction() as tx:
-        collection = str(tx.value("SELECT collection FROM searches WHERE NOT pool"))
-    found = recipes.used_recipes(database, collection)
-    assert [item.rounds for item in found] == [("other",), (first, "second")]
 
 
 def test_used_elsewhere_is_what_collections_used_that_share_a_search_or_queries(

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from infra.identity import MARK_DIGITS
 from infra.records import Code, Label
 from tasks.benchmarks import read_benchmark, write_benchmark
-from tasks.benchmarks.benchmark import benchmark_fingerprint, check_benchmark
+from tasks.benchmarks.benchmark import check_benchmark
 from tasks.benchmarks.licences import UNKNOWN, licence_of, permits_redistribution
 from tasks.benchmarks.redistribution import (
     ONLY_UNLICENSED,
@@ -20,7 +19,6 @@ from tasks.benchmarks.redistribution import (
     without_unlicensed,
 )
 from tests.fakes.benchmarks import agents_benchmark, people_benchmark
-from tests.fakes.former import with_former_ids
 
 BSD = "Redistribution and use in source and binary forms, with or without\nmodification, "
 
@@ -204,16 +202,6 @@ def test_a_query_with_another_judged_pair_stays() -> None:
 def test_code_under_the_licence_of_its_source_is_published_unchanged() -> None:
     made = people_benchmark()
     assert without_unlicensed(made) is made
-
-
-def test_the_fingerprint_of_records_without_the_added_fields_is_that_of_earlier_releases() -> None:
-    split = with_former_ids(people_benchmark())
-    assert benchmark_fingerprint(split, digits=MARK_DIGITS) == "ce651c5cb757ddf1e682"
-    queries = (split.queries[0].model_copy(update={"split": "dev"}), *split.queries[1:])
-    assert (
-        benchmark_fingerprint(split.model_copy(update={"queries": queries}), digits=MARK_DIGITS)
-        != "ce651c5cb757ddf1e682"
-    )
 
 
 def test_beirs_metadata_has_what_is_known_of_a_code(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from tasks.benchmarks import write_benchmark
 from tasks.stages.pooling import check_pooling
 from tasks.stages.scoring import OpenBenchmark
 from tests.fakes.benchmarks import people_benchmark
-from tests.fakes.former import write_former
 
 
 def opened(folder: Path, fingerprint: str, collection: str) -> OpenBenchmark:
@@ -32,15 +31,10 @@ def opened(folder: Path, fingerprint: str, collection: str) -> OpenBenchmark:
     )
 
 
-def test_a_benchmark_of_another_store_or_of_an_earlier_release_is_not_pooled(
-    tmp_path: Path,
-) -> None:
+def test_a_benchmark_of_another_store_is_not_pooled(tmp_path: Path) -> None:
     database = open_database(StoreSettings(folder=tmp_path / "store"))
-    made, now, former = people_benchmark(), tmp_path / "now", tmp_path / "former"
+    made, now = people_benchmark(), tmp_path / "now"
     fingerprint = write_benchmark(made, now, allow_demo=True).fingerprint
     check_pooling(database, opened(now, fingerprint, "c"))
     with pytest.raises(PublishError, match=r"not published from the store.*--store"):
         check_pooling(database, opened(now, fingerprint, ""))
-    fingerprint = write_former(made, former).fingerprint
-    with pytest.raises(PublishError, match=r"ids were shorter: run `cosqa publish`"):
-        check_pooling(database, opened(former, fingerprint, "c"))

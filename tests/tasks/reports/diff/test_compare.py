@@ -5,7 +5,6 @@ Covers `tasks.reports.diff.markdown`, `tasks.reports.diff.score_changes`.
 
 from tasks.benchmarks import Behaviour
 from tasks.reports.diff import difference, difference_markdown
-from tests.fakes.former import with_former_ids
 from tests.tasks.reports.diff.cases import AFTER, BEFORE, PAIRS, TURNED, UNDECIDED
 
 
@@ -53,11 +52,6 @@ def test_a_label_that_turned_since_codes_were_compared_says_why() -> None:
 def test_what_cannot_be_decided_any_more_is_said() -> None:
     change = difference(BEFORE, AFTER)
     assert change.pairs_removed == change.now_undecided == tuple(PAIRS[n] for n in UNDECIDED)
-
-
-def test_a_version_by_an_earlier_release_is_compared_by_the_ids_of_today() -> None:
-    assert difference(with_former_ids(BEFORE), AFTER) == difference(BEFORE, AFTER)
-    assert difference(BEFORE, with_former_ids(AFTER)) == difference(BEFORE, AFTER)
 
 
 def test_of_the_recipe_only_what_changed_is_listed() -> None:
