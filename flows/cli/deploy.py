@@ -22,7 +22,7 @@ from flows.runtime.registration import (
     register_pool,
     remove_automation,
 )
-from flows.runtime.triggers import chains, housekeeping, starting_again
+from flows.runtime.triggers import chains, housekeeping
 from infra.errors import SettingsError
 from infra.settings import OperationSettings, load_settings
 
@@ -78,7 +78,7 @@ def _registered(
     for deployment in DEPLOYMENTS:
         ids[deployment.name], change = register_deployment(client, deployment, target)
         yield change
-    wanted = [*chains(ids, DEPLOYMENTS), *housekeeping(), starting_again(), stop_on_budget()]
+    wanted = [*chains(ids, DEPLOYMENTS), *housekeeping(), stop_on_budget()]
     for automation in wanted:
         yield register_automation(client, automation)
     try:

@@ -31,7 +31,6 @@ _RESTING = (
 _STARTED = ("Running", "Retrying", "Paused", "Cancelling")
 _SILENT_S = 180.0  # so long a server may be away, to be restarted, before runs count as dead
 _PENDING_S = 600.0  # an image may have to be pulled
-_AGAIN_S = 6 * 3600.0
 _LATE_S = 12 * 3600.0  # a nightly run that finds no worker until noon
 
 
@@ -59,34 +58,6 @@ def housekeeping() -> list[AutomationCore]:
             actions=[CancelFlowRun()],
         ),
     ]
-
-
-def starting_again() -> AutomationCore:
-    """Return the automation that starts a crashed run of a deployment again, with its parameters.
-
-    It goes on where the dead one was, since what that has stored is not done again. A deployment
-    whose runs keep crashing is started again once in six hours.
-    """
-    ours = {
-        "prefect.resource.role": "deployment",
-        "prefect.resource.name": [each.name for each in DEPLOYMENTS],
-    }
-    answers = {"__prefect_kind": "jinja", "template": "{{ flow_run.parameters | tojson }}"}
-    start: ActionTypes = RunDeployment(
-        source="inferred",
-        deployment_id=None,
-        parameters={"__prefect_kind": "json", "value": answers},
-    )
-    return AutomationCore(
-        name=f"{NAME_PREFIX}a crashed run is started again",
-        description="It goes on where the dead one was; at most once in six hours a deployment.",
-        trigger=EventTrigger(
-            expect=_events(("Crashed",)), match=_RUNS, match_related=ours,
-            for_each={"related:deployment:prefect.resource.id"}, posture=Posture.Reactive,
-            threshold=1, within=timedelta(seconds=_AGAIN_S),
-        ),
-        actions=[start],
-    )  # fmt: skip
 
 
 def chains(ids: Mapping[str, UUID], deployments: Sequence[Deployment]) -> list[AutomationCore]:

@@ -137,7 +137,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
     assert still_running(left, 240) == [], "nothing outlives it"
 
 
-def test_a_killed_worker_stops_no_schedule_and_its_run_goes_on_by_itself(  # noqa: PLR0915
+def test_a_dead_worker_with_the_lease_stops_no_schedule(
     served: Served, model: ScriptedServer, tmp_path: Path
 ) -> None:
     store = StoreSettings(folder=tmp_path / "work" / "cosqa-data")
@@ -168,17 +168,6 @@ def test_a_killed_worker_stops_no_schedule_and_its_run_goes_on_by_itself(  # noq
         assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == len(CASES)
     waited(lambda: served.get(f"flow_runs/{first}")["state_type"] == "CRASHED")
     print(f"the dead run was ended {time.time() - dead:.0f} s after the death")
-
-    def started_again() -> list[dict[str, Any]]:
-        return [
-            run
-            for run in served.runs("annotate")
-            if (run["created_by"] or {}).get("type") == "AUTOMATION"
-        ]
-
-    waited(lambda: [run for run in started_again() if run["state_type"] == "COMPLETED"])
-    (again,) = started_again()
-    assert again["parameters"] == served.get(f"flow_runs/{first}")["parameters"]
     server = served.child("prefect server start")
     server.kill()
     waited(lambda: served.child("prefect server start").pid != server.pid)

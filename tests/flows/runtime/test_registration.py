@@ -23,7 +23,7 @@ from flows.runtime.registration import (
     register_deployment,
     register_pool,
 )
-from flows.runtime.triggers import chains, housekeeping, starting_again
+from flows.runtime.triggers import chains, housekeeping
 from infra.errors import SettingsError
 
 ANNOTATE, COLLECT = deployment_named("annotate"), deployment_named("collect")
@@ -153,7 +153,7 @@ def test_automations_are_made_once_and_stay_off_when_people_switch_them_off(
     client: SyncPrefectClient, target: Target
 ) -> None:
     ids = _registered(client, target)
-    for wanted in [*chains(ids, [COLLECT, ANNOTATE]), *housekeeping(), starting_again()]:
+    for wanted in [*chains(ids, [COLLECT, ANNOTATE]), *housekeeping()]:
         assert register_automation(client, wanted).outcome == "made"
         assert register_automation(client, wanted).outcome == "left"
         (found,) = client.read_automations_by_name(wanted.name)
