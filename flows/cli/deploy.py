@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import chdir, nullcontext
-from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 
@@ -22,7 +21,7 @@ from flows.runtime.registration import (
     register_pool,
     remove_automation,
 )
-from flows.runtime.triggers import chains, housekeeping
+from flows.runtime.triggers import chain_of, housekeeping, restart
 from infra.errors import SettingsError
 from infra.settings import OperationSettings, load_settings
 
@@ -74,11 +73,9 @@ def _registered(
 ) -> Iterator[Change]:
     target = Target(options.pool, options.pool_type, options.folder, options.schedules)
     yield register_pool(client, target)
-    ids: dict[str, UUID] = {}
     for deployment in DEPLOYMENTS:
-        ids[deployment.name], change = register_deployment(client, deployment, target)
-        yield change
-    wanted = [*chains(ids, DEPLOYMENTS), *housekeeping(), stop_on_budget()]
+        yield from register_deployment(client, deployment, target)
+    wanted = [*housekeeping(), restart(), stop_on_budget()]
     for automation in wanted:
         yield register_automation(client, automation)
     try:
@@ -93,4 +90,6 @@ def _registered(
     if not told:  # else people would be told by a block that was taken out of the settings
         yield from remove_automation(client, NOTIFY)
     if options.prune:
-        yield from prune(client, DEPLOYMENTS, [*wanted, *told])
+        chains = [str(chain.name) for each in DEPLOYMENTS if (chain := chain_of(each))]
+        kept = [*chains, *(each.name for each in [*wanted, *told])]
+        yield from prune(client, [each.name for each in DEPLOYMENTS], kept)

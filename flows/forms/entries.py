@@ -56,7 +56,9 @@ def _entry(function: Callable[..., object]) -> Flow[..., Any]:
     run.__name__ = run.__qualname__ = function.__name__
     run.__doc__ = function.__doc__
     run.__signature__ = form.signature  # type: ignore[attr-defined]
-    return Flow(run, name=name, flow_run_name=run_name)
+    flow = Flow(run, name=name, flow_run_name=run_name)
+    flow.__signature__ = form.asked  # type: ignore[attr-defined]
+    return flow
 
 
 @contextmanager

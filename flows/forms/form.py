@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from annotated_types import MinLen
-from prefect.utilities.callables import generate_parameter_schema
-from pydantic import Field
+from pydantic import Field, GetCoreSchemaHandler
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core.core_schema import CoreSchema, with_default_schema
 
 from infra.settings import Settings, load_settings
 
@@ -20,6 +20,18 @@ _LITERAL: Any = Literal
 _UNSEEN: Any = SkipJsonSchema
 _NOTHING: Any = _UNSEEN[None]
 _PRESET = "preset"
+
+
+class _Optional:
+    """Marks what need not be answered, without a default in the schema.
+
+    The UI would send one of null for each empty field, and the server would refuse it.
+    """
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return with_default_schema(handler(source), default_factory=lambda: None)
 
 
 @dataclass(frozen=True)
@@ -47,15 +59,14 @@ class FormField:
     @property
     def parameter(self) -> inspect.Parameter:
         """The parameter of a flow that asks the question; one that is not required may be None."""
-        default = Field(
-            ... if self.required else None,
+        told = Field(
             description=self.description,
             json_schema_extra={"title": self.title} | self._examples,
         )
         # The schema does not say "or null": the UI would first ask which of both is meant.
-        annotation = self.type if self.required else self.type | _NOTHING
+        annotation = self.type if self.required else Annotated[self.type | _NOTHING, _Optional()]
         keyword = inspect.Parameter.KEYWORD_ONLY
-        return inspect.Parameter(self.name, keyword, default=default, annotation=annotation)
+        return inspect.Parameter(self.name, keyword, default=told, annotation=annotation)
 
     @property
     def _examples(self) -> dict[str, Any]:
@@ -133,18 +144,17 @@ class Form:
     fields: tuple[FormField, ...]
 
     @property
-    def signature(self) -> inspect.Signature:
-        """The signature of a flow that asks these questions."""
+    def asked(self) -> inspect.Signature:
+        """The signature of which Prefect makes the schema of the form."""
         return inspect.Signature([field.parameter for field in self.fields])
 
     @property
-    def schema(self) -> dict[str, Any]:
-        """The schema by which Prefect shows the form and refuses what does not fit it."""
-        schema = generate_parameter_schema(self.signature, {}).model_dump_for_openapi()
-        for question in schema["properties"].values():
-            # The UI would send it for each empty field, and the server would refuse it.
-            question.pop("default", None)
-        return schema | {"additionalProperties": False}
+    def signature(self) -> inspect.Signature:
+        """The signature by which a flow that asks these questions is called."""
+        missing = {True: inspect.Parameter.empty, False: None}
+        return inspect.Signature(
+            [field.parameter.replace(default=missing[field.required]) for field in self.fields]
+        )
 
     def settings(self, answers: Mapping[str, object]) -> Settings:
         """Return the settings with a form's answers over those of file and environment.

@@ -4,15 +4,15 @@ import json
 from importlib.metadata import version
 
 from flows.deployments import DEPLOYMENTS, Deployment
-from flows.runtime.registration import SIGNS_OF_LIFE
+from flows.runtime.registration import JOB
+from flows.runtime.triggers import chain_of
 from infra.deploy import POOL
 
 _HEAD = f"""\
 # Made by `cosqa deploy --yaml`; flows/deployments.py is where to change it.
 #
-# `cosqa deploy` registers the same, and more: automations (annotate after collect, evaluate after
-# publish, ends of dead runs), titles of forms, and refusal of parameters with unknown names.
-# By Prefect's own commands, from the folder in which runs are to work:
+# By Prefect's own commands, from the folder in which runs are to work (`cosqa deploy` registers the
+# same, and the automations that bury dead runs and tell people):
 #
 #   prefect work-pool create {POOL} --type process
 #   prefect deploy --all
@@ -39,7 +39,7 @@ def _entry(deployment: Deployment) -> str:
         f"    tags: {json.dumps(deployment.all_tags)}",
         "    work_pool:",
         f"      name: {POOL}",
-        f"      job_variables: {json.dumps({'env': SIGNS_OF_LIFE})}",
+        f"      job_variables: {json.dumps(JOB)}",
     ]
     if deployment.parameters:
         lines.append(f"    parameters: {json.dumps(dict(deployment.parameters))}")
@@ -52,4 +52,7 @@ def _entry(deployment: Deployment) -> str:
             "        timezone: UTC",
             "        active: true",
         ]
+    if chain := chain_of(deployment):
+        said = chain.model_dump(mode="json", exclude_unset=True)
+        lines.append(f"    triggers: {json.dumps([said])}")
     return "\n".join(lines) + "\n"

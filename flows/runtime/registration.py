@@ -1,6 +1,6 @@
 """Registration of the deployments on a Prefect server: made, changed or left as they are."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -10,22 +10,39 @@ from uuid import UUID
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import DeploymentScheduleCreate, WorkPoolCreate
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterTags
+from prefect.client.schemas.objects import (
+    ConcurrencyLimitConfig,
+    DeploymentSchedule,
+    VersionInfo,
+)
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule
-from prefect.events.schemas.automations import Automation, AutomationCore
+from prefect.deployments.runner import RunnerDeployment
+from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
+from prefect.runner.storage import LocalStorage
 
-from flows.deployments import TAG, Deployment, Schedule, entrypoint_of
-from flows.runtime.triggers import NAME_PREFIX
+from flows.deployments import TAG, Deployment, entrypoint_of
+from flows.runtime.triggers import NAME_PREFIX, chain_of
 from infra.deploy import job_template
 from infra.errors import SettingsError
 
 PoolType = Literal["process", "docker", "kubernetes"]
-# Seconds between the signs of life of a flow run; Prefect's least. Without them it is not seen
-# that the process of a run is gone, and the run stays "running" for ever.
-SIGNS_OF_LIFE = {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30"}
+# For the process of a run. Without signs of life (seconds between them; Prefect's least) it is not
+# seen that it is gone, and the run stays "running" for ever.
+JOB = {
+    "env": {
+        "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+        "PREFECT_LOGGING_EXTRA_LOGGERS": "agents,sandbox,infra",
+    }
+}
 
-_ENTER = "prefect.deployments.steps.set_working_directory"
+_VERSION = version("cosqa-plus")
+# What registration may change of a deployment, beside its schedules.
+_COMPARED = (
+    *("version", "description", "tags", "entrypoint", "parameter_openapi_schema", "parameters"),
+    *("enforce_parameter_schema", "work_pool_name", "job_variables", "pull_steps"),
+)
 
 
 @dataclass(frozen=True)
@@ -95,44 +112,67 @@ def _plain_template(client: SyncPrefectClient, pool_type: PoolType) -> dict[str,
 
 def register_deployment(
     client: SyncPrefectClient, deployment: Deployment, target: Target
-) -> tuple[UUID, Change]:
-    """Make or change a deployment on the server; return its id and what was done.
+) -> list[Change]:
+    """Make or change a deployment and what starts it after another one; return what was done.
 
     What people set in the UI stays: answers to questions that the form still asks, pauses, the
-    times of schedules, schedules of their own.
+    times of schedules, schedules of their own, limits, automations that they disabled.
     """
-    wanted = _content(deployment, target)
+    name = f"{deployment.name}/{deployment.name}"
     try:
-        found = client.read_deployment_by_name(f"{deployment.name}/{deployment.name}")
+        found = client.read_deployment_by_name(name)
     except ObjectNotFound:
-        schedules = [_schedule(schedule, target) for schedule in deployment.schedules]
-        made = _upsert(client, deployment, wanted, schedules, dict(deployment.parameters))
-        told = ", ".join(_told(schedule) for schedule in schedules)
-        return made, Change("deployment", deployment.name, "made", told)
-    different = [key for key, value in wanted.items() if getattr(found, key) != value]
-    schedules = _schedules(found, deployment, target)
-    if [_of_schedule(each) for each in found.schedules] != [_of_schedule(e) for e in schedules]:
+        found = None
+    chain = chain_of(deployment)
+    former = client.read_automations_by_name(str(chain.name)) if chain else []
+    if chain:
+        chain.enabled = all(each.enabled for each in former)
+    wanted = RunnerDeployment.from_entrypoint(
+        deployment.entrypoint, deployment.name,
+        description=deployment.description, version=_VERSION, tags=deployment.all_tags,
+        work_pool_name=target.pool, job_variables=JOB, triggers=[chain] if chain else [],
+        schedules=_schedules(found, deployment, target), **_set_by_people(found, deployment),
+    )  # fmt: skip
+    # Without a step of its own a run would begin by copying its folder, store and all.
+    wanted.storage = LocalStorage(str(target.folder))
+    for each in former:
+        client.delete_automation(each.id)  # `apply` makes it anew
+    wanted.apply(version_info=VersionInfo(type="prefect:simple", version=_VERSION))
+    changes = [_deployment_change(found, client.read_deployment_by_name(name))]
+    if chain:
+        (now,) = client.read_automations_by_name(str(chain.name))
+        changes.append(_automation_change(former, now))
+    return changes
+
+
+def _deployment_change(found: DeploymentResponse | None, after: DeploymentResponse) -> Change:
+    told = [_told(schedule) for schedule in after.schedules]
+    if found is None:
+        return Change("deployment", after.name, "made", ", ".join(told))
+    different = [key for key in _COMPARED if getattr(found, key) != getattr(after, key)]
+    if _of_schedules(found) != _of_schedules(after):
         different.append("schedules")
-    parameters = _parameters(found, deployment)
-    if found.parameters != parameters:
-        different.append("parameters")
-    if different:
-        _upsert(client, deployment, wanted, schedules, parameters, paused=found.paused)
     outcome: Literal["changed", "left"] = "changed" if different else "left"
-    told = ", ".join([*different, *map(_told, schedules)])
-    return found.id, Change("deployment", deployment.name, outcome, told)
+    return Change("deployment", after.name, outcome, ", ".join([*different, *told]))
 
 
 def register_automation(client: SyncPrefectClient, wanted: AutomationCore) -> Change:
     """Make or change an automation; one that people disabled stays so."""
-    found = next(iter(client.read_automations_by_name(wanted.name)), None)
-    if found is None:
+    found = client.read_automations_by_name(wanted.name)
+    change = _automation_change(found, wanted)
+    if change.outcome == "made":
         client.create_automation(wanted)
+    elif change.outcome == "changed":
+        kept = wanted.model_copy(update={"enabled": found[0].enabled})
+        client.update_automation(found[0].id, kept)
+    return change
+
+
+def _automation_change(found: Sequence[AutomationCore], wanted: AutomationCore) -> Change:
+    if not found:
         return Change("automation", wanted.name, "made")
-    if _essence(found) == _essence(wanted):
-        return Change("automation", wanted.name, "left")
-    client.update_automation(found.id, wanted.model_copy(update={"enabled": found.enabled}))
-    return Change("automation", wanted.name, "changed")
+    is_same = _essence(found[0]) == _essence(wanted)
+    return Change("automation", wanted.name, "left" if is_same else "changed")
 
 
 def remove_automation(client: SyncPrefectClient, name: str) -> list[Change]:
@@ -141,11 +181,9 @@ def remove_automation(client: SyncPrefectClient, name: str) -> list[Change]:
 
 
 def prune(
-    client: SyncPrefectClient,
-    deployments: Sequence[Deployment],
-    automations: Sequence[AutomationCore],
+    client: SyncPrefectClient, deployments: Collection[str], automations: Collection[str]
 ) -> list[Change]:
-    """Remove deployments and automations of this program that are no longer among the given.
+    """Remove deployments and automations of this program that are not among the given names.
 
     Deployments that people have made, of a flow of this program under another name or of their own
     with its tag, stay.
@@ -153,15 +191,11 @@ def prune(
     ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
     tagged = client.read_deployments(deployment_filter=ours)
     registered = [each for each in tagged if each.entrypoint == entrypoint_of(each.name)]
-    gone = _gone(registered, {each.name for each in deployments})
+    gone = [each for each in registered if each.name not in deployments]
     removed = _removed("deployment", gone, client.delete_deployment)
     named = [each for each in client.read_automations() if each.name.startswith(NAME_PREFIX)]
-    old: list[Automation] = _gone(named, {each.name for each in automations})
+    old = [each for each in named if each.name not in automations]
     return removed + _removed("automation", old, client.delete_automation)
-
-
-def _gone(registered: Sequence[Any], names: set[str]) -> list[Any]:
-    return [each for each in registered if each.name not in names]
 
 
 def _removed(kind: str, items: Sequence[Any], remove: Callable[[UUID], object]) -> list[Change]:
@@ -170,61 +204,31 @@ def _removed(kind: str, items: Sequence[Any], remove: Callable[[UUID], object]) 
     return [Change(kind, item.name, "removed") for item in items]
 
 
-def _content(deployment: Deployment, target: Target) -> dict[str, Any]:
-    """Return what a deployment is to be on the server, by the names of Prefect's fields."""
-    return {
-        "version": version("cosqa-plus"),
-        "description": deployment.description,
-        "tags": deployment.all_tags,
-        "entrypoint": deployment.entrypoint,
-        "parameter_openapi_schema": deployment.form.schema,
-        "enforce_parameter_schema": True,
-        "work_pool_name": target.pool,
-        "job_variables": {"env": SIGNS_OF_LIFE},
-        # Without a step of its own a run would begin by copying its folder, store and all.
-        "pull_steps": [{_ENTER: {"directory": str(target.folder)}}],
-    }
+def _set_by_people(found: DeploymentResponse | None, deployment: Deployment) -> dict[str, Any]:
+    """Return what people may have set in the UI and `apply` would overwrite, as they set it.
 
-
-def _upsert(
-    client: SyncPrefectClient,
-    deployment: Deployment,
-    content: Mapping[str, Any],
-    schedules: list[DeploymentScheduleCreate],
-    parameters: dict[str, Any],
-    *,
-    paused: bool = False,
-) -> UUID:
-    return client.create_deployment(
-        flow_id=client.create_flow_from_name(deployment.name),
-        name=deployment.name,
-        schedules=schedules,
-        parameters=parameters,
-        paused=paused,
-        **content,
-    )
-
-
-def _parameters(found: DeploymentResponse, deployment: Deployment) -> dict[str, Any]:
-    """Return the answers on the server to what the form asks, and ours to what it did not ask."""
+    Of answers those to what the form asks, and ours to what it did not ask.
+    """
+    if found is None:
+        return {"parameters": dict(deployment.parameters)}
     asked = (found.parameter_openapi_schema or {}).get("properties", {})
     names = {question.name for question in deployment.form.fields}
     new = {name: value for name, value in deployment.parameters.items() if name not in asked}
-    return new | {name: value for name, value in found.parameters.items() if name in names}
-
-
-def _schedule(schedule: Schedule, target: Target) -> DeploymentScheduleCreate:
-    return DeploymentScheduleCreate(
-        schedule=CronSchedule(cron=schedule.cron, timezone="UTC"),
-        active=True if target.schedules is None else target.schedules,
-        slug=schedule.slug,
-    )
+    limit, how = found.global_concurrency_limit, found.concurrency_options
+    return {
+        "parameters": new | {name: found.parameters[name] for name in names & {*found.parameters}},
+        "paused": found.paused,
+        "work_queue_name": found.work_queue_name,
+        "concurrency_limit": limit
+        and ConcurrencyLimitConfig(limit=limit.limit, **(how.model_dump() if how else {})),
+    }
 
 
 def _schedules(
-    found: DeploymentResponse, deployment: Deployment, target: Target
+    found: DeploymentResponse | None, deployment: Deployment, target: Target
 ) -> list[DeploymentScheduleCreate]:
     """Return the schedules on the server, ours switched as asked, and ours that are missing."""
+    there = found.schedules if found else []
     ours = {schedule.slug for schedule in deployment.schedules}
     kept = [
         DeploymentScheduleCreate(
@@ -235,18 +239,26 @@ def _schedules(
             parameters=each.parameters,
             slug=each.slug,
         )
-        for each in found.schedules
+        for each in there
     ]
-    there = {each.slug for each in found.schedules}
-    missing = [each for each in deployment.schedules if each.slug not in there]
-    return kept + [_schedule(schedule, target) for schedule in missing]
+    missing = [
+        DeploymentScheduleCreate(
+            schedule=CronSchedule(cron=schedule.cron, timezone="UTC"),
+            active=target.schedules is not False,
+            slug=schedule.slug,
+        )
+        for schedule in deployment.schedules
+        if schedule.slug not in {each.slug for each in there}
+    ]
+    return kept + missing
 
 
-def _of_schedule(schedule: Any) -> tuple[object, ...]:  # noqa: ANN401 - both of Prefect's kinds
-    return schedule.slug, schedule.schedule, schedule.active, schedule.parameters
+def _of_schedules(deployment: DeploymentResponse) -> list[tuple[object, ...]]:
+    found = deployment.schedules
+    return sorted(((e.slug, e.schedule, e.active, e.parameters) for e in found), key=repr)
 
 
-def _told(schedule: DeploymentScheduleCreate) -> str:
+def _told(schedule: DeploymentSchedule) -> str:
     when = getattr(schedule.schedule, "cron", "") or "by its schedule"
     return f"{schedule.slug or 'schedule'} at {when}{'' if schedule.active else ' (off)'}"
 

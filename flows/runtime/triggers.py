@@ -1,19 +1,20 @@
 """The automations that go with the deployments: what starts after what, and who buries the dead.
 
 A worker or a machine that dies tells nobody. Its runs stay "running" or "pending" on the server,
-which the automations here see by what does not come: the next sign of life, or the start. The
-store itself needs none of them, since its lease goes with the process that holds it.
+which the automations here see by what does not come: the next sign of life, or the start. What has
+crashed is started again. The store itself needs none of them: its lease goes with the process that
+holds it, and a run judges what is pending.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from datetime import timedelta
-from uuid import UUID
 
-from prefect.events.actions import ActionTypes, CancelFlowRun, ChangeFlowRunState, RunDeployment
+from prefect.events import DeploymentEventTrigger
+from prefect.events.actions import CancelFlowRun, ChangeFlowRunState, RunDeployment
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.server.schemas.states import StateType
 
-from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
+from flows.deployments import DEPLOYMENTS, TAG, Deployment, deployment_named
 
 NAME_PREFIX = "cosqa: "
 _SIGN_OF_LIFE = "prefect.flow-run.heartbeat"
@@ -32,6 +33,7 @@ _STARTED = ("Running", "Retrying", "Paused", "Cancelling")
 _SILENT_S = 180.0  # so long a server may be away, to be restarted, before runs count as dead
 _PENDING_S = 600.0  # an image may have to be pulled
 _LATE_S = 12 * 3600.0  # a nightly run that finds no worker until noon
+_RESTART_S = 6 * 3600.0  # once a night
 
 
 def housekeeping() -> list[AutomationCore]:
@@ -60,42 +62,58 @@ def housekeeping() -> list[AutomationCore]:
     ]
 
 
-def chains(ids: Mapping[str, UUID], deployments: Sequence[Deployment]) -> list[AutomationCore]:
-    """Return the automations that start a deployment after another one's completed runs.
+def restart() -> AutomationCore:
+    """Return the automation that starts a crashed run again, with its parameters, as a new run.
 
-    Args:
-        ids: Name of a deployment → its id on the server.
-        deployments: The deployments.
+    For each deployment it acts once in six hours, so that what crashes whenever it runs ends. A new
+    run instead of another try of the old one: where a server that was away took a living run for a
+    dead one, that run keeps its own states, and the new one finds the store in use and ends.
     """
-    return [_chain(each, ids) for each in deployments if each.after]
-
-
-def _chain(deployment: Deployment, ids: Mapping[str, UUID]) -> AutomationCore:
-    before = ids[deployment.after]
-    related = {
-        "prefect.resource.id": f"prefect.deployment.{before}",
-        "prefect.resource.role": "deployment",
-    }
-    start: ActionTypes = RunDeployment(
-        deployment_id=ids[deployment.name], parameters=_same_input(deployment)
-    )
     return AutomationCore(
+        name=f"{NAME_PREFIX}a run that crashed is started again",
+        description="Once in six hours for each deployment; the new run goes on with what is left.",
+        trigger=EventTrigger(
+            expect=_events(("Crashed",)), match=_RUNS,
+            match_related={"prefect.resource.id": f"prefect.tag.{TAG}"},
+            for_each={"related:deployment:prefect.resource.id"},
+            posture=Posture.Reactive, threshold=1, within=timedelta(seconds=_RESTART_S),
+        ),
+        actions=[
+            RunDeployment(
+                source="inferred", deployment_id=None, parameters=_json("flow_run.parameters")
+            )
+        ],
+    )  # fmt: skip
+
+
+def chain_of(deployment: Deployment) -> DeploymentEventTrigger | None:
+    """Return what starts a deployment, with the same input, after completed runs of another one."""
+    if not deployment.after:
+        return None
+    return DeploymentEventTrigger(
         name=f"{NAME_PREFIX}{deployment.name} after {deployment.after}",
         description=f"Starts {deployment.name} with the input of a completed {deployment.after}.",
-        trigger=EventTrigger(
-            expect=_events(("Completed",)), match=_RUNS, match_related=related,
-            posture=Posture.Reactive, threshold=1,
-        ),
-        actions=[start],
-    )  # fmt: skip
+        expect=_events(("Completed",)),
+        match=_RUNS,
+        match_related=[
+            {"prefect.resource.role": role, "prefect.resource.name": deployment.after}
+            for role in ("flow", "deployment")
+        ],
+        posture=Posture.Reactive,
+        parameters=_same_input(deployment),
+    )
 
 
 def _same_input(deployment: Deployment) -> dict[str, object]:
     """Return a template of the answers that the run before was given and this form asks for too."""
     before = {field.name for field in deployment_named(deployment.after).form.fields}
     shared = [field.name for field in deployment.form.fields if field.name in before]
-    chosen = f"dict(flow_run.parameters | items | selectattr(0, 'in', {shared}))"
-    template = {"__prefect_kind": "jinja", "template": f"{{{{ {chosen} | tojson }}}}"}
+    return _json(f"dict(flow_run.parameters | items | selectattr(0, 'in', {shared}))")
+
+
+def _json(expression: str) -> dict[str, object]:
+    """Return parameters that Prefect's server makes of an expression when it starts a run."""
+    template = {"__prefect_kind": "jinja", "template": f"{{{{ {expression} | tojson }}}}"}
     return {"__prefect_kind": "json", "value": template}
 
 

@@ -37,18 +37,16 @@ def test_the_entrypoint_of_a_deployment_is_a_flow_of_its_name_and_form(
 ) -> None:
     flow: Flow[..., Any] = load_flow_from_entrypoint(deployment.entrypoint)
     assert flow.name == deployment.name
-    asked = parameter_schema(flow).model_dump_for_openapi()["properties"]
-    expected = deployment.form.schema["properties"]
-    assert [{**asked[name], "default": None} for name in asked] == [
-        {**question, "default": None} for question in expected.values()
-    ]
+    asked = parameter_schema(flow).properties
+    assert [*asked] == [question.name for question in deployment.form.fields]
 
 
 def test_a_wrong_answer_is_refused_before_the_run_begins() -> None:
     with pytest.raises(ParameterTypeError, match="top_k"):
         entries.annotate.validate_parameters({"top_k": 0})
-    with pytest.raises(SignatureMismatchError, match="api_key"):
-        entries.annotate.validate_parameters({"api_key": "sk"})
+    for unknown in ("nothing_of_this_name", "settings", "api_key"):
+        with pytest.raises(SignatureMismatchError, match=unknown):
+            entries.annotate.validate_parameters({unknown: "x"})
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -73,7 +71,8 @@ def test_a_run_is_skipped_while_one_with_the_same_answers_waits_for_approval(
     target = Target("cosqa", "process", tmp_path)
     with get_client(sync_client=True) as client:
         register_pool(client, target)
-        identity, _ = register_deployment(client, deployment_named("annotate"), target)
+        register_deployment(client, deployment_named("annotate"), target)
+        identity = client.read_deployment_by_name("annotate/annotate").id
         asked = {"path": "absent"}
         first = client.create_flow_run_from_deployment(identity, name="first", parameters=asked)
         client.set_flow_run_state(first.id, Running(), force=True)
@@ -116,7 +115,8 @@ def test_of_a_paused_deployment_an_automation_starts_nothing_and_a_person_does(
 
     with get_client(sync_client=True) as client:
         register_pool(client, target)
-        identity, _ = register_deployment(client, deployment_named("annotate"), target)
+        register_deployment(client, deployment_named("annotate"), target)
+        identity = client.read_deployment_by_name("annotate/annotate").id
         assert end(by_automation(client, identity)).is_failed(), "it goes its own way"
         client.pause_deployment(identity)
         try:

@@ -1,20 +1,27 @@
-"""Laws of registration: what is there is left, what differs is changed, what people set stays."""
+"""Laws of registration: what is there is left, what differs is changed, what people set stays.
 
+Covers `flows.runtime.prefect_yaml`.
+"""
+
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from uuid import UUID
+from typing import Any
 
 import pytest
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import DeploymentScheduleCreate, DeploymentUpdate
 from prefect.client.schemas.objects import DeploymentSchedule
 from prefect.client.schemas.schedules import CronSchedule
+from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.utilities.schema_tools.validation import validate
 
-from flows.deployments import DEPLOYMENTS, TAG, Deployment, deployment_named
+from flows.deployments import DEPLOYMENTS, TAG, Deployment, deployment_named, entrypoint_of
 from flows.runtime.registration import (
     PoolType,
     Target,
@@ -23,9 +30,10 @@ from flows.runtime.registration import (
     register_deployment,
     register_pool,
 )
-from flows.runtime.triggers import chains, housekeeping
+from flows.runtime.triggers import housekeeping, restart
 from infra.errors import SettingsError
 
+ROOT = Path(__file__).parents[3]
 ANNOTATE, COLLECT = deployment_named("annotate"), deployment_named("collect")
 
 
@@ -54,7 +62,7 @@ def target(client: SyncPrefectClient, tmp_path: Path) -> Target:
 
 
 def outcome(client: SyncPrefectClient, deployment: Deployment, target: Target) -> str:
-    return register_deployment(client, deployment, target)[1].outcome
+    return register_deployment(client, deployment, target)[0].outcome
 
 
 def test_what_is_registered_again_is_left_and_what_differs_is_changed(
@@ -66,7 +74,7 @@ def test_what_is_registered_again_is_left_and_what_differs_is_changed(
     assert outcome(client, told, target) == "changed"
     assert outcome(client, told, target) == "left"
     elsewhere = replace(target, folder=tmp_path.parent)
-    _, change = register_deployment(client, told, elsewhere)
+    (change, *_) = register_deployment(client, told, elsewhere)
     assert (change.outcome, "pull_steps" in change.details) == ("changed", True)
 
 
@@ -81,7 +89,8 @@ def test_runs_work_in_the_folder_without_copying_it_and_show_that_they_live(
 
 
 def test_what_people_set_stays(client: SyncPrefectClient, target: Target) -> None:
-    identity, _ = register_deployment(client, COLLECT, target)
+    register_deployment(client, COLLECT, target)
+    identity = client.read_deployment_by_name("collect/collect").id
     (nightly,) = client.read_deployment_schedules(identity)
     client.update_deployment_schedule(
         identity, nightly.id, active=False, schedule=CronSchedule(cron="30 4 * * *")
@@ -89,10 +98,13 @@ def test_what_people_set_stays(client: SyncPrefectClient, target: Target) -> Non
     own = CronSchedule(cron="0 12 * * *", timezone="Europe/Berlin")
     client.create_deployment_schedules(identity, [DeploymentScheduleCreate(schedule=own)])
     client.pause_deployment(identity)
+    client.update_deployment(identity, DeploymentUpdate(concurrency_limit=3))
     assert outcome(client, COLLECT, target) == "left"
     assert outcome(client, replace(COLLECT, description="Other words."), target) == "changed"
     found = client.read_deployment_by_name("collect/collect")
     assert found.paused
+    assert found.global_concurrency_limit is not None
+    assert found.global_concurrency_limit.limit == 3
     assert _crons(found.schedules) == {("0 12 * * *", True), ("30 4 * * *", False)}
 
 
@@ -104,7 +116,7 @@ def test_a_deployment_of_a_former_release_asks_for_approval_as_a_new_one_does(
     client.create_deployment(
         flow, "annotate", parameters={"settings": {}}, parameter_openapi_schema=schema
     )
-    _, change = register_deployment(client, ANNOTATE, target)
+    (change, _) = register_deployment(client, ANNOTATE, target)
     assert "parameters" in change.details
     found = client.read_deployment_by_name("annotate/annotate")
     assert found.parameters == {"approval": "always"}, "it has no question `settings` any more"
@@ -120,7 +132,8 @@ def _crons(schedules: list[DeploymentSchedule]) -> set[tuple[str, bool]]:
 def test_schedules_are_switched_when_that_is_asked_and_only_ours(
     client: SyncPrefectClient, target: Target
 ) -> None:
-    identity, _ = register_deployment(client, COLLECT, target)
+    register_deployment(client, COLLECT, target)
+    identity = client.read_deployment_by_name("collect/collect").id
     noon = DeploymentScheduleCreate(schedule=CronSchedule(cron="0 12 * * *"))
     client.create_deployment_schedules(identity, [noon])
     register_deployment(client, COLLECT, replace(target, schedules=False))
@@ -136,24 +149,22 @@ def test_schedules_are_switched_when_that_is_asked_and_only_ours(
     [
         ({"top_k": 0}, "less than the minimum of 1"),
         ({"source": "nowhere"}, "is not one of"),
-        ({"nothing_of_this_name": 1}, "nothing_of_this_name"),
-        ({"settings": {}}, "settings"),
     ],
 )
 def test_the_server_refuses_a_wrong_answer_with_a_reason(
     client: SyncPrefectClient, target: Target, answers: dict[str, object], reason: str
 ) -> None:
-    identity, _ = register_deployment(client, ANNOTATE, target)
+    register_deployment(client, ANNOTATE, target)
+    identity = client.read_deployment_by_name("annotate/annotate").id
     with pytest.raises(PrefectHTTPStatusError) as refused:
         client.create_flow_run_from_deployment(identity, parameters=answers)
     assert reason in refused.value.response.text
 
 
 def test_automations_are_made_once_and_stay_off_when_people_switch_them_off(
-    client: SyncPrefectClient, target: Target
+    client: SyncPrefectClient,
 ) -> None:
-    ids = _registered(client, target)
-    for wanted in [*chains(ids, [COLLECT, ANNOTATE]), *housekeeping()]:
+    for wanted in [*housekeeping(), restart()]:
         assert register_automation(client, wanted).outcome == "made"
         assert register_automation(client, wanted).outcome == "left"
         (found,) = client.read_automations_by_name(wanted.name)
@@ -163,36 +174,90 @@ def test_automations_are_made_once_and_stay_off_when_people_switch_them_off(
         assert not client.read_automations_by_name(wanted.name)[0].enabled
 
 
-def _registered(client: SyncPrefectClient, target: Target) -> dict[str, UUID]:
-    return {each.name: register_deployment(client, each, target)[0] for each in (COLLECT, ANNOTATE)}
+def test_what_starts_a_deployment_is_made_once_and_stays_off_when_people_switch_it_off(
+    client: SyncPrefectClient, target: Target
+) -> None:
+    (_, chain) = register_deployment(client, ANNOTATE, target)
+    assert (chain.name, chain.outcome) == ("cosqa: annotate after collect", "made")
+    (made,) = client.read_automations_by_name(chain.name)
+    client.pause_automation(made.id)
+    assert register_deployment(client, ANNOTATE, target)[1].outcome == "left"
+    (left,) = client.read_automations_by_name(chain.name)
+    assert not left.enabled
+    said = left.model_dump(exclude={"id", "owner_resource"}) | {"description": "Other words."}
+    register_automation(client, AutomationCore.model_validate(said))
+    assert register_deployment(client, ANNOTATE, target)[1].outcome == "changed"
+    (changed,) = client.read_automations_by_name(chain.name)
+    assert (changed.enabled, changed.description) == (False, made.description)
+
+
+def _held(client: SyncPrefectClient) -> dict[str, Any]:
+    """Return what a server holds, without what differs from one registration to the next."""
+    own = {"id", "created", "updated", "deployment_id", "flow_id", "created_by", "updated_by"}
+    own |= {"last_polled", "owner_resource"}
+    names = {str(each.id): each.name for each in client.read_deployments()}
+
+    def plain(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items() if key not in own}
+        if isinstance(value, list):
+            return sorted(map(plain, value), key=repr)
+        return value
+
+    found: list[Any] = [*client.read_deployments(), *client.read_automations()]
+    held = {str(each.name): plain(each.model_dump(mode="json")) for each in found}
+    starts = {
+        each.name: [names[str(getattr(action, "deployment_id"))] for action in each.actions]  # noqa: B009
+        for each in client.read_automations()
+    }
+    return held | {"starts": starts}
+
+
+@pytest.mark.slow
+def test_prefect_s_own_command_registers_what_ours_does(
+    client: SyncPrefectClient, target: Target, prefect_server: str, tmp_path: Path
+) -> None:
+    for deployment in DEPLOYMENTS:
+        register_deployment(client, deployment, target)
+    ours = _held(client)
+    for held in client.read_deployments():
+        client.delete_deployment(held.id)
+    for automation in client.read_automations():
+        client.delete_automation(automation.id)
+    (tmp_path / "prefect.yaml").write_text((ROOT / "prefect.yaml").read_text())
+    subprocess.run(
+        [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=300,
+    )  # fmt: skip
+    theirs = _held(client)
+    assert {*ours} == {*theirs} >= {each.name for each in DEPLOYMENTS}
+    for name, held in ours.items():
+        assert theirs[name] == held, name
+    assert ours["starts"]["cosqa: annotate after collect"] == ["annotate"]
 
 
 def test_pruning_removes_what_was_ours_and_nothing_of_others(
     client: SyncPrefectClient, target: Target
 ) -> None:
-    ids = _registered(client, target)
-    former = replace(ANNOTATE, name="former")
-    register_deployment(client, former, target)
-    theirs = [
+    (_, chain) = register_deployment(client, ANNOTATE, target)
+    for flow, name, tags, entrypoint in (
+        ("former", "former", [TAG], entrypoint_of("former")),
+        ("theirs", "theirs", None, None),
+        ("theirs", "theirs-with-our-tag", [TAG], "theirs.py:theirs"),
+        ("annotate", "my-annotate", [TAG], ANNOTATE.entrypoint),
+    ):
         client.create_deployment(
             client.create_flow_from_name(flow), name, tags=tags, entrypoint=entrypoint
         )
-        for flow, name, tags, entrypoint in (
-            ("theirs", "theirs", None, None),
-            ("theirs", "theirs-with-our-tag", [TAG], "theirs.py:theirs"),
-            ("annotate", "my-annotate", [TAG], ANNOTATE.entrypoint),
-        )
-    ]
-    (chain,) = chains(ids, [COLLECT, ANNOTATE])
-    for name in (chain.name, "cosqa: former", "theirs"):
-        register_automation(client, chain.model_copy(update={"name": name}))
-    removed = prune(client, DEPLOYMENTS, [chain])
+    for name in ("cosqa: former", "theirs"):
+        client.create_automation(restart().model_copy(update={"name": name}))
+    removed = prune(client, {each.name for each in DEPLOYMENTS}, {chain.name})
     assert [(each.kind, each.name) for each in removed] == [
         ("deployment", "former"), ("automation", "cosqa: former"),
     ]  # fmt: skip
-    assert [client.read_deployment(identity).name for identity in theirs] == [
-        "theirs", "theirs-with-our-tag", "my-annotate",
-    ]  # fmt: skip
+    assert {each.name for each in client.read_deployments()} == {
+        "annotate", "theirs", "theirs-with-our-tag", "my-annotate",
+    }  # fmt: skip
     assert {each.name for each in client.read_automations()} == {chain.name, "theirs"}
 
 
@@ -218,4 +283,4 @@ def test_the_template_of_a_pool_fits_what_prefect_says_of_its_type(
     validate(defaults, variables, raise_on_error=True)
     used = set(re.findall(r"{{ (\w+) }}", str(template["job_configuration"])))
     assert used <= set(variables["properties"])
-    assert outcome(client, replace(ANNOTATE, name=f"annotate-{kind}"), target) == "made"
+    assert outcome(client, ANNOTATE, target) == "made"
