@@ -6,15 +6,23 @@ Covers `flows.runtime.automations`, `tasks.runtime.run_events`.
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
+from typing import Any
+from uuid import UUID
 
 import pytest
 from prefect import flow
 from prefect.blocks.notifications import CustomWebhookNotificationBlock
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
+from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.flow_engine import run_flow
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Crashed
 
+from flows.deployments import TAG
 from flows.runtime.automations import notifications, stop_on_budget
+from flows.runtime.triggers import restart
 from infra.errors import SettingsError
 from infra.settings import OperationSettings
 from tasks.runtime import run_events
@@ -94,3 +102,39 @@ def test_a_spent_budget_pauses_the_deployment_and_people_are_told(
             client.delete_automation(identity)
     assert b"all is spent" in sent[0]
     assert b"Python source" in sent[0]
+
+
+def test_a_crashed_run_is_started_again_with_its_input_and_only_once(
+    client: SyncPrefectClient,
+) -> None:
+    for former in client.read_automations():
+        client.delete_automation(former.id)
+    created = client.create_automation(restart())
+    flow_id = client.create_flow_from_name("crashes")
+    ours, other, theirs = (
+        client.create_deployment(flow_id, name, tags=tags)
+        for name, tags in (("ours", [TAG]), ("other", [TAG]), ("theirs", ["theirs"]))
+    )
+
+    def runs(deployment: UUID) -> list[FlowRun]:
+        chosen = DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
+        return client.read_flow_runs(
+            deployment_filter=chosen, sort=FlowRunSort.EXPECTED_START_TIME_ASC
+        )
+
+    def crash(deployment: UUID, answers: dict[str, Any]) -> None:
+        started = client.create_flow_run_from_deployment(deployment, parameters=answers)
+        client.set_flow_run_state(started.id, Crashed(), force=True)
+
+    answers = {"path": 'a "quoted" {{ path }}', "top_k": 5, "encoders": ["minilm"]}
+    try:
+        crash(ours, answers)
+        until(lambda: len(runs(ours)) == 2)
+        assert [run.parameters for run in runs(ours)] == [answers, answers]
+        client.set_flow_run_state(runs(ours)[1].id, Crashed(), force=True)
+        crash(theirs, {})
+        crash(other, {})
+        until(lambda: len(runs(other)) == 2)
+        assert (len(runs(ours)), len(runs(theirs))) == (2, 1)
+    finally:
+        client.delete_automation(created)

@@ -172,3 +172,31 @@ def test_a_dead_worker_with_the_lease_stops_no_schedule(
     server.kill()
     waited(lambda: served.child("prefect server start").pid != server.pid)
     waited(lambda: served.log.read_text().count("starting it again") >= 2)
+
+
+def test_a_killed_worker_s_run_goes_on_by_itself(
+    served: Served, model: ScriptedServer, tmp_path: Path
+) -> None:
+    store = StoreSettings(folder=tmp_path / "work" / "cosqa-data")
+    served.prepared("annotate")
+    (buries,) = [
+        each for each in served.post("automations/filter", {}) if "no sign of life" in each["name"]
+    ]
+    soon = {"trigger": buries["trigger"] | {"within": 60}}
+    kept = {key: buries[key] for key in ("name", "description", "enabled", "actions")}
+    ask("PUT", f"{served.api}/automations/{buries['id']}", kept | soon)
+    first = served.run("annotate", ended=False)
+    waited(lambda: model.count("exact_judge") == len(CASES))
+    holder = lease_holder(store)
+    assert holder is not None
+    model.follow([rule("exact_judge", REPLY)])
+    served.child("prefect worker start").kill()
+    os.kill(holder.pid, signal.SIGKILL)
+    waited(lambda: served.get(f"flow_runs/{first}")["state_type"] == "CRASHED")
+    waited(lambda: [run["state_type"] for run in served.runs("annotate")][1:] == ["COMPLETED"])
+    (crashed, again) = served.runs("annotate")
+    assert crashed["id"] == first
+    assert again["created_by"]["type"] == "AUTOMATION"
+    assert again["parameters"] == crashed["parameters"] != {}
+    with open_database(store).transaction() as tx:
+        assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == len(CASES)
