@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -174,13 +173,15 @@ def local_server(
         folder,
         tell,
     )
-    with _until_a_signal(), ExitStack() as stack:
-        stack.callback(server.end)
-        stack.callback(worker.end)
-        stack.push(partial(_tell_of_signal, tell))
-        await_health(server.start(), port)
-        with temporary_settings({PREFECT_API_URL: api}):
-            yield LocalServer(api, port, server, worker)
+    with _until_a_signal(), ExitStack() as ending:
+        ending.callback(server.end)
+        ending.callback(worker.end)
+        try:
+            await_health(server.start(), port)
+            with temporary_settings({PREFECT_API_URL: api}):
+                yield LocalServer(api, port, server, worker)
+        except _EndedError:
+            tell("ending the worker and the server")
 
 
 def _require_free(port: int) -> None:
@@ -196,14 +197,6 @@ class _EndedError(Exception):
     """A signal asked this process to end."""
 
 
-def _tell_of_signal(
-    tell: Callable[[str], None], kind: type[BaseException] | None, *_: object
-) -> None:
-    """Tell that children are to end, where a signal has asked for it."""
-    if kind is _EndedError:
-        tell("ending the worker and the server")
-
-
 @contextmanager
 def _until_a_signal() -> Iterator[None]:
     """End the ``with`` without an error at SIGINT or SIGTERM.
@@ -216,9 +209,7 @@ def _until_a_signal() -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)
         raise _EndedError
 
-    before: dict[int, Callable[..., object] | int | None] = {}
-    for number in (signal.SIGINT, signal.SIGTERM):
-        before[number] = signal.signal(number, end)
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     except _EndedError:

@@ -1,9 +1,6 @@
 """The Prefect server for a command's runs: the configured one, or a private one."""
 
-import base64
 import ctypes
-import http.client
-import logging
 import os
 import re
 import secrets
@@ -17,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
 
 import httpx
+from prefect import tags
 from prefect._internal.concurrency.threads import wait_for_global_loop_exit
 from prefect.client.orchestration import get_client
 from prefect.logging.handlers import APILogWorker
@@ -25,6 +23,7 @@ from prefect.settings import (
     PREFECT_API_TLS_INSECURE_SKIP_VERIFY,
     PREFECT_API_URL,
     PREFECT_HOME,
+    PREFECT_UI_URL,
     get_current_settings,
     temporary_settings,
 )
@@ -66,7 +65,7 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     if configured:
         _require_answer(configured)
         meanwhile()
-        with _threads_flushed():
+        with _of_a_command():
             yield configured
         return
     with _private_api(meanwhile) as url:
@@ -95,8 +94,10 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
             PREFECT_API_URL: url,
             PREFECT_API_AUTH_STRING: auth,
             PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True,
+            # Else Prefect would log pages of a server that is gone when somebody looks.
+            PREFECT_UI_URL: "",
         }
-        with temporary_settings(settings), _address_not_logged(), _threads_flushed():
+        with temporary_settings(settings), _of_a_command():
             yield url
     finally:
         for name, value in before.items():
@@ -147,25 +148,11 @@ def _require_answer(url: str) -> None:
 
 
 @contextmanager
-def _address_not_logged() -> Iterator[None]:
-    """Keep Prefect from logging pages of a private server, which is gone when somebody looks."""
-
-    def is_no_address(record: logging.LogRecord) -> bool:
-        return not record.getMessage().startswith("View at ")
-
-    logger = logging.getLogger("prefect.flow_runs")
-    logger.addFilter(is_no_address)
+def _of_a_command() -> Iterator[None]:
+    """Label runs as a command's, and end Prefect's background threads here instead of at exit."""
     try:
-        yield
-    finally:
-        logger.removeFilter(is_no_address)
-
-
-@contextmanager
-def _threads_flushed() -> Iterator[None]:
-    """Flush and end Prefect's background threads at the end of a ``with``, not at exit."""
-    try:
-        yield
+        with tags("command"):
+            yield
     finally:
         APILogWorker.drain_all(timeout=_END_TIMEOUT_S)
         wait_for_global_loop_exit(timeout=_END_TIMEOUT_S)
@@ -262,14 +249,13 @@ def _is_private(port: int, auth: str) -> bool:
 
 
 def _status(port: int, path: str, auth: str = "") -> int:
-    """Return the status of an answer, 0 for none; httpx would load certificates each time."""
-    token = base64.b64encode(auth.encode()).decode()
-    headers = {"Authorization": f"Basic {token}"} if auth else {}
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30.0)
+    """Return the status of an answer, 0 for none; certificates would be loaded each time."""
+    user, _, password = auth.partition(":")
     try:
-        connection.request("GET", path, headers=headers)
-        return connection.getresponse().status
-    except (OSError, http.client.HTTPException):
+        answer = httpx.get(
+            f"http://127.0.0.1:{port}{path}", auth=(user, password) if auth else None,
+            timeout=30.0, trust_env=False, verify=False,  # noqa: S501 - plain HTTP
+        )  # fmt: skip
+    except httpx.TransportError:
         return 0
-    finally:
-        connection.close()
+    return answer.status_code

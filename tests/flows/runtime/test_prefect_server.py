@@ -8,9 +8,11 @@ import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
@@ -59,6 +61,13 @@ def test_a_private_server_answers_its_own_process_alone(prefect_server: str) -> 
     assert status(port, "/api/admin/version", auth) == 200
     with get_client(sync_client=True) as client:
         assert client.read_flows(limit=1) is not None
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_runs_of_commands_are_labelled_as_such() -> None:
+    run: Any = flow(lambda: None, name="labelled")(return_state=True)
+    with get_client(sync_client=True) as client:
+        assert client.read_flow_run(run.state_details.flow_run_id).tags == ["command"]
 
 
 @pytest.mark.parametrize("answers", [lambda auth: 200, lambda auth: 401, lambda auth: 500])
