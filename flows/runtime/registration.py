@@ -8,7 +8,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.actions import DeploymentScheduleCreate, WorkPoolCreate
+from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterTags
 from prefect.client.schemas.objects import (
     ConcurrencyLimitConfig,
@@ -21,6 +21,7 @@ from prefect.deployments.runner import RunnerDeployment
 from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 from prefect.runner.storage import LocalStorage
+from pydantic import BaseModel
 
 from flows.deployments import TAG, Deployment, entrypoint_of
 from flows.runtime.triggers import NAME_PREFIX, chain_of
@@ -38,11 +39,13 @@ JOB = {
 }
 
 _VERSION = version("cosqa-plus")
-# What registration may change of a deployment, beside its schedules.
-_COMPARED = (
+# What registration may change of a deployment and of an automation, and what says nothing there.
+_OF_DEPLOYMENT = (
     *("version", "description", "tags", "entrypoint", "parameter_openapi_schema", "parameters"),
-    *("enforce_parameter_schema", "work_pool_name", "job_variables", "pull_steps"),
+    *("enforce_parameter_schema", "work_pool_name", "job_variables", "pull_steps", "schedules"),
 )
+_OF_AUTOMATION = ("description", "trigger", "actions", "actions_on_trigger", "actions_on_resolve")
+_NOTHING = {"id", "created", "updated", "deployment_id"}
 
 
 @dataclass(frozen=True)
@@ -131,13 +134,16 @@ def register_deployment(
         deployment.entrypoint, deployment.name,
         description=deployment.description, version=_VERSION, tags=deployment.all_tags,
         work_pool_name=target.pool, job_variables=JOB, triggers=[chain] if chain else [],
-        schedules=_schedules(found, deployment, target), **_set_by_people(found, deployment),
+        **_set_by_people(found, deployment),
     )  # fmt: skip
     # Without a step of its own a run would begin by copying its folder, store and all.
     wanted.storage = LocalStorage(str(target.folder))
     for each in former:
         client.delete_automation(each.id)  # `apply` makes it anew
-    wanted.apply(version_info=VersionInfo(type="prefect:simple", version=_VERSION))
+    wanted.apply(
+        schedules=_schedules(found, deployment, target),
+        version_info=VersionInfo(type="prefect:simple", version=_VERSION),
+    )
     changes = [_deployment_change(found, client.read_deployment_by_name(name))]
     if chain:
         (now,) = client.read_automations_by_name(str(chain.name))
@@ -149,9 +155,7 @@ def _deployment_change(found: DeploymentResponse | None, after: DeploymentRespon
     told = [_told(schedule) for schedule in after.schedules]
     if found is None:
         return Change("deployment", after.name, "made", ", ".join(told))
-    different = [key for key in _COMPARED if getattr(found, key) != getattr(after, key)]
-    if _of_schedules(found) != _of_schedules(after):
-        different.append("schedules")
+    different = _different(found, after, _OF_DEPLOYMENT)
     outcome: Literal["changed", "left"] = "changed" if different else "left"
     return Change("deployment", after.name, outcome, ", ".join([*different, *told]))
 
@@ -171,8 +175,8 @@ def register_automation(client: SyncPrefectClient, wanted: AutomationCore) -> Ch
 def _automation_change(found: Sequence[AutomationCore], wanted: AutomationCore) -> Change:
     if not found:
         return Change("automation", wanted.name, "made")
-    is_same = _essence(found[0]) == _essence(wanted)
-    return Change("automation", wanted.name, "left" if is_same else "changed")
+    different = _different(found[0], wanted, _OF_AUTOMATION)
+    return Change("automation", wanted.name, "changed" if different else "left")
 
 
 def remove_automation(client: SyncPrefectClient, name: str) -> list[Change]:
@@ -226,36 +230,20 @@ def _set_by_people(found: DeploymentResponse | None, deployment: Deployment) -> 
 
 def _schedules(
     found: DeploymentResponse | None, deployment: Deployment, target: Target
-) -> list[DeploymentScheduleCreate]:
+) -> list[dict[str, Any]]:
     """Return the schedules on the server, ours switched as asked, and ours that are missing."""
-    there = found.schedules if found else []
-    ours = {schedule.slug for schedule in deployment.schedules}
-    kept = [
-        DeploymentScheduleCreate(
-            schedule=each.schedule,
-            active=each.active
-            if target.schedules is None or each.slug not in ours
-            else target.schedules,
-            parameters=each.parameters,
-            slug=each.slug,
-        )
-        for each in there
-    ]
-    missing = [
-        DeploymentScheduleCreate(
-            schedule=CronSchedule(cron=schedule.cron, timezone="UTC"),
-            active=target.schedules is not False,
-            slug=schedule.slug,
-        )
-        for schedule in deployment.schedules
-        if schedule.slug not in {each.slug for each in there}
-    ]
-    return kept + missing
-
-
-def _of_schedules(deployment: DeploymentResponse) -> list[tuple[object, ...]]:
-    found = deployment.schedules
-    return sorted(((e.slug, e.schedule, e.active, e.parameters) for e in found), key=repr)
+    said = ("slug", "schedule", "active", "parameters")
+    schedules = {
+        each.slug or str(each.id): {name: getattr(each, name) for name in said}
+        for each in (found.schedules if found else [])
+    }
+    for ours in deployment.schedules:
+        schedule = CronSchedule(cron=ours.cron, timezone="UTC")
+        new = {"slug": ours.slug, "schedule": schedule, "active": True}
+        held = schedules.setdefault(ours.slug, new)
+        if target.schedules is not None:
+            held["active"] = target.schedules
+    return [*schedules.values()]
 
 
 def _told(schedule: DeploymentSchedule) -> str:
@@ -263,15 +251,15 @@ def _told(schedule: DeploymentSchedule) -> str:
     return f"{schedule.slug or 'schedule'} at {when}{'' if schedule.active else ' (off)'}"
 
 
-def _essence(automation: AutomationCore) -> object:
-    """Return what an automation says, without ids and in one order."""
-    keys = {"description", "trigger", "actions", "actions_on_trigger", "actions_on_resolve", "tags"}
-    return _ordered(automation.model_dump(mode="json", include=keys))
+def _different(one: BaseModel, other: BaseModel, keys: Collection[str]) -> list[str]:
+    """Return in which of the keys two things differ, whatever the order of what they list."""
+    first, second = (each.model_dump(mode="json", include={*keys}) for each in (one, other))
+    return [key for key in keys if _ordered(first[key]) != _ordered(second[key])]
 
 
 def _ordered(value: object) -> object:
     if isinstance(value, Mapping):
-        return {key: _ordered(item) for key, item in value.items() if key != "id"}
+        return {key: _ordered(item) for key, item in value.items() if key not in _NOTHING}
     if isinstance(value, list):
         return sorted((_ordered(item) for item in value), key=repr)
     return value
