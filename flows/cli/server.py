@@ -12,8 +12,8 @@ def serve(options: ServerOptions) -> None:
     with local_server(options.port, options.folder, POOL, say) as server:
         chosen = DeployOptions(POOL, "process", options.folder, None, prune=False, as_yaml=False)
         register(chosen, briefly=True)
-        server.start_worker()
-        say(f"The UI is at {server.ui}. Begin there with Deployments > benchmark > Run.")
+        ui = server.api.removesuffix("/api")
+        say(f"The UI is at {ui}. Begin there with Deployments > benchmark > Run.")
         say(f"For commands in other terminals: export PREFECT_API_URL={server.api}")
         say("Ctrl-C ends server, worker and the runs that the worker has started.")
         server.watch()

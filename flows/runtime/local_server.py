@@ -16,7 +16,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.runtime.prefect_server import (
     api_address,
-    await_health,
+    await_server,
     die_with_parent,
     is_healthy,
     without_secrets,
@@ -109,21 +109,13 @@ class LocalServer:
     _server: _Child
     _worker: _Child
 
-    @property
-    def ui(self) -> str:
-        """Address of its pages."""
-        return self.api.removesuffix("/api")
-
-    def start_worker(self) -> None:
-        """Start the worker."""
-        self._worker.start()
-
     def watch(self) -> None:
-        """Start again what dies, until a signal ends this process.
+        """Start the worker, and again what dies, until a signal ends this process.
 
         Raises:
             SettingsError: Server or worker dies again and again.
         """
+        self._worker.start()
         while True:
             self.revive()
             time.sleep(_POLL_S)
@@ -177,7 +169,7 @@ def local_server(
         ending.callback(server.end)
         ending.callback(worker.end)
         try:
-            await_health(server.start(), port)
+            await_server(server.start(), lambda: is_healthy(port))
             with temporary_settings({PREFECT_API_URL: api}):
                 yield LocalServer(api, port, server, worker)
         except _EndedError:

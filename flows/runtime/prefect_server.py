@@ -77,7 +77,8 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
     """Yield the address of the API of a private server, as `prefect_api` does."""
     auth = f"cosqa:{secrets.token_urlsafe(32)}"
     starting = ExitStack()  # two at once would both make the tables of a new database
-    with _bound() as bound:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # a free port, which the server takes over
         port = int(bound.getsockname()[1])
         starting.enter_context(locked(PREFECT_HOME.value() / _START_LOCK))
         server = _start(bound, auth)
@@ -86,7 +87,7 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
     before = {name: os.environ.get(name) for name in ours}
     try:
         meanwhile()
-        _await(server, lambda: _is_private(port, auth))
+        await_server(server, lambda: _is_private(port, auth))
         starting.close()
         os.environ.update(ours)  # Ray's workers inherit them
         # Each client would load all of the system's certificates, which plain HTTP does not use.
@@ -158,14 +159,6 @@ def _of_a_command() -> Iterator[None]:
         wait_for_global_loop_exit(timeout=_END_TIMEOUT_S)
 
 
-@contextmanager
-def _bound() -> Iterator[socket.socket]:
-    """Give a socket at a free port of loopback, which the server takes over."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield bound
-
-
 def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
     """Start the server at a socket; it answers those who send ``auth``."""
     number = bound.fileno()
@@ -213,16 +206,12 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def await_health(server: subprocess.Popen[bytes], port: int) -> None:
-    """Wait until a server that was started on this machine answers.
+def await_server(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) -> None:
+    """Wait until a server that was started on this machine is ready.
 
     Raises:
-        SettingsError: It ends, or does not answer in time.
+        SettingsError: It ends, or is not ready in time.
     """
-    _await(server, lambda: is_healthy(port))
-
-
-def _await(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) -> None:
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and server.poll() is None:
         if is_ready():

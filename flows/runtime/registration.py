@@ -10,11 +10,7 @@ from uuid import UUID
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterTags
-from prefect.client.schemas.objects import (
-    ConcurrencyLimitConfig,
-    DeploymentSchedule,
-    VersionInfo,
-)
+from prefect.client.schemas.objects import ConcurrencyLimitConfig, VersionInfo
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.deployments.runner import RunnerDeployment
@@ -91,7 +87,10 @@ def register_pool(client: SyncPrefectClient, target: Target) -> Change:
     try:
         found = client.read_work_pool(target.pool)
     except ObjectNotFound:
-        template = job_template(target.pool_type, _plain_template(client, target.pool_type))
+        by_package = client.read_worker_metadata().values()
+        known = {name: kind for kinds in by_package for name, kind in kinds.items()}
+        plain = known[target.pool_type]["default_base_job_configuration"]
+        template = job_template(target.pool_type, plain)
         pool = WorkPoolCreate(
             name=target.pool, type=target.pool_type, base_job_template=template,
             description="Runs of CoSQA+'s flows.",
@@ -104,13 +103,6 @@ def register_pool(client: SyncPrefectClient, target: Target) -> Change:
             f"--pool-type {found.type}, or the name of another pool with --pool"
         )
     return Change("work pool", target.pool, "left", found.type)
-
-
-def _plain_template(client: SyncPrefectClient, pool_type: PoolType) -> dict[str, Any]:
-    by_package = client.read_worker_metadata().values()
-    known = {name: kind for kinds in by_package for name, kind in kinds.items()}
-    template: dict[str, Any] = known[pool_type]["default_base_job_configuration"]
-    return template
 
 
 def register_deployment(
@@ -152,7 +144,11 @@ def register_deployment(
 
 
 def _deployment_change(found: DeploymentResponse | None, after: DeploymentResponse) -> Change:
-    told = [_told(schedule) for schedule in after.schedules]
+    told = [
+        f"{each.slug or 'schedule'} at {getattr(each.schedule, 'cron', '') or 'its times'}"
+        f"{'' if each.active else ' (off)'}"
+        for each in after.schedules
+    ]
     if found is None:
         return Change("deployment", after.name, "made", ", ".join(told))
     different = _different(found, after, _OF_DEPLOYMENT)
@@ -244,11 +240,6 @@ def _schedules(
         if target.schedules is not None:
             held["active"] = target.schedules
     return [*schedules.values()]
-
-
-def _told(schedule: DeploymentSchedule) -> str:
-    when = getattr(schedule.schedule, "cron", "") or "by its schedule"
-    return f"{schedule.slug or 'schedule'} at {when}{'' if schedule.active else ' (off)'}"
 
 
 def _different(one: BaseModel, other: BaseModel, keys: Collection[str]) -> list[str]:

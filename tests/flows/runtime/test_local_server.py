@@ -65,7 +65,7 @@ def test_a_second_signal_changes_nothing_of_the_order_in_which_children_end(
 
     monkeypatch.setattr(local_server._Child, "start", lambda _: None)
     monkeypatch.setattr(local_server._Child, "end", end)
-    monkeypatch.setattr(local_server, "await_health", lambda *_: None)
+    monkeypatch.setattr(local_server, "await_server", lambda *_: None)
     before = signal.signal(signal.SIGINT, lambda *_: happened.append("interrupted"))
     try:
         with local_server.local_server(free_port(), tmp_path, "pool", happened.append):
