@@ -26,6 +26,12 @@ from infra.tracing import environment_of_workers
 # for work that asks for no GPU.
 _SWITCHES = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
+# Prefect's: what our libraries log in a worker's run stands in that run's log, all else in Ray's.
+_LOGGING = {
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "agents,sandbox,infra",
+    "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+}
+
 _FOLDERS = "cosqa-ray-"  # what the names of local clusters' folders begin with
 _UNLOCKED = ".cosqa-ray-"
 _RANDOM = 8  # characters that `mkdtemp` adds
@@ -46,7 +52,7 @@ def ensure_ray(settings: RaySettings) -> None:
     Raises:
         SettingsError: The cluster does not answer.
     """
-    for name, value in _SWITCHES.items():
+    for name, value in (_SWITCHES | _LOGGING).items():
         os.environ.setdefault(name, value)
     import ray  # noqa: PLC0415 - takes a second, and a run without work needs none of it
 
@@ -58,7 +64,7 @@ def ensure_ray(settings: RaySettings) -> None:
 def _connect(ray: ModuleType, settings: RaySettings) -> None:
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if settings.address:
-        options["address"] = settings.address
+        options |= {"address": settings.address, "runtime_env": {"env_vars": _LOGGING}}
     else:
         _restrict_access()
         options |= {

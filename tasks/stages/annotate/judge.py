@@ -8,6 +8,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefect.logging.handlers import APILogWorker
+
 from agents import Committee, Endpoint, build_committee
 from agents.committee.paths import AnnotationPath
 from infra.errors import (
@@ -23,7 +25,7 @@ from sandbox.backends import make_sandbox
 from sandbox.contract.kept import CheckedSandbox
 from tasks.runtime.caching import Retries, stage
 from tasks.runtime.references import RecipeReference
-from tasks.runtime.run_logger import libraries_logged, run_logger
+from tasks.runtime.run_logger import hear_libraries, run_logger
 from tasks.stages.annotate.desk import Desk, FailureCounter, PairSource
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _NEVER_PASSES = (BudgetExhaustedError, ModelRefusedError, SettingsError, Judging
 _FIRST_DELAYS_S = (5.0, 60.0)  # before a further try
 _DELAY_S = 300.0  # the others
 _REASON_CHARACTERS = 500
+_SENT_WITHIN_S = 5.0
 _LIFETIME_S = 1_800.0  # then another judge takes over, with all of Ray's retries before it
 
 _worker_loop = asyncio.Runner()  # one loop for all judges of a worker's process
@@ -82,9 +85,12 @@ def judge(
             "keep replies, budgets and batches: keep the store (--store) on storage that all "
             "machines of the Ray cluster mount under one path, or unset RAY_ADDRESS"
         )
-    with libraries_logged(__name__):
+    hear_libraries()
+    try:
         failed = judge_on_worker(queue.as_judge(number), settings, recipe, endpoint)
         run_logger(__name__).info("judge %s has ended; %s pairs failed", number, failed)
+    finally:  # the worker may be gone a moment later
+        APILogWorker.drain_all(timeout=_SENT_WITHIN_S)
     return failed
 
 

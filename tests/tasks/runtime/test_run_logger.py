@@ -1,26 +1,55 @@
 """Laws of a run's log: it has what libraries say, without a flood."""
 
 import logging
+from collections.abc import Iterator
 
 import pytest
 
 from tasks.runtime import run_logger
-from tasks.runtime.run_logger import libraries_logged
+from tasks.runtime.run_logger import hear_libraries
 
 
-def test_what_libraries_log_stands_in_the_run_s_log_one_of_a_kind_at_a_time(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+class Kept(logging.Handler):
+    """Stands for the handler that Prefect adds to loggers that it is told of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message."""
+        self.said.append(record.getMessage())
+
+
+@pytest.fixture
+def kept() -> Iterator[Kept]:
+    handler, logger = Kept(), logging.getLogger("agents")
+    level = logger.level
+    logger.addHandler(handler)
+    yield handler
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+def test_what_libraries_log_is_passed_on_one_of_a_kind_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, kept: Kept
 ) -> None:
-    caplog.set_level(logging.INFO, "the.run")
     log = logging.getLogger("agents.llm.client")
-    with libraries_logged("the.run"):
-        for number in range(4):
-            if number == 3:
-                monkeypatch.setattr(run_logger, "_SAME_S", 0.0)
-            log.info("retry %s", number)
-        log.warning("no price")
-        log.debug("a detail")
-        logging.getLogger("elsewhere").warning("not ours")
-    log.warning("after the run")
-    said = [record.getMessage() for record in caplog.records if record.name == "the.run"]
-    assert said == ["retry 0", "retry 3 (and 2 more like it)", "no price"]
+    hear_libraries()
+    for number in range(4):
+        if number == 3:
+            monkeypatch.setattr(run_logger, "_SAME_S", 0.0)
+        log.info("retry %s", number)
+    log.warning("no price")
+    log.debug("a detail")
+    assert kept.said == ["retry 0", "retry 3", "no price"]
+
+
+def test_what_a_run_says_itself_is_always_passed_on(kept: Kept) -> None:
+    hear_libraries()
+    own = logging.getLogger("prefect.task_runs.of-this-test")
+    own.propagate = False
+    own.addHandler(kept)
+    for number in range(3):
+        own.warning("pair %s", number)
+    assert kept.said == ["pair 0", "pair 1", "pair 2"]
