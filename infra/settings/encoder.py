@@ -27,11 +27,16 @@ class EncoderSettings(Section):
     actors: int = Field(
         0,
         ge=0,
-        description="Maximum number of Ray actors; 0 takes what the GPUs have room for, or one "
-        "for each core, up to 8 on a node. Of an API, the requests at once; 0 takes 4.",
+        description="Number of Ray actors for many texts, also where they find no room yet; 0 "
+        "takes what the GPUs have room for, or one for each core, up to 8 on a node. Of an API, "
+        "the requests at once; 0 takes 4.",
     )
-    gpu_share: float = Field(
-        1.0, gt=0, le=1, description="Share of a GPU for each actor; 0.5 lets two share one."
+    gpu_share: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Share of a GPU for each actor, also where no node has one yet; 0.5 lets two "
+        "share one. When not given, actors take whole GPUs where there are any, else cores.",
     )
     batch_size: int = Field(
         0,

@@ -21,6 +21,6 @@ class RaySettings(Section):
     placement_timeout_s: float = Field(
         60.0,
         gt=0,
-        description="How long a worker that embeds may wait for room on the cluster, in seconds; "
-        "judges wait on, and the log says so often what they need.",
+        description="After so many seconds without room on the cluster for any worker the log says "
+        "what workers need, again and again; they wait on.",
     )

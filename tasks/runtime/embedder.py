@@ -1,25 +1,25 @@
 """Ray actors that embed batches of texts."""
 
 import os
-import time
-from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 import ray
 from ray.exceptions import RayError, RayTaskError
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from infra.errors import CosqaError, EncoderError, EncoderUnavailableError
 from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders, split_dtype
-from tasks.runtime.placement import Node, Place, places_for
 from tasks.runtime.run_logger import run_logger
 
 _IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its way
-_MOST_DEATHS = 3  # of actors over one batch, or before a first batch
-_POLL_S = 2.0
+_MOST_DEATHS = 3  # of one actor; Ray starts it again and sends it its batches again
+_MOST_ON_A_NODE = 8  # where no number of actors is set
+_FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding this many texts
+_ROUNDING = 1e-9
+
+Batches = Iterable[tuple[Kind, Sequence[str]]]
 
 
 class Embedder:
@@ -58,229 +58,211 @@ class Embedder:
         return self._encoder.encode(texts, kind, batch_size=self._batch_size)
 
 
+class Node(NamedTuple):
+    """A live node of the cluster, with all its cores and GPUs."""
+
+    cores: int
+    gpus: float
+
+
+class Workers(NamedTuple):
+    """The actors to ask for.
+
+    Attributes:
+        number: How many.
+        cores: The cores of each: how many threads compute.
+        gpus: The share of a GPU of each; 0 where cores compute.
+    """
+
+    number: int
+    cores: int
+    gpus: float
+
+    @property
+    def needs(self) -> str:
+        """What each needs of its node, in words."""
+        return f"{self.gpus:g} GPU" if self.gpus else f"{self.cores} cores"
+
+    def fit(self, node: Node) -> bool:
+        """Return whether one fits a node where nothing else runs."""
+        return node.gpus >= self.gpus if self.gpus else node.cores >= self.cores
+
+
+def workers_for(
+    encoder: str, nodes: Sequence[Node], texts: int, settings: EncoderSettings
+) -> Workers:
+    """Return the actors to ask for: as many as are set, or as the nodes have room for.
+
+    If any node has a GPU, only GPUs compute: a core beside them would be the last to finish. Few
+    texts get few actors, since each loads the encoder first.
+
+    Args:
+        encoder: Name of the encoder; those of ``@int8`` are computed by cores alone.
+        nodes: The cluster's live nodes.
+        texts: Number of texts to embed.
+        settings: Number of actors, and the share of a GPU for each.
+    """
+    is_on_cores = split_dtype(encoder)[1] == "int8"
+    share = settings.gpu_share or float(any(node.gpus for node in nodes))
+    share = 0.0 if is_on_cores else share
+    if share:  # which is of one GPU
+        places = [int(node.gpus + _ROUNDING) * int(1 / share + _ROUNDING) for node in nodes]
+        room = sum(places)
+    else:
+        places = [node.cores for node in nodes]
+        room = sum(min(node.cores, _MOST_ON_A_NODE) for node in nodes)
+    number = min(settings.actors or room or 1, max(1, texts // _FEWEST_TEXTS))
+    most = max((node.cores for node in nodes), default=0)
+    fitting = (
+        cores
+        for cores in range(most, 1, -1)
+        if sum(map(min, (node.cores // cores for node in nodes), places)) >= number
+    )
+    return Workers(number, next(fitting, 1), share)
+
+
 def embed_batches(
-    encoder: str,
-    batches: Iterable[tuple[Kind, Sequence[str]]],
-    texts: int,
-    settings: EncoderSettings,
-    ray_settings: RaySettings,
+    encoder: str, batches: Batches, texts: int, settings: EncoderSettings, ray_settings: RaySettings
 ) -> Iterator[tuple[int, Vectors]]:
     """Yield (number of the batch, its vectors) as actors finish them, in no fixed order.
 
     An actor gets its next batch before the vectors of the last one are yielded, and has at most two
-    at once, so that memory stays bounded. The batches of an actor that dies are given to others,
-    and another takes its place where there is room.
+    at once, so that memory stays bounded. Those that find no room yet are waited for while others
+    work, so that Ray asks for nodes where it can. One that dies is started again by Ray, wherever
+    there is room, with the batches that it had.
 
     Args:
         encoder: Name of an encoder.
         batches: The texts of each batch, and whether they are queries or codes.
         texts: Number of all texts.
         settings: Number of actors and size of batches.
-        ray_settings: How long to wait until an actor is placed.
+        ray_settings: How long none may find room before that is said.
 
     Raises:
-        EncoderError: The encoder cannot be loaded.
-        EncoderUnavailableError: Its actors die, or none can be placed.
+        EncoderError: The encoder cannot be loaded, or failed.
+        EncoderUnavailableError: An actor keeps dying, or none will ever find room.
     """
+    waiting = iter(batches)
+    if (first := next(waiting, None)) is None:
+        return
     pool = _Pool(encoder, texts, settings, ray_settings)
     try:
-        yield from pool.run(batches)
+        yield from pool.run(chain([first], waiting))
     finally:
         pool.close()
 
 
-@dataclass
-class _Batch:
-    number: int
-    kind: Kind
-    texts: Sequence[str]
-    deaths: int = 0
-
-
-@dataclass
-class _Actor:
-    handle: Any
-    place: Place
-    deadline: float
-    is_placed: bool = False
-    batches: deque[tuple[Any, _Batch]] = field(default_factory=deque)  # the first is computed
-
-
-# The pools of this process that have an actor: encoders may be at work side by side.
-_at_work: "set[_Pool]" = set()
-
-
 class _Pool:
-    """The actors of one encoder, and the batches that they are working on."""
+    """The actors of one encoder, and their calls.
+
+    The first call of each is answered once it has been placed. One that has nothing more to do is
+    ended at once: its room may be what another, which Ray starts again, is waiting for.
+    """
 
     def __init__(
         self, encoder: str, texts: int, settings: EncoderSettings, ray_settings: RaySettings
     ) -> None:
         self._encoder = encoder
-        self._settings = settings
-        self._patience_s = ray_settings.placement_timeout_s
-        self._logger = run_logger(__name__)
-        self._waiting: Iterator[_Batch] = iter(())
-        self._again: deque[_Batch] = deque()
-        self._failed_starts = 0
-        self._texts = texts
-        self._actors: list[_Actor] = []
-        self._starting: dict[Any, _Actor] = {}
-        for place in self._places():
-            self._start(place)
-        self._most_failed_starts = _MOST_DEATHS * len(self._actors)
+        self._ray = ray_settings
+        self._workers = workers = workers_for(encoder, _live_nodes(), texts, settings)
+        # Another process knows the registered names, but not those that stand for references.
+        known = encoder if encoders.is_pinned(encoder) else encoders.get(encoder)
+        remote: Any = ray.remote(Embedder)
+        start = remote.options(
+            num_gpus=workers.gpus,
+            # Where no number of cores is named, Ray takes one for work on a GPU.
+            num_cpus=0 if workers.gpus else workers.cores,
+            scheduling_strategy="SPREAD",
+            max_restarts=_MOST_DEATHS,
+            max_task_retries=_MOST_DEATHS,
+        ).remote
+        self._actors: dict[int, Any] = {
+            number: start(known, workers.cores, settings.batch_size, workers.gpus)
+            for number in range(workers.number)
+        }
+        self._calls: dict[Any, tuple[int, int | None]] = {  # actor, number of the batch
+            actor.ready.remote(): (number, None) for number, actor in self._actors.items()
+        }
 
-    def run(self, batches: Iterable[tuple[Kind, Sequence[str]]]) -> Iterator[tuple[int, Vectors]]:
+    def run(self, batches: Batches) -> Iterator[tuple[int, Vectors]]:
         """Yield (number, vectors) of the batches."""
-        self._waiting = (
-            _Batch(number, kind, texts) for number, (kind, texts) in enumerate(batches)
-        )
-        while True:
-            self._welcome_started()
-            self._send()
-            running = {ref: actor for actor in self._actors for ref, _ in actor.batches}
-            if not running and not self._has_work():
-                return
-            self._check_placement()
-            ready, _ = ray.wait([*running, *self._starting], num_returns=1, timeout=_POLL_S)
-            for reference in running.keys() & ready:
-                if (found := self._received(running[reference], reference)) is not None:
-                    self._send()
-                    yield found
+        waiting = enumerate(batches)
+        patience_s = self._ray.placement_timeout_s
+        is_any_placed = False
+        while self._calls:
+            ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=patience_s)
+            if not ready and not is_any_placed:
+                self._tell_of_room()
+            for reference in ready:
+                is_any_placed = True
+                actor, number = self._calls.pop(reference)
+                vectors = self._result(reference)
+                self._send(actor, waiting)
+                if number is not None:
+                    yield number, vectors
 
     def close(self) -> None:
         """End all actors."""
-        _at_work.discard(self)
-        for actor in self._actors:
-            ray.kill(actor.handle)
+        for actor in self._actors.values():
+            ray.kill(actor)
 
-    def _has_work(self) -> bool:
-        if not self._again and (batch := next(self._waiting, None)) is not None:
-            self._again.append(batch)
-        return bool(self._again)
+    def _send(self, actor: int, waiting: Iterator[tuple[int, tuple[Kind, Sequence[str]]]]) -> None:
+        """Give an actor up to two batches; where none is left, end those with nothing to do."""
+        held = sum(owner == actor for owner, _ in self._calls.values())
+        for number, (kind, texts) in islice(waiting, _IN_FLIGHT - held):
+            reference = self._actors[actor].embed.remote(texts, kind)
+            self._calls[reference] = actor, number
+            held += 1
+        if held == _IN_FLIGHT:
+            return
+        self._calls = {ref: call for ref, call in self._calls.items() if call[1] is not None}
+        busy = {owner for owner, _ in self._calls.values()}
+        for idle in self._actors.keys() - busy:
+            ray.kill(self._actors.pop(idle))
 
-    def _send(self) -> None:
-        """Give each actor that has been placed up to two batches, the idle ones first."""
-        for depth in range(_IN_FLIGHT):
-            for actor in self._actors:
-                if actor.is_placed and len(actor.batches) == depth and self._has_work():
-                    batch = self._again.popleft()
-                    reference = actor.handle.embed.remote(batch.texts, batch.kind)
-                    actor.batches.append((reference, batch))
-
-    def _received(self, actor: _Actor, reference: Any) -> tuple[int, Vectors] | None:  # noqa: ANN401
-        """Return a batch's number and vectors, None where its actor died instead."""
-        batch = next(batch for ref, batch in actor.batches if ref == reference)
+    def _result(self, reference: Any) -> Vectors:  # noqa: ANN401 - Ray's own type is opaque
+        """Return the answer to a call; what `Embedder.ready` gives is nobody's vectors."""
         try:
             vectors: Vectors = ray.get(reference)
         except RayTaskError as error:
             raise self._failure(error) from error
         except RayError as error:
-            self._bury(actor, error)
-            return None
-        actor.batches = deque(pair for pair in actor.batches if pair[0] != reference)
-        return batch.number, vectors
+            raise self._death(error) from error
+        return vectors
 
-    def _welcome_started(self) -> None:
-        """Take note of all actors that have started, however busy the others are."""
-        if starting := list(self._starting):
-            for reference in ray.wait(starting, num_returns=len(starting), timeout=0)[0]:
-                self._welcome(reference)
-
-    def _welcome(self, reference: Any) -> None:  # noqa: ANN401 - Ray's own type is opaque
-        actor = self._starting.pop(reference)
-        try:
-            ray.get(reference)
-        except RayTaskError as error:
-            raise self._failure(error) from error
-        except RayError as error:
-            self._bury(actor, error)
-            return
-        actor.is_placed = True
-        _at_work.add(self)
-        self._failed_starts = 0
-
-    def _bury(self, actor: _Actor, error: RayError) -> None:
-        """Take back a dead actor's batches, and start another in its place."""
-        self._remove(actor)
-        if getattr(error, "actor_init_failed", False):  # as the next one would
-            raise EncoderError(
-                f"a worker with encoder {self._encoder!r} cannot start: {error}\nevery node of the "
-                "cluster needs this release of the project, with its packages, in Ray's Python"
-            ) from error
-        batches = [batch for _, batch in actor.batches]
-        if batches:
-            batches[0].deaths += 1  # the other was waiting
-        else:
-            self._failed_starts += 1
-        deaths = max((batch.deaths for batch in batches), default=0)
-        if deaths >= _MOST_DEATHS or self._failed_starts >= self._most_failed_starts:
-            raise EncoderUnavailableError(
-                f"workers with encoder {self._encoder!r} keep dying: {_first_line(error)}; what "
-                "has been embedded is kept; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
-            ) from error
-        self._again.extendleft(reversed(batches))
-        self._logger.warning("a worker with encoder %s died and is replaced", self._encoder)
-        taken = Counter(other.place.node for other in self._actors)
-        for place in self._places():
-            if not taken[place.node]:
-                self._start(place)
-                return
-            taken[place.node] -= 1
-
-    def _places(self) -> list[Place]:
-        nodes = _live_nodes()
-        if split_dtype(self._encoder)[1] == "int8":  # which only processors compute
-            nodes = [node._replace(gpus=0.0) for node in nodes]
-        return places_for(nodes, self._texts, self._settings)
-
-    def _start(self, place: Place) -> None:
-        # Where no number of cores is named, Ray takes one for work on a GPU.
-        cores = 0 if place.gpus else place.threads
-        # Another process knows the registered names, but not those that stand for references.
-        known = self._encoder if encoders.is_pinned(self._encoder) else encoders.get(self._encoder)
-        remote: Any = ray.remote(Embedder)
-        handle = remote.options(
-            num_gpus=place.gpus,
-            num_cpus=cores,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(place.node, soft=True),
-        ).remote(known, place.threads, self._settings.batch_size, place.gpus)
-        actor = _Actor(handle, place, time.monotonic() + self._patience_s)
-        self._actors.append(actor)
-        self._starting[handle.ready.remote()] = actor
-
-    def _remove(self, actor: _Actor) -> None:
-        self._actors.remove(actor)
-        self._starting = {ref: one for ref, one in self._starting.items() if one is not actor}
-        ray.kill(actor.handle)
-
-    def _check_placement(self) -> None:
-        """Go on without actors that found no room in time.
+    def _tell_of_room(self) -> None:
+        """Say what the actors need, of which none has found room.
 
         Raises:
-            EncoderUnavailableError: No actor is left.
+            EncoderUnavailableError: No node has so much, nor can any join.
         """
-        if self._starting and _at_work - {self}:  # other encoders of this run, which will end
-            for actor in self._starting.values():
-                actor.deadline = time.monotonic() + self._patience_s
-        late = [
-            actor
-            for actor in self._actors
-            if not actor.is_placed and time.monotonic() > actor.deadline
-        ]
-        for actor in late:
-            self._remove(actor)
-            needs = "a GPU" if actor.place.gpus else f"{actor.place.threads} cores"
-            said = f"no room for a worker with {needs} within {self._patience_s:g} s"
-            self._logger.warning("%s; %s go on", said, len(self._actors))
-        if self._actors:
-            return
         free = ray.available_resources()  # type: ignore[no-untyped-call]
+        nodes = _live_nodes()
+        said = (
+            f"no worker for encoder {self._encoder!r} has found room on the Ray cluster within "
+            f"{self._ray.placement_timeout_s:g} s: each needs {self._workers.needs} on one node, "
+            f"and {free.get('CPU', 0):g} cores and {free.get('GPU', 0):g} GPUs are free on "
+            f"{len(nodes)} nodes in all"
+        )
+        if self._ray.address or any(self._workers.fit(node) for node in nodes):
+            run_logger(__name__).warning("%s; end other work there or start a node", said)
+            return
         raise EncoderUnavailableError(
-            f"no worker for encoder {self._encoder!r} found room on the Ray cluster within "
-            f"{self._patience_s:g} s: {free.get('CPU', 0):g} cores and {free.get('GPU', 0):g} GPUs "
-            f"are free on {len(_live_nodes())} nodes; end other work there, or wait longer "
-            "(COSQA_RAY__PLACEMENT_TIMEOUT_S)"
+            f"{said}; no node of this machine's cluster has so much (COSQA_ENCODER__GPU_SHARE, "
+            "COSQA_RAY__CPUS, COSQA_RAY__GPUS)"
+        )
+
+    def _death(self, error: RayError) -> EncoderError:
+        """Return what to raise where an actor cannot start, or Ray has given it up."""
+        if getattr(error, "actor_init_failed", False):
+            return EncoderError(
+                f"a worker with encoder {self._encoder!r} cannot start: {error}\nevery node of the "
+                "cluster needs this release of the project, with its packages, in Ray's Python"
+            )
+        cause = str(error).partition("\n")[0].rstrip(".")
+        return EncoderUnavailableError(
+            f"workers with encoder {self._encoder!r} keep dying: {cause}; what has been embedded "
+            "is kept; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
         )
 
     def _failure(self, error: RayTaskError) -> CosqaError:
@@ -294,17 +276,9 @@ class _Pool:
         return EncoderError(told)
 
 
-def _first_line(error: RayError) -> str:
-    return str(error).partition("\n")[0].rstrip(".")
-
-
 def _live_nodes() -> list[Node]:
     return [
-        Node(
-            name=str(node["NodeID"]),
-            cores=int(node["Resources"].get("CPU", 0)),
-            gpus=float(node["Resources"].get("GPU", 0)),
-        )
+        Node(int(node["Resources"].get("CPU", 0)), float(node["Resources"].get("GPU", 0)))
         for node in ray.nodes()  # type: ignore[no-untyped-call]
         if node["Alive"]
     ]

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +27,7 @@ from tasks.encoders import EncoderSpec, Kind, Vectors, encoders
 from tasks.runtime.embedder import embed_batches
 
 BATCHES, TEXTS = 18, 400
+NODE: dict[str, Any] = {"num_cpus": 3, "object_store_memory": 80 * 2**20}
 SECONDS = float(os.environ.get("SLOW_LETTERS_S", "0.4"))  # of a batch
 
 
@@ -94,9 +96,8 @@ def embedded(
 
 def three_nodes(gpus: int) -> tuple[Cluster, list[Any]]:
     """Start a cluster of three nodes of three cores, and connect to it."""
-    options: dict[str, Any] = {"num_cpus": 3, "object_store_memory": 80 * 2**20}
-    cluster = Cluster(initialize_head=True, head_node_args={**options, "num_gpus": gpus})
-    others = [cluster.add_node(**options, wait=False) for _ in range(2)]
+    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "num_gpus": gpus})
+    others = [cluster.add_node(**NODE, wait=False) for _ in range(2)]
     cluster.wait_for_nodes(300)
     ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
     return cluster, others
@@ -149,16 +150,37 @@ def node_leaves(cluster: Cluster, others: Sequence[Any]) -> dict[str, object]:
     )
 
 
-def no_room(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
-    """Other work holds all cores."""
-    with held_nodes(3):
-        return embedded(EncoderSettings(actors=3), patience_s=4)
+def no_room(cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
+    """Other work holds all cores, until a node joins."""
+    with held_nodes(3), ThreadPoolExecutor(1) as thread:
+        seen = thread.submit(embedded, EncoderSettings(actors=3), patience_s=4)
+        time.sleep(10)
+        joined = cluster.add_node(**NODE)
+        ended = seen.result()
+    cluster.remove_node(joined, allow_graceful=False)
+    return ended
 
 
 def some_room(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """Other work holds the cores of two nodes."""
     with held_nodes(2):
-        return embedded(EncoderSettings(actors=3), patience_s=120)
+        return embedded(EncoderSettings(actors=3))
+
+
+def node_joins(cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
+    """Other work holds two nodes, and a fourth joins after the third batch."""
+    joined: list[Any] = []
+    free: dict[int, float] = {}
+
+    def each(done: int) -> None:
+        if done == 3:
+            joined.append(cluster.add_node(**NODE))
+        free[done] = free_cores()
+
+    with held_nodes(2):
+        seen = embedded(EncoderSettings(actors=3), each=each)
+    cluster.remove_node(joined[0], allow_graceful=False)
+    return {**seen, "free": free[BATCHES - 6]}
 
 
 def dies_always(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
@@ -177,7 +199,9 @@ def fails(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     return embedded(EncoderSettings(actors=1), first="fail")
 
 
-SCENARIOS = (whole, fails, dies_once, dies_always, no_room, some_room, two_actors, node_leaves)
+SCENARIOS = (
+    whole, fails, dies_once, dies_always, no_room, some_room, two_actors, node_joins, node_leaves,
+)  # fmt: skip
 
 
 def main(names: Sequence[str], gpus: int) -> None:

@@ -1,4 +1,4 @@
-"""A stand-in for Ray that places actors at once, or as told, and takes the time from a clock."""
+"""A stand-in for Ray that places actors at once, or as told; time passes as it is waited for."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class FakeRay:
         nodes_with: (cores, GPUs) of each node.
         refused: What ``ready`` of each actor raises, None for nothing.
         failed: What a batch raises, None for nothing.
-        now: Seconds, as `time.monotonic` gives them.
+        now: Seconds that were waited for, or that a test lets pass.
         is_up: Whether an actor, by its number, answers.
     """
 

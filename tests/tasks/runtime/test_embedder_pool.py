@@ -3,21 +3,23 @@
 Covers `tasks.runtime.embedder` without a cluster.
 """
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from ray.exceptions import ActorDiedError, RayTaskError
 
-from infra.errors import EncoderError
+from infra.errors import EncoderError, EncoderUnavailableError
 from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Encoder, Kind, encoders
 from tasks.runtime import embedder
+from tasks.runtime.embedder import Node, workers_for
 from tests.fakes.ray_pool import FakeRay
 
 BATCHES, TEXTS = 6, 1000
+MANY = 100_000
 
 
 @pytest.fixture
@@ -26,17 +28,54 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeRay], FakeRay]:
 
     def into_place(ray: FakeRay) -> FakeRay:
         monkeypatch.setattr(embedder, "ray", ray)
-        monkeypatch.setattr(embedder, "time", SimpleNamespace(monotonic=lambda: ray.now))
         return ray
 
     return into_place
 
 
-def embedded(encoder: str = "minilm", **settings: float) -> Iterator[tuple[int, object]]:
+def embedded(
+    encoder: str = "minilm", settings: dict[str, float] | None = None, address: str | None = None
+) -> Iterator[tuple[int, object]]:
     batches: list[tuple[Kind, Sequence[str]]] = [("code", ["x"] * TEXTS)] * BATCHES
+    chosen = EncoderSettings.model_validate(settings or {})
     return embedder.embed_batches(
-        encoder, batches, BATCHES * TEXTS, EncoderSettings.model_validate(settings), RaySettings()
+        encoder, batches, BATCHES * TEXTS, chosen, RaySettings(address=address)
     )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "texts", "settings", "expected"),
+    [
+        ([(2, 0)], MANY, {}, (2, 1)),
+        ([(16, 0)], MANY, {}, (8, 2)),
+        ([(3, 0)] * 3, MANY, {"actors": 2}, (2, 3)),
+        ([(8, 0)] * 2, MANY, {"actors": 5}, (5, 2)),
+        ([(3, 0), (8, 0), (0, 0)], MANY, {"actors": 4}, (4, 2)),
+        ([(2, 0)], MANY, {"actors": 9}, (9, 1)),
+        ([(8, 0)], 799, {}, (1, 8)),
+        ([(8, 0)], 800, {}, (2, 4)),
+        ([], MANY, {}, (1, 1)),
+        ([(0, 0)], MANY, {"actors": 4}, (4, 1)),
+        ([(4, 1)], MANY, {"actors": 2}, (2, 1)),
+        ([(4, 1)], MANY, {"gpu_share": 0.3}, (3, 1)),
+        ([(8, 2)], MANY, {"gpu_share": 0.4}, (4, 2)),
+        ([(8, 8)], MANY, {"gpu_share": 0.6}, (8, 1)),
+        ([(8, 2), (64, 0), (4, 1)], MANY, {}, (3, 4)),
+        ([(0, 2)], MANY, {}, (2, 1)),
+        ([(4, 0)], MANY, {"gpu_share": 0.5, "actors": 3}, (3, 1)),
+    ],
+)
+def test_actors_are_as_many_as_are_set_or_fit_and_share_the_cores(
+    nodes: list[tuple[int, float]],
+    texts: int,
+    settings: dict[str, float],
+    expected: tuple[int, int],
+) -> None:
+    named = [Node(*node) for node in nodes]
+    found = workers_for("minilm", named, texts, EncoderSettings.model_validate(settings))
+    assert (found.number, found.cores) == expected
+    on_gpus = "gpu_share" in settings or any(gpus for _, gpus in nodes)
+    assert found.gpus == (settings.get("gpu_share", 1.0) if on_gpus else 0.0)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +96,7 @@ def test_an_actor_holds_its_share_of_a_gpu_or_its_cores_and_nothing_else(
     actors: list[tuple[float, int]],
 ) -> None:
     ray = use(FakeRay([node]))
-    assert sorted(number for number, _ in embedded(encoder, **settings)) == list(range(BATCHES))
+    assert sorted(number for number, _ in embedded(encoder, settings)) == list(range(BATCHES))
     assert [(one["num_gpus"], one["num_cpus"]) for one in ray.options] == actors
     assert [arguments[-1] for arguments in ray.arguments] == [gpus for gpus, _ in actors]
 
@@ -87,16 +126,16 @@ def test_a_worker_that_cannot_start_is_told_at_once_with_its_cause(
     ray = use(FakeRay([(2, 0)], refused=ActorDiedError(cause)))
     with pytest.raises(EncoderError, match=r"(?s)cannot start.*named 'tasks'.*every node of the"):
         list(embedded())
-    assert len(ray.options) == 2, "none was replaced"
+    assert sorted(ray.killed) == [0, 1]
 
 
-def test_a_worker_that_died_otherwise_is_replaced_before_it_is_told(
+def test_workers_that_die_more_often_than_ray_starts_them_are_unavailable(
     use: Callable[[FakeRay], FakeRay],
 ) -> None:
-    ray = use(FakeRay([(2, 0)], refused=ActorDiedError()))
-    with pytest.raises(EncoderError, match=r"keep dying.*COSQA_ENCODER__ACTORS"):
+    ray = use(FakeRay([(2, 0)], failed=ActorDiedError()))
+    with pytest.raises(EncoderUnavailableError, match=r"keep dying.*COSQA_ENCODER__ACTORS"):
         list(embedded())
-    assert len(ray.options) > 2
+    assert [(one["max_restarts"], one["max_task_retries"]) for one in ray.options] == [(3, 3)] * 2
 
 
 @pytest.mark.parametrize("memory", [True, False])
@@ -111,25 +150,59 @@ def test_an_encoder_that_lacks_memory_is_told_with_a_way_out(
     assert ("COSQA_ENCODER__BATCH_SIZE" in str(caught.value)) is memory
 
 
-def test_no_actor_that_has_started_is_dropped_while_others_are_busy_or_vectors_are_written(
+def test_actors_get_work_as_they_find_room_and_those_that_find_none_hold_nothing_up(
     use: Callable[[FakeRay], FakeRay],
 ) -> None:
     ray = use(FakeRay([(3, 0)]))
-    ray.is_up = lambda number: number == 0 or ray.now > 0  # the others start during the first pause
-    for _ in embedded():
-        assert not ray.killed
-        ray.now += 100  # a slow disk
-    assert all(ray.batches_of), "each got its share"
-
-
-def test_an_actor_without_room_is_dropped_and_the_others_go_on(
-    use: Callable[[FakeRay], FakeRay],
-) -> None:
-    ray = use(FakeRay([(2, 0)]))
-    ray.is_up = lambda number: number == 0
+    ray.is_up = lambda number: number == 0 or (number == 1 and ray.now > 100)
     numbers = []
     for number, _ in embedded():
         numbers.append(number)
-        ray.now += 100
+        ray.now += 100  # a slow disk
     assert sorted(numbers) == list(range(BATCHES))
-    assert ray.killed[0] == 1
+    assert [bool(number) for number in ray.batches_of] == [True, True, False]
+    assert sorted(ray.killed) == [0, 1, 2]
+
+
+def test_no_actor_is_started_where_nothing_is_left_to_embed(
+    use: Callable[[FakeRay], FakeRay],
+) -> None:
+    ray = use(FakeRay([(3, 0)]))
+    assert list(embedder.embed_batches("minilm", [], 9, EncoderSettings(), RaySettings())) == []
+    assert ray.options == []
+
+
+@pytest.mark.parametrize(
+    ("node", "address", "settings"),
+    [
+        ((2, 0), None, {}),
+        ((0, 0), "10.0.0.1:6379", {}),
+        ((2, 0), "10.0.0.1:6379", {"gpu_share": 0.5}),
+    ],
+    ids=["held by others", "no cores yet", "no GPUs yet"],
+)
+def test_actors_without_any_room_wait_while_the_log_says_what_they_need(
+    use: Callable[[FakeRay], FakeRay],
+    caplog: pytest.LogCaptureFixture,
+    node: tuple[int, float],
+    address: str | None,
+    settings: dict[str, float],
+) -> None:
+    ray = use(FakeRay([node]))
+    ray.is_up = lambda _: ray.now >= 180
+    with caplog.at_level(logging.WARNING):
+        assert len(list(embedded(settings=settings, address=address))) == BATCHES
+    assert len(caplog.records) == 3
+    needs = "0.5 GPU" if settings else "1 cores"
+    assert f"each needs {needs} on one node" in caplog.text
+    assert "0 cores and 0 GPUs are free on 1 nodes in all; end other work there" in caplog.text
+
+
+def test_what_no_node_of_this_machine_s_cluster_can_ever_offer_is_an_error(
+    use: Callable[[FakeRay], FakeRay],
+) -> None:
+    ray = use(FakeRay([(2, 0)]))
+    ray.is_up = lambda _: False
+    with pytest.raises(EncoderUnavailableError, match=r"each needs 0\.5 GPU.*GPU_SHARE"):
+        list(embedded(settings={"gpu_share": 0.5}))
+    assert ray.killed
