@@ -161,9 +161,9 @@ class PairQueue:
         is_ended = is_last or not self._is_open
         return Handed(tuple(items), places, is_ended, self._limits)
 
-    def judges(self) -> int:
-        """Return how many judges take part."""
-        return len(self._judges)
+    def judges(self) -> frozenset[int]:
+        """Return the judges that take part."""
+        return frozenset(self._judges)
 
     def leave(self, judge: int, why: str = "") -> None:
         """Let what a judge holds wait again, before all others, and take no more from it."""

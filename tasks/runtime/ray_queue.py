@@ -14,13 +14,8 @@ from infra.errors import WorkerLostError
 from infra.records import Annotation, Pair
 from tasks.runtime.pair_queue import Arrived, Handed, Limits, PairQueue, Work
 
+_ENDS_WITHIN_S = 5.0
 _GO_ON = "finished pairs are stored: run the same command again"
-
-
-def cluster_capacity(resources: Iterable[str]) -> int:
-    """Return how many tasks of one core and one of each resource fit; Ray must be connected."""
-    total = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    return max(1, min(int(total.get(name, 1)) for name in ("CPU", *resources)))
 
 
 def room_for(resources: Iterable[str]) -> str:
@@ -47,6 +42,15 @@ def ended_futures(
         ready, _ = ray.wait(list(future_of), num_returns=1, timeout=timeout_s)
         others, _ = ray.wait(list(future_of), num_returns=len(future_of), timeout=0)
     return [future_of[reference] for reference in dict.fromkeys([*ready, *others])]
+
+
+def end_futures(futures: Sequence[PrefectFuture[int]]) -> None:
+    """End judges that wait for room on the cluster, or for their next try, wherever they are."""
+    references = [future.wrapped_future for future in futures]  # type: ignore[attr-defined]
+    for reference in references:
+        ray.cancel(reference)
+    if references:  # so that they can tell Prefect
+        ray.wait(references, num_returns=len(references), timeout=_ENDS_WITHIN_S)
 
 
 def judge_result(future: PrefectFuture[int]) -> int:
@@ -122,11 +126,11 @@ class RayPairQueue:
         with _explained("the queue of pairs"):
             ray.get(self._actor.steer.remote(in_flight, limits, paused=paused))
 
-    def judges(self) -> int:
-        """Return how many judges take part."""
+    def judges(self) -> frozenset[int]:
+        """Return the judges that take part."""
         with _explained("the queue of pairs"):
-            number: int = ray.get(self._actor.judges.remote())
-        return number
+            judges: frozenset[int] = ray.get(self._actor.judges.remote())
+        return judges
 
     def leave(self, judge: int) -> None:
         """Let what a judge that has ended holds wait again."""

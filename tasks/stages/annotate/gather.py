@@ -23,7 +23,7 @@ from infra.store.pair_files import pairs_in
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.ray_queue import (
     RayPairQueue,
-    cluster_capacity,
+    end_futures,
     ended_futures,
     judge_result,
     room_for,
@@ -61,9 +61,7 @@ def annotate_pending(
     database = open_database(settings.store)
     in_flight = settings.annotation.in_flight
     places = min(in_flight, plan.pending + len(plan.canaries))
-    judges = -(-places // _PLACES_A_JUDGE)
-    if not settings.ray.address:  # elsewhere those without room wait, and an autoscaler sees them
-        judges = min(judges, cluster_capacity(box_resources()))
+    judges = -(-places // _PLACES_A_JUDGE)  # of which Ray starts as many as find room
     with (
         RayPairQueue(in_flight) as queue,
         _mark_in(database) as mark,
@@ -149,7 +147,7 @@ class Gathering:
 
     An error of the model, the settings or the store, or too many canaries judged wrongly, ends the
     run: pairs in flight are still stored, no more are started. Any other error of a judge is raised
-    after the others have judged all pairs.
+    after the others have judged all pairs. Judges that have found no room until then are ended.
 
     Args:
         pairs: The pairs to judge.
@@ -177,6 +175,7 @@ class Gathering:
         self._running: dict[Judge, int] = {}
         self._waiting = 0
         self._has_all = False
+        self._is_done = False
         self._is_ending = False
         self._failed = 0
         self._lost = 0
@@ -204,6 +203,8 @@ class Gathering:
             self._turn(writer, queue_length)
             for future in ended:
                 self._take_result(future, judges)
+            if self._is_done or self._is_ending:
+                self._dismiss()
             self._look_for_judges()
         self._store(self._queue.offer([], is_last=True).annotations, writer)
         with self._ending_the_run():
@@ -229,6 +230,7 @@ class Gathering:
         self._waiting = returned.waiting
         for why in returned.told:
             run_logger(__name__).warning("a judge stops, to be tried again later: %s", why)
+        self._is_done = self._has_all and not (returned.waiting or returned.judging)
         self._store(returned.annotations, writer)
         with self._ending_the_run():
             self._watch.turn(returned.waiting, returned.judging)
@@ -260,6 +262,14 @@ class Gathering:
         is_left = not (self._has_all and is_whole) or self._waiting > 0
         if is_left and not self._is_ending and (is_whole or self._lost <= judges):
             self._start()
+
+    def _dismiss(self) -> None:
+        """End judges that take no part: they wait for room, or for their next try."""
+        at_work = self._queue.judges()
+        idle = [future for future, number in self._running.items() if number not in at_work]
+        end_futures(idle)
+        for future in idle:
+            del self._running[future]
 
     def _end(self) -> None:
         """Let pairs in flight be judged, and no more."""

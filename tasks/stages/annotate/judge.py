@@ -86,9 +86,13 @@ def judge(
             "machines of the Ray cluster mount under one path, or unset RAY_ADDRESS"
         )
     hear_libraries()
+    source = queue.as_judge(number)
     try:
-        failed = judge_on_worker(queue.as_judge(number), settings, recipe, endpoint)
+        failed = judge_on_worker(source, settings, recipe, endpoint)
         run_logger(__name__).info("judge %s has ended; %s pairs failed", number, failed)
+    except Exception:
+        queue.leave(number)  # others have its pairs until its next try
+        raise
     finally:  # the worker may be gone a moment later
         APILogWorker.drain_all(timeout=_SENT_WITHIN_S)
     return failed

@@ -80,12 +80,18 @@ class Run:
         annotations.record_pairs(self.database, PAIRS)
         self.queue = Queue(in_flight=4)
         self.judges = 0
+        self.dismissed: list[Any] = []
         self.watch: Any = SimpleNamespace(
             alarm=None, begin=lambda: None, add=lambda arrived: None, turn=lambda *_: None,
             close=lambda error: None,
         )  # fmt: skip
+        self.without_room: set[int] = set()  # judges that are never started
         self._work = work
-        monkeypatch.setattr(gather, "ended_futures", lambda futures, _: futures[:1])
+        self.numbers: dict[Any, int] = {}
+        monkeypatch.setattr(
+            gather, "ended_futures", lambda futures, _: self._startable(futures)[:1]
+        )
+        monkeypatch.setattr(gather, "end_futures", self.dismissed.extend)
         monkeypatch.setattr(gather, "judge_result", lambda future: future())
 
     def _submit(self, number: int) -> Any:
@@ -95,7 +101,11 @@ class Run:
             self.queue.join(number)
             return self._work(number, self.queue)
 
+        self.numbers[work] = number
         return work
+
+    def _startable(self, futures: list[Any]) -> list[Any]:
+        return [one for one in futures if self.numbers[one] not in self.without_room]
 
     def gather(self, pairs: Iterator[Pair], judges: int = 2, patience_s: float = 60.0) -> int:
         """Judge pairs; return how many failed."""
@@ -264,6 +274,30 @@ def test_what_every_judge_would_meet_ends_the_run_at_once(
         run.gather(iter(PAIRS))
     assert run.queue.is_closed
     assert run.judges == 2
+
+
+def test_judges_that_found_no_room_hold_up_no_run_whose_pairs_are_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tmp_path, monkeypatch, lambda number, queue: judged(queue, number))
+    run.without_room = {1, 2}
+    assert run.gather(iter(PAIRS), judges=3) == 0
+    assert run.stored() == len(PAIRS)
+    assert sorted(run.numbers[one] for one in run.dismissed) == [1, 2]
+
+
+@pytest.mark.parametrize("error", [BudgetExhaustedError("spent"), SettingsError("no store")])
+def test_judges_that_found_no_room_hold_up_no_run_that_ends_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def work(number: int, queue: Queue) -> int:
+        raise error
+
+    run = Run(tmp_path, monkeypatch, work)
+    run.without_room = {1, 2}
+    with pytest.raises(type(error)):
+        run.gather(iter(PAIRS), judges=3)
+    assert sorted(run.numbers[one] for one in run.dismissed) == [1, 2]
 
 
 def test_judges_without_room_are_said_to_lack_it(
