@@ -65,7 +65,11 @@ def test_a_private_server_answers_its_own_process_alone(prefect_server: str) -> 
 
 @pytest.mark.usefixtures("prefect_server")
 def test_runs_of_commands_are_labelled_as_such() -> None:
-    run: Any = flow(lambda: None, name="labelled")(return_state=True)
+    @flow
+    def labelled() -> None:
+        """Do nothing."""
+
+    run: Any = labelled(return_state=True)
     with get_client(sync_client=True) as client:
         assert client.read_flow_run(run.state_details.flow_run_id).tags == ["command"]
 
