@@ -2,11 +2,15 @@
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Self
 
 import ray
+from httpx import HTTPError
+from prefect.client.orchestration import get_client
+from prefect.exceptions import ObjectNotFound
 from prefect.futures import PrefectFuture
+from prefect.states import Cancelled
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -14,7 +18,6 @@ from infra.errors import WorkerLostError
 from infra.records import Annotation, Pair
 from tasks.runtime.pair_queue import Arrived, Handed, Limits, PairQueue, Work
 
-_ENDS_WITHIN_S = 5.0
 _GO_ON = "finished pairs are stored: run the same command again"
 
 
@@ -45,12 +48,14 @@ def ended_futures(
 
 
 def end_futures(futures: Sequence[PrefectFuture[int]]) -> None:
-    """End judges that wait for room on the cluster, or for their next try, wherever they are."""
-    references = [future.wrapped_future for future in futures]  # type: ignore[attr-defined]
-    for reference in references:
-        ray.cancel(reference)
-    if references:  # so that they can tell Prefect
-        ray.wait(references, num_returns=len(references), timeout=_ENDS_WITHIN_S)
+    """End judges that wait for room on the cluster or for their next try, and tell Prefect."""
+    for future in futures:  # a process that sleeps until its next try hears nothing but its end
+        ray.cancel(future.wrapped_future, force=True)  # type: ignore[attr-defined]
+    ended = Cancelled(message="other judges have judged all pairs, or the run is ending")
+    with get_client(sync_client=True) as client:
+        for future in futures:
+            with suppress(ObjectNotFound, HTTPError):  # most have not begun
+                client.set_task_run_state(future.task_run_id, ended, force=True)
 
 
 def judge_result(future: PrefectFuture[int]) -> int:

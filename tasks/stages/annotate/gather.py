@@ -267,7 +267,8 @@ class Gathering:
         """End judges that take no part: they wait for room, or for their next try."""
         at_work = self._queue.judges()
         idle = [future for future, number in self._running.items() if number not in at_work]
-        end_futures(idle)
+        if idle:
+            end_futures(idle)
         for future in idle:
             del self._running[future]
 
