@@ -1,14 +1,18 @@
 """What all tests share."""
 
 import atexit
+import functools
 import os
+import re
 from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from xdist.scheduler import LoadFileScheduling
 
 from tests.browser import CHROMIUM
 from tests.real_sandbox import ask_engine_once, engine_problem
@@ -35,17 +39,40 @@ def _keep_the_summary_last() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take longest first: none begins when the other runners are at the end.
+    """Put what takes longest first: none begins when the other runners are at the end."""
+    seconds: dict[str, float] = defaultdict(float)
+    for item in items:
+        seconds[_scope(item.nodeid)] += _seconds(item)
+    items.sort(key=lambda item: -seconds[_scope(item.nodeid)])
 
-    What needs a browser is nightly, since the gate installs none.
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave what needs a browser to the night, since the gate installs none."""
+    if item.get_closest_marker("browser"):
+        item.add_marker("nightly")
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Have runners take files, and one of them all that run flows."""
+    made = LoadFileScheduling(config, log)
+    made._split_scope = _scope
+    return made
+
+
+def _scope(nodeid: str) -> str:
+    """Return what one runner takes as a whole: a file, or all that run flows, "flows".
+
+    These share their runner's Prefect server, its process of commands and Ray. Files whose tests
+    are marked by their seconds start and kill processes of their own for minutes, and stay apart.
     """
-    for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker("nightly")
-    seconds: dict[Path, float] = defaultdict(float)
-    for item in items:
-        seconds[item.path] += _seconds(item)
-    items.sort(key=lambda item: -seconds[item.path])
+    file = nodeid.partition("::")[0]
+    return "flows" if file.startswith("tests/flows/") and _shares_a_server(file) else file
+
+
+@functools.cache
+def _shares_a_server(file: str) -> bool:
+    text = (Path(__file__).parent.parent / file).read_text("utf-8")
+    return bool(re.search(r'prefect_server(: str|"\))', text)) and "mark.slow(" not in text
 
 
 def _seconds(item: pytest.Item) -> float:

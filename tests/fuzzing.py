@@ -36,10 +36,15 @@ def examine(law: Callable[..., None], number: int, *drawn: st.SearchStrategy[Any
     cases(number)(given(*drawn)(law))()
 
 
+def tonight(number: int) -> range:
+    """Return so many seeds; those of one night are of no other."""
+    first = number * int(os.environ.get("COSQA_NIGHT", "1"))
+    return range(first, first + number)
+
+
 def seeds(ordinary: int, exhaustive: int, nightly: int, at_once: int = 10) -> list[object]:
     """Return parameters of tests that take a range of seeds each: so many in each tier."""
-    tonight = nightly * int(os.environ.get("COSQA_NIGHT", "1"))
-    starts = [*range(0, exhaustive, at_once), *range(tonight, tonight + nightly, at_once)]
+    starts = [*range(0, exhaustive, at_once), *tonight(nightly)[::at_once]]
     marks = dict.fromkeys(starts[ordinary // at_once :], pytest.mark.exhaustive)
     marks |= dict.fromkeys(starts[exhaustive // at_once :], pytest.mark.nightly)
     return [

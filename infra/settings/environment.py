@@ -21,10 +21,10 @@ _OTHER_VARIABLES = frozenset(  # read elsewhere: this package, set-up scripts, C
         "COSQA_DATA",
         "COSQA_FOLDER",
         "COSQA_MODEL_CACHE",
+        "COSQA_NIGHT",
         "COSQA_PRESET",
         "COSQA_REQUIRE_DOCKER",
         "COSQA_SCREENSHOTS",
-        "COSQA_SOAK",
     }
 )
 

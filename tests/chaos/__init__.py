@@ -1,6 +1,6 @@
 """Chaos: annotation runs in which processes die, disks fill and clocks jump, from a seed.
 
-    python -m tests.chaos --seeds 50 [--pairs 2000]     # seeds 1 to 50, and a table
+    python -m tests.chaos --seeds 50 [--pairs 2000]     # those of COSQA_NIGHT, and a table
     python -m tests.chaos --seed 17                     # one again
 
 A seed says what breaks and when. A run is the product's own command (or a deployment on a Prefect

@@ -13,12 +13,13 @@ import tests.chaos
 from tests.chaos.breaks import KINDS, missing_here, schedule
 from tests.chaos.harness import Harness, harness_of, own_engine_if_possible, say
 from tests.chaos.one_seed import Outcome, run_seed
+from tests.fuzzing import tonight
 
 
 def main() -> None:
     """Play the seeds, print a table, and end with status 1 where a law did not hold."""
     options = _options()
-    seeds = [options.seed] if options.seed is not None else list(range(1, options.seeds + 1))
+    seeds = [options.seed] if options.seed is not None else tonight(options.seeds)
     with (
         own_engine_if_possible(wanted=options.engine) as engine,
         harness_of(options.pairs, engine, deployed=options.deployed) as harness,
@@ -50,7 +51,7 @@ def _options() -> argparse.Namespace:
         description=tests.chaos.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--seeds", type=int, default=50, help="run the seeds from 1 to this")
+    parser.add_argument("--seeds", type=int, default=50, help="run so many seeds")
     parser.add_argument("--seed", type=int, help="run this one alone")
     parser.add_argument("--pairs", type=int, default=2_000)
     parser.add_argument("--deployed", action="store_true", help="run a deployment, by a worker")

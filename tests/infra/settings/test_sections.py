@@ -100,7 +100,16 @@ def test_an_unknown_key_in_a_variable_is_refused(monkeypatch: pytest.MonkeyPatch
         load_settings()
 
 
-@pytest.mark.parametrize("variable", ["COSQA_FOLDER", "COSQA_SOAK", "cosqa_llm__budget_usd"])
+def test_variables_of_the_makefile_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parents[3] / "Makefile").read_text("utf-8")
+    variables = set(re.findall(r"COSQA_\w+", text))
+    assert {"COSQA_NIGHT", "COSQA_REQUIRE_DOCKER"} <= variables
+    for variable in variables:
+        monkeypatch.setenv(variable, "5")
+    load_settings()
+
+
+@pytest.mark.parametrize("variable", ["COSQA_FOLDER", "cosqa_llm__budget_usd"])
 def test_known_variables_are_taken(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv(variable, "5")
     assert load_settings().llm.budget_usd in (None, 5)

@@ -1,7 +1,7 @@
 """The Docker backend shows every behaviour, and the check tells one that does not.
 
-`make test` has them shown by ``cosqa sandbox check`` (`tests/flows/cli/test_sandbox.py`); here each
-is a test of its own.
+The gate has them shown by ``cosqa sandbox check`` (`tests/flows/cli/test_sandbox.py`); here each is
+a test of its own.
 Covers ``self_check``, ``behaviour`` and ``behaviours``.
 """
 

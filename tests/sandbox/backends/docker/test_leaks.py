@@ -1,8 +1,4 @@
-"""Box after box, and many at once, leave no container, file descriptor, thread or disk behind.
-
-The thousand boxes in a row, and two hundred at once through four slots, run where COSQA_SOAK=1 is
-set.
-"""
+"""Box after box, and many at once, leave no container, file descriptor, thread or disk behind."""
 
 import asyncio
 import contextlib
@@ -29,10 +25,6 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
 ]
 
-soak = [
-    pytest.mark.nightly,
-    pytest.mark.skipif(os.environ.get("COSQA_SOAK") != "1", reason="takes minutes: COSQA_SOAK=1"),
-]
 NEIGHBOURS = 40  # what others on the engine may make meanwhile
 PROGRAM = "from target import double\nopen('/tmp/left', 'w').write('x')\nassert double(2) == 4"
 
@@ -75,10 +67,9 @@ def on_disk() -> int:
     ("work", "boxes"),
     [
         (in_a_row, 16),
-        pytest.param(in_a_row, 40, marks=pytest.mark.nightly),
-        pytest.param(at_once, 24, marks=pytest.mark.nightly),
-        pytest.param(in_a_row, 1000, marks=soak),
-        pytest.param(at_once, 200, marks=soak),
+        pytest.param(at_once, 24, marks=pytest.mark.exhaustive),
+        pytest.param(in_a_row, 1000, marks=[pytest.mark.nightly, pytest.mark.slow(400)]),
+        pytest.param(at_once, 200, marks=[pytest.mark.nightly, pytest.mark.slow(100)]),
     ],
 )
 async def test_nothing_is_left_of_many_boxes(
