@@ -54,7 +54,13 @@ def collected(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("victim", "calls"), [("flow", 36), ("judge", 15), ("raylet", 15), ("Ray head", 1)]
+    ("victim", "calls"),
+    [
+        ("flow", 36),
+        ("judge", 15),
+        pytest.param("raylet", 15, marks=pytest.mark.nightly),
+        pytest.param("Ray head", 1, marks=pytest.mark.nightly),
+    ],
 )
 def test_whatever_is_killed_the_next_run_completes_and_pays_for_no_reply_twice(
     folder: Path, collected: World, prefect_server: str, victim: str, calls: int

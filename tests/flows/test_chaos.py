@@ -132,7 +132,7 @@ def harness() -> Iterator[Harness]:
 
 
 @pytest.mark.nightly
-@pytest.mark.slow(60)
+@pytest.mark.slow
 @pytest.mark.docker
 @pytest.mark.parametrize("seed", [5, 9])
 def test_whatever_breaks_the_laws_hold(harness: Harness, seed: int) -> None:
@@ -142,7 +142,7 @@ def test_whatever_breaks_the_laws_hold(harness: Harness, seed: int) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.slow(60)
+@pytest.mark.slow
 @pytest.mark.docker
 def test_nothing_is_more_after_many_runs_than_after_the_first_ones(
     harness: Harness, tmp_path: Path

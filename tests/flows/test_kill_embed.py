@@ -124,8 +124,8 @@ def assert_complete(folder: Path) -> None:
     [
         ("flow", SHARD + BATCH),
         ("actor", CODES - SHARD),
-        ("raylet", BATCH),
-        ("head", SHARD + BATCH),
+        pytest.param("raylet", BATCH, marks=pytest.mark.nightly),
+        pytest.param("head", SHARD + BATCH, marks=pytest.mark.nightly),
     ],
 )
 def test_a_kill_costs_at_most_a_batch_of_each_actor(
@@ -143,6 +143,7 @@ def test_a_kill_costs_at_most_a_batch_of_each_actor(
     assert len(embedded(tmp_path)) - orphaned <= TEXTS + ACTORS * BATCH
 
 
+@pytest.mark.nightly
 def test_a_run_whose_head_stays_away_ends(
     tmp_path: Path, prefect_server: str, started: list[psutil.Process]
 ) -> None:
