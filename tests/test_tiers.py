@@ -1,4 +1,4 @@
-"""Laws of the tiers, of their seeds and of what a runner takes, which `tests/README.md` explains."""
+"""Laws of the tiers, their seeds and what a runner takes, which `tests/README.md` explains."""
 
 import subprocess
 import sys

@@ -20,7 +20,7 @@ def copy_whole(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def replacement(database: Path, keep_as: Path | None = None) -> Iterator[Path]:
+def replacement(database: Path) -> Iterator[Path]:
     """Give a path for a database that takes another's place when the block succeeds.
 
     The other one must be open to nobody until then. When the block fails, it stays as it was. What
@@ -28,7 +28,6 @@ def replacement(database: Path, keep_as: Path | None = None) -> Iterator[Path]:
 
     Args:
         database: A DuckDB file without a write-ahead log.
-        keep_as: Another name that the present file keeps.
     """
     database = database.resolve()  # a link to a file on another disk stays one
     new = database.with_name(f".{database.name}.new")
@@ -41,8 +40,6 @@ def replacement(database: Path, keep_as: Path | None = None) -> Iterator[Path]:
                 "disk has room, then run the same command again"
             )
         sync(new)
-        if keep_as:
-            link_or_copy(database, keep_as)
         new.replace(database)
         sync(database.parent)
     finally:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import ray
 from httpx import HTTPError
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
 from prefect.exceptions import ObjectNotFound
 from prefect.futures import PrefectFuture
 from prefect.states import Cancelled
@@ -51,7 +52,9 @@ def end_futures(futures: Sequence[PrefectFuture[int]]) -> None:
     """End judges that wait for room on the cluster or for their next try, and tell Prefect."""
     for future in futures:  # a process that sleeps until its next try hears nothing but its end
         ray.cancel(future.wrapped_future, force=True)  # type: ignore[attr-defined]
-    ended = Cancelled(message="other judges have judged all pairs, or the run is ending")
+    ended: State[None] = Cancelled(
+        message="other judges have judged all pairs, or the run is ending"
+    )
     with get_client(sync_client=True) as client:
         for future in futures:
             with suppress(ObjectNotFound, HTTPError):  # most have not begun

@@ -50,12 +50,8 @@ def _make(folder: Path) -> Database:
     database = open_database(settings)
     with database.transaction() as tx:
         for file in sorted(ROWS.glob("*.json")):
-            columns = dict(
-                tx.rows(
-                    "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ?",
-                    [file.stem],
-                )
-            )
+            layout = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ?"
+            columns = {str(name): str(kind) for name, kind in tx.rows(layout, [file.stem])}
             tx.execute(
                 f"INSERT INTO {file.stem} BY NAME SELECT * FROM read_json('{file}', "
                 f"format = 'newline_delimited', columns = {columns})"
@@ -66,9 +62,9 @@ def _make(folder: Path) -> Database:
             for kind, table in (("query", "queries"), ("code", "codes"))
         }
         keys = tx.rows("SELECT DISTINCT prompt_digest FROM llm_calls ORDER BY ALL")
-    for kind, file, dimension in files:
+    for kind, name, dimension in files:
         rows = np.ones((6, int(str(dimension))), np.float32)
-        write_vectors(settings.vectors / str(file), ids[str(kind)], rows)
+        write_vectors(settings.vectors / str(name), ids[str(kind)], rows)
     replies = PackedStore(settings.replies / "replies.sqlite")
     for (key,) in keys:
         replies.keep(str(key), b'{"text": "as scripted"}')

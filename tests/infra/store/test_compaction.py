@@ -38,6 +38,18 @@ def test_a_compacted_store_is_smaller_and_has_the_same_rows_and_layout(tmp_path:
     assert not list(database.settings.folder.glob(".*"))
 
 
+def test_a_store_that_is_a_link_to_a_file_elsewhere_stays_one(tmp_path: Path) -> None:
+    settings = with_garbage(whole_store(tmp_path / "store")).settings
+    elsewhere = tmp_path / "elsewhere" / "big.duckdb"
+    elsewhere.parent.mkdir()
+    settings.database.rename(elsewhere)
+    settings.database.symlink_to(elsewhere)
+    before = elsewhere.stat().st_size
+    list(compact(settings))
+    assert settings.database.is_symlink()
+    assert elsewhere.stat().st_size < before
+
+
 def test_a_compaction_ended_at_any_step_changes_nothing(tmp_path: Path) -> None:
     database = whole_store(tmp_path / "store")
     for last in ("copying the database", "comparing the copy with it", "putting it in place"):

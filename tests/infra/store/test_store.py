@@ -4,6 +4,8 @@ Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus`
 ``generated``, ``versions``, ``annotation_writer``, ``connections``, ``layout``.
 """
 
+import hashlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,6 +40,8 @@ from infra.store import (
     corpus,
     open_database,
 )
+from infra.store.layout import SCHEMA
+from infra.store.versions import SCHEMA_VERSION
 
 SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -243,6 +247,20 @@ def test_means_come_in_the_order_of_the_methods_asked_for(database: Database) ->
     assert list(means.items()) == [("b", {"MRR": 0.5}), ("a", {"MRR": 0.125})]
     assert benchmarks.find_evaluation(database, BENCHMARK, "key-a")
     assert benchmarks.find_evaluation(database, BENCHMARK, "key-c") is None
+
+
+def test_whoever_changes_the_schema_raises_its_version() -> None:
+    words = re.sub(r"--[^\n]*", "", SCHEMA.read_text("utf-8")).split()
+    digest = hashlib.sha256(" ".join(words).encode()).hexdigest()[:32]
+    assert (SCHEMA_VERSION, digest) == (11, "6a39b00f9be18224bacbfb376adff898")
+
+
+def test_a_store_whose_lock_cannot_be_opened_is_an_error_that_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "open.lock").mkdir()
+    with pytest.raises(StoreError, match=r"writable.*--store"):
+        open_database(StoreSettings(folder=tmp_path))
 
 
 def test_a_store_of_another_schema_version_is_refused_untouched(database: Database) -> None:
