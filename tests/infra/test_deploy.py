@@ -26,7 +26,7 @@ from ray.autoscaler._private.kuberay.autoscaling_config import (
     _derive_autoscaling_config_from_ray_cr,
 )
 
-from flows.runtime.registration import SIGNS_OF_LIFE
+from flows.runtime.registration import JOB
 from infra.deploy import job_template
 from tests.test_layout import PACKAGES
 
@@ -184,7 +184,7 @@ def job() -> dict[str, Any]:
     values = {
         "command": "prefect flow-run execute",
         "name": "a-run",
-        "env": {**SIGNS_OF_LIFE, "PREFECT_API_URL": "http://prefect-server:4200/api"},
+        "env": {**JOB["env"], "PREFECT_API_URL": "http://prefect-server:4200/api"},
     }
     nobody: Any = object()  # a template without references to blocks asks no server
     made: Any = asyncio.run(
@@ -248,7 +248,7 @@ def test_a_job_reaches_the_cluster_with_the_token_that_the_operator_made(
     (container,) = pod_of(job["spec"])["containers"]
     env = {each["name"]: each["value"] for each in container["env"]}
     assert env["RAY_ADDRESS"] == f"{name}-head-svc:6379"
-    assert env.items() >= SIGNS_OF_LIFE.items()
+    assert env.items() >= JOB["env"].items()
     (volume,) = [each for each in pod_of(job["spec"])["volumes"] if "secret" in each]
     assert volume["secret"] == {"secretName": name}
     (mount,) = [each for each in container["volumeMounts"] if each["name"] == volume["name"]]
