@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.ray_cluster import BATCHES
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = pytest.mark.slow
 
 
 def ends(gpus: int, *scenarios: str) -> dict[str, Any]:
@@ -23,6 +23,7 @@ def ends(gpus: int, *scenarios: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.nightly  # eight clusters of three nodes: minutes, and nodes time out on a busy machine
 def test_embedding_ends_or_says_why_whatever_happens_to_its_workers_and_nodes() -> None:
     failing = {
         "fails": "failed on a worker.*as ordered",
@@ -40,6 +41,7 @@ def test_embedding_ends_or_says_why_whatever_happens_to_its_workers_and_nodes() 
         assert re.search(problem, ended[scenario]["problem"], re.DOTALL), ended[scenario]
 
 
+@pytest.mark.exhaustive
 def test_the_second_of_two_actors_on_one_gpu_waits_and_the_first_does_all() -> None:
     (ended,) = ends(1, "two_actors").values()
     assert ended == {"seen": list(range(BATCHES)), "problem": "", "seconds": ended["seconds"]}
