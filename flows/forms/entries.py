@@ -26,6 +26,7 @@ from flows.deployments import deployment_named
 from flows.runtime.paused_deployments import how_to_lift
 from flows.runtime.run_inputs import deployed_run, was_answered
 from flows.runtime.run_names import run_name, subject_of
+from flows.runtime.steps import SIDE_BY_SIDE
 from flows.runtime.waiting_runs import waiting_runs
 from infra.errors import (
     BudgetExhaustedError,
@@ -56,7 +57,7 @@ def _entry(function: Callable[..., object]) -> Flow[..., Any]:
     run.__name__ = run.__qualname__ = function.__name__
     run.__doc__ = function.__doc__
     run.__signature__ = form.signature  # type: ignore[attr-defined]
-    flow = Flow(run, name=name, flow_run_name=run_name)
+    flow = Flow(run, name=name, flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
     flow.__signature__ = form.asked  # type: ignore[attr-defined]
     return flow
 

@@ -98,12 +98,12 @@ class Retries(NamedTuple):
 ENCODER_AWAY = (
     EncoderUnavailableError, WorkerLostError, ModelUnavailableError, StoreLockedError,
 )  # fmt: skip
-# The provider is asked every five minutes for an hour: a night's run does not end by an outage.
 _BOXES = (EngineUnavailableError, BoxLostError, StoreLockedError)
 
 LOCKED = Retries((10, 20), (StoreLockedError,))
 VECTORS_AWAY = Retries((30, 60), ENCODER_AWAY)
 BOXES_AWAY = Retries((30, 60), _BOXES)
+# Every five minutes for an hour: a night's run does not end by an outage.
 MODEL_AWAY = Retries((5, 60, *[300] * 12), (ModelUnavailableError, WorkerLostError, *_BOXES))
 # A batch of 24 hours does not end by a lost connection.
 BATCHES_AWAY = Retries((60, 300, 900, 3600, 3600), (ModelUnavailableError, StoreLockedError))
