@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
-from prefect import Flow, Task
+from prefect import Flow, Task, tags
 from pydantic_core import to_json
 
 import flows
@@ -74,9 +74,10 @@ def main() -> None:
     for item in flows_and_tasks():
         size = bytes_as_json if isinstance(item, Flow) else bytes_pickled
         item.fn = recorded(described(item), log, size, item.fn)
-    for separates, command in groupby(sys.argv[2:], key=lambda word: word == "--"):
-        if not separates:
-            app(list(command), standalone_mode=False)
+    with tags(str(log)):  # tells these runs from others at the same server
+        for separates, command in groupby(sys.argv[2:], key=lambda word: word == "--"):
+            if not separates:
+                app(list(command), standalone_mode=False)
 
 
 if __name__ == "__main__":

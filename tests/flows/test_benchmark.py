@@ -34,8 +34,30 @@ ONCE: dict[str, Callable[..., Any]] = {
 READ_CONTENT: Callable[..., Any] = vars(OpenBenchmark)["content"].func
 
 
+# Runs the command that follows it, each of its threads with a profile.
+PROFILED = """
+import cProfile, pstats, runpy, sys, threading
+profiles = []
+def profile(*_):
+    profiles.append(cProfile.Profile())
+    profiles[-1].enable()
+file, *sys.argv = sys.argv[1:]
+threading.setprofile(profile)
+profile()
+try:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+finally:
+    stats = pstats.Stats()
+    for one in profiles:
+        one.snapshot_stats()
+        if one.stats:
+            stats.add(one)
+    stats.dump_stats(file)
+"""
+
+
 class Profile:
-    """Calls of a finished command's main thread."""
+    """Calls of a finished command, in all of its threads."""
 
     def __init__(self, file: Path) -> None:
         self._stats: dict[tuple[str, int, str], Any] = pstats.Stats(str(file)).stats  # type: ignore[attr-defined]
@@ -54,7 +76,7 @@ class Profile:
 
 def profiled(world: World, command: list[str]) -> tuple[str, Profile]:
     file = world.folder / "profile"
-    ended = world.finish_alone([sys.executable, "-m", "cProfile", "-o", str(file), *command])
+    ended = world.finish_alone([sys.executable, "-c", PROFILED, str(file), *command])
     assert ended.returncode == 0, ended.stdout
     return ended.stdout, Profile(file)
 

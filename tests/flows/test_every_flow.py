@@ -40,8 +40,8 @@ SCRIPT = [
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> str:
-    """What each flow and task was given and has returned, when every flow had run."""
+def log(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Path:
+    """The file of what each flow and task was given and has returned, when every flow had run."""
     folder = tmp_path_factory.mktemp("world")
     with ScriptedServer(SCRIPT) as model:
         world = World(
@@ -66,7 +66,7 @@ def log(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> str:
         words = [word for command in commands for word in ("--", *command)][1:]
         done = world.finish_alone([sys.executable, "-m", "tests.flows.recording", str(log), *words])
         assert done.returncode == 0, done.stdout[-5000:]
-    return log.read_text()
+    return log
 
 
 def _commands(world: World) -> list[list[str]]:
@@ -95,10 +95,10 @@ def _commands(world: World) -> list[list[str]]:
 
 
 def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
-    log: str,
+    log: Path,
 ) -> None:
     sizes: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for row in map(json.loads, log.splitlines()):
+    for row in map(json.loads, log.read_text().splitlines()):
         before = sizes[row["name"]]
         sizes[row["name"]] = (max(before[0], row["parameters"]), max(before[1], row["result"]))
     names = {described(item) for item in flows_and_tasks()}
@@ -175,9 +175,14 @@ def arrows_of(server: str, run: str) -> set[tuple[str, str]]:
 
 
 def test_the_arrows_in_prefects_database_are_those_of_the_table(
-    log: str, prefect_server: str
+    log: Path, prefect_server: str
 ) -> None:
-    runs = ask("POST", f"{prefect_server}/flow_runs/filter", {"sort": "START_TIME_ASC"})
+    of_this_world = {"tags": {"all_": [str(log)]}}
+    runs = ask(
+        "POST",
+        f"{prefect_server}/flow_runs/filter",
+        {"sort": "START_TIME_ASC", "flow_runs": of_this_world},
+    )
     arrows = [
         arrows_of(prefect_server, run["id"])
         for run in runs
