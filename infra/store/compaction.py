@@ -14,7 +14,7 @@ from infra.disk import OTHER_STORE, free_bytes, space_on
 from infra.errors import DiskFullError, StoreError
 from infra.packed_upkeep import pack, packed_stores
 from infra.settings import StoreSettings
-from infra.store.connections import alone
+from infra.store.connections import alone, quoted
 from infra.store.copies import replacement
 
 _MB = 2**20
@@ -74,13 +74,9 @@ def _compact_database(settings: StoreSettings, report: Callable[[str], object]) 
 
 def _attach(connection: duckdb.DuckDBPyConnection, file: Path, new: Path) -> None:
     connection.execute("SET enable_progress_bar = false")  # it writes to the terminal
-    connection.execute(f"SET temp_directory = {_quoted(new.with_name(f'{new.name}.tmp'))}")
-    connection.execute(f"ATTACH {_quoted(file)} AS earlier (READ_ONLY)")
-    connection.execute(f"ATTACH {_quoted(new)} AS later")
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
+    connection.execute(f"SET temp_directory = {quoted(new.with_name(f'{new.name}.tmp'))}")
+    connection.execute(f"ATTACH {quoted(file)} AS earlier (READ_ONLY)")
+    connection.execute(f"ATTACH {quoted(new)} AS later")
 
 
 def _require_equal(connection: duckdb.DuckDBPyConnection) -> None:

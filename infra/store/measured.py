@@ -110,7 +110,7 @@ def bytes_per_row(database: Database) -> dict[str, float]:
     with database.transaction() as tx:
         tables = [str(name) for (name,) in tx.rows("SELECT table_name FROM duckdb_tables()")]
         blocks = {table: _blocks_of(tx, table) for table in tables}
-        used = tx.count("SELECT used_blocks FROM pragma_database_size()")
+        used = tx.count("SELECT max(used_blocks) FROM pragma_database_size()")
         share = max(1.0, used / max(1, sum(blocks.values()))) * _BLOCK_BYTES
         for row, parts in _TABLES_OF_ROW.items():
             number = tx.count(f"SELECT count(*) FROM {parts[0]}")  # noqa: S608 - literals only
