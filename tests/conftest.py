@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck
@@ -53,20 +54,22 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Have runners take files, and one of them all that run flows."""
+    """Have runners take files, and two of them those that run flows."""
     made = LoadFileScheduling(config, log)
     made._split_scope = _scope
     return made
 
 
 def _scope(nodeid: str) -> str:
-    """Return what one runner takes as a whole: a file, or all that run flows, "flows".
+    """Return what one runner takes as a whole: a file, or half of those that run flows.
 
     These share their runner's Prefect server, its process of commands and Ray. Files whose tests
     are marked by their seconds start and kill processes of their own for minutes, and stay apart.
     """
     file = nodeid.partition("::")[0]
-    return "flows" if file.startswith("tests/flows/") and _shares_a_server(file) else file
+    if file.startswith("tests/flows/") and _shares_a_server(file):
+        return f"flows {crc32(file.encode()) % 2}"
+    return file
 
 
 @functools.cache
@@ -107,5 +110,5 @@ def _escaped(data: object) -> object:
     if isinstance(data, dict):
         return {_escaped(key): _escaped(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_escaped(item) for item in data]
+        return type(data)(map(_escaped, data))
     return data

@@ -31,6 +31,7 @@ def submitted(model: ScriptedServer, number: int) -> Callable[[], bool]:
     return lambda: len(model.batches.batches) >= number
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(90)
 def test_a_run_by_batches_gives_each_pair_its_path_and_a_killed_one_finds_its_batches(
     folder: Path, prefect_server: str

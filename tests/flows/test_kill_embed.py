@@ -20,7 +20,7 @@ from tests.fakes.embed_run import BATCH, CODES, SHARD, TEXTS
 from tests.flows.world import stored_items
 from tests.processes import still_running
 
-pytestmark = [pytest.mark.slow(40), pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow(40), pytest.mark.nightly]
 ACTORS = 2
 
 IS_VICTIM: dict[str, Callable[[psutil.Process], bool]] = {

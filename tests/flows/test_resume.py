@@ -5,7 +5,7 @@ Covers `flows.runtime.prefect_server`, `tasks.runtime.progress`, `tasks.runtime.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,12 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script
 from tests.flows.world import World, environment, stored_items
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow(100), pytest.mark.usefixtures("engine")]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.nightly,
+    pytest.mark.slow(200),
+    pytest.mark.usefixtures("engine"),
+]
 
 SETTLED = {
     name: case
@@ -60,16 +65,8 @@ def request_counts(model: ScriptedServer) -> Counter[tuple[str, str]]:
     return Counter((call["role"], json.dumps(call["messages"])) for call in model.calls)
 
 
-@pytest.mark.parametrize(
-    "stages",
-    [
-        pytest.param(("embed", "annotate", "publish"), marks=pytest.mark.exhaustive),
-        pytest.param(tuple(EVERY_STAGE), marks=[pytest.mark.nightly, pytest.mark.slow(200)]),
-    ],
-    ids=["some", "every"],
-)
 def test_a_killed_run_continues_without_losing_or_repeating_work(
-    folder: Path, prefect_server: str, stages: Sequence[str]
+    folder: Path, prefect_server: str
 ) -> None:
     with ScriptedServer([slowly(rule) for rule in script(SETTLED)]) as model:
         world = World(
@@ -83,8 +80,8 @@ def test_a_killed_run_continues_without_losing_or_repeating_work(
         )
         world.write(list(SETTLED.values()))
 
-        for name in stages:
-            world.kill_when("benchmark", partial(EVERY_STAGE[name], world))
+        for name, is_reached in EVERY_STAGE.items():
+            world.kill_when("benchmark", partial(is_reached, world))
             if name == "annotate":
                 finished = world.rows("SELECT query_id, code_id, seconds FROM annotations")
         last = world.run("benchmark")

@@ -25,7 +25,7 @@ from tests.ports import free_port
 from tests.prefect_api import ask
 from tests.processes import still_running
 
-pytestmark = [pytest.mark.slow(220), pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow(220), pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[2]
 CASES = [
