@@ -34,13 +34,13 @@ def test_nights_have_seeds_of_their_own_which_one_variable_repeats(
 @pytest.mark.parametrize(
     ("file", "scope"),
     [
-        ("tests/flows/test_diff.py", "flows"),
-        ("tests/flows/test_caching.py", "flows"),
-        ("tests/flows/cli/test_deploy.py", "flows"),
+        ("tests/flows/test_diff.py", "flows 1"),
+        ("tests/flows/test_caching.py", "flows 1"),
+        ("tests/flows/cli/test_deploy.py", "flows 0"),
         ("tests/flows/cli/test_lazy.py", "tests/flows/cli/test_lazy.py"),
         ("tests/flows/test_resume.py", "tests/flows/test_resume.py"),
         ("tests/test_tiers.py", "tests/test_tiers.py"),
     ],
 )
-def test_one_runner_takes_all_flows_but_the_long_ones(file: str, scope: str) -> None:
+def test_two_runners_take_all_flows_but_the_long_ones(file: str, scope: str) -> None:
     assert _scope(f"{file}::test[a::b]") == scope

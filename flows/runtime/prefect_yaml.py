@@ -12,7 +12,8 @@ _HEAD = f"""\
 # Made by `cosqa deploy --yaml`; flows/deployments.py is where to change it.
 #
 # By Prefect's own commands, from the folder in which runs are to work (`cosqa deploy` registers the
-# same, and the automations that bury dead runs and tell people):
+# same, and the automations that end dead runs, start crashed ones again, pause at a spent budget, and
+# tell people where that is asked):
 #
 #   prefect work-pool create {POOL} --type process
 #   prefect deploy --all

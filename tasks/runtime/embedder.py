@@ -188,13 +188,11 @@ class _Pool:
         """Yield (number, vectors) of the batches."""
         waiting = enumerate(batches)
         patience_s = self._ray.placement_timeout_s
-        is_any_placed = False
         while self._calls:
             ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=patience_s)
-            if not ready and not is_any_placed:
+            if not ready:
                 self._tell_of_room()
             for reference in ready:
-                is_any_placed = True
                 actor, number = self._calls.pop(reference)
                 vectors = self._result(reference)
                 self._send(actor, waiting)
@@ -231,7 +229,7 @@ class _Pool:
         return vectors
 
     def _tell_of_room(self) -> None:
-        """Say what the actors need, of which none has found room.
+        """Say what the actors need, of which none has answered.
 
         Raises:
             EncoderUnavailableError: No node has so much, nor can any join.
@@ -239,7 +237,7 @@ class _Pool:
         free = ray.available_resources()  # type: ignore[no-untyped-call]
         nodes = _live_nodes()
         said = (
-            f"no worker for encoder {self._encoder!r} has found room on the Ray cluster within "
+            f"no worker with encoder {self._encoder!r} has answered within "
             f"{self._ray.placement_timeout_s:g} s: each needs {self._workers.needs} on one node, "
             f"and {free.get('CPU', 0):g} cores and {free.get('GPU', 0):g} GPUs are free on "
             f"{len(nodes)} nodes in all"

@@ -150,8 +150,8 @@ class RayPairQueue:
 
     def as_judge(self, number: int) -> "JudgeEnd":
         """Return the end of the queue for a judge, which takes part from now on."""
-        with _explained("the queue of pairs"):
-            ray.get(self._actor.join.remote(number))
+        # Not awaited: while a task waits for Ray, Ray lends its core to another of the same node.
+        self._actor.join.remote(number)
         return JudgeEnd(self._actor, number)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from peft import LoraConfig
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from torch import nn
 from transformers import (
@@ -114,6 +113,8 @@ def _jina(dimension: int) -> JinaEmbeddingsV3Model:
 
 def _add_adapter(folder: Path, model: PreTrainedModel) -> None:
     """Write a LoRA adapter with random weights into a folder."""
+    from peft import LoraConfig  # noqa: PLC0415 - seconds, which each runner would spend
+
     config = LoraConfig(r=2, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
     model.add_adapter(config)
     model.save_pretrained(folder)

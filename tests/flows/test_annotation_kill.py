@@ -56,7 +56,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> 
 @pytest.mark.parametrize(
     ("victim", "calls"),
     [
-        ("flow", 36),
+        pytest.param("flow", 36, marks=pytest.mark.nightly),
         ("judge", 15),
         pytest.param("raylet", 15, marks=pytest.mark.nightly),
         pytest.param("Ray head", 1, marks=pytest.mark.nightly),

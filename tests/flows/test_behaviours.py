@@ -47,7 +47,7 @@ SCRIPT = [
 ]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_a_call_that_shows_the_mistake_of_one_candidate_changes_the_label_of_another(
     folder: Path, prefect_server: str
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, read
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 CASES = [
     Case(

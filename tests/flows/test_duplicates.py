@@ -31,7 +31,7 @@ def write(world: World, codes: list[str]) -> None:
     queries.write_text(queries.read_text("utf-8").splitlines()[0] + "\n", "utf-8")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_duplicates_are_judged_once_and_say_by_whose_evidence(
     folder: Path, prefect_server: str
 ) -> None:

@@ -202,7 +202,7 @@ def test_input_travels_as_paths(world: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_a_killed_command_goes_on_with_the_texts_that_it_had_not_embedded(
     folder: Path, prefect_server: str
 ) -> None:

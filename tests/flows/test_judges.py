@@ -49,7 +49,7 @@ def asked(model: ScriptedServer, name: str) -> int:
     return sum(call["model"] == name and call["query"] in queries for call in model.calls)
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_a_dear_judge_gets_what_a_cheap_one_leaves_in_doubt_and_the_likelier_label_is_published(
     folder: Path, prefect_server: str
 ) -> None:

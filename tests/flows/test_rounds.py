@@ -17,7 +17,7 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, rule
 from tests.processes import still_running
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 # What the model says of a pair when it is asked for the first, second and third time.
 SAYS = [(1, 0, 1), *[(1, 1, 1)] * 4, *[(0, 0, 0)] * 5]

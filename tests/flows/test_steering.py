@@ -23,7 +23,7 @@ from infra.store.stage_state import JudgingState, StageState, read_state
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, read
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 _PATIENCE_S = 600  # tests that run beside it take its cores
 

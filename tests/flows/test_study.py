@@ -29,6 +29,7 @@ def problems(world: World) -> dict[str, str]:
     return {section["study"]: section["problem"] for section in report["sections"]}
 
 
+@pytest.mark.nightly
 def test_what_can_be_computed_is_and_the_rest_says_what_it_needs(
     folder: Path, prefect_server: str
 ) -> None:

@@ -112,7 +112,7 @@ def test_a_run_that_failed_goes_on_and_loses_nothing(
     assert ("minilm", when) in [(row[0], row[3]) for row in stored(world)]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_killed_command_goes_on_where_it_was(world: Path, prefect_server: str) -> None:
     commands = World(world, environment("", PREFECT_API_URL=prefect_server))

@@ -46,7 +46,7 @@ SCRIPT = [
 ]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_a_program_of_one_candidate_shows_what_contradicts_the_labels_of_others(
     folder: Path, prefect_server: str
 ) -> None:
