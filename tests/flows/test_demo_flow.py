@@ -15,7 +15,7 @@ from tests.flows.world import World, environment
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_labels_of_the_embedded_model_are_marked_and_exported_on_demand_only(
     folder: Path, prefect_server: str
 ) -> None:

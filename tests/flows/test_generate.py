@@ -13,7 +13,7 @@ from tests.flows.world import COSQA, Case, World, environment, judged, read, rul
 from tests.tasks.benchmarks.test_confirmation_sheets import fill
 
 pytestmark = [
-    pytest.mark.docker, pytest.mark.slow, pytest.mark.exhaustive,
+    pytest.mark.docker, pytest.mark.slow, pytest.mark.nightly,
     pytest.mark.usefixtures("engine"),
 ]  # fmt: skip
 

@@ -81,7 +81,7 @@ def test_judges_that_wait_for_room_start_on_a_node_that_joins_and_outlive_its_lo
             finally:
                 run.kill()
     assert world.rows("SELECT status, count(*) FROM annotations GROUP BY 1") == [
-        ("annotated", len(CASES))
+        ("labelled", len(CASES))
     ]
     assert len(model.calls) <= len(CASES) + PLACES_A_JUDGE, "only what was in flight is asked again"
     judges = ask("POST", f"{prefect_server}/task_runs/filter", {})

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("eng
 METHOD = "bow-sklearn"  # it ranks all codes, those too that share no word with the query
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_unjudged_results_are_judged_once_and_scored_again(
     folder: Path, prefect_server: str
 ) -> None:

@@ -10,7 +10,7 @@ from tests.flows.cases import CASES, script
 from tests.flows.world import World, environment
 
 pytestmark = [
-    pytest.mark.docker, pytest.mark.slow, pytest.mark.exhaustive,
+    pytest.mark.docker, pytest.mark.slow, pytest.mark.nightly,
     pytest.mark.usefixtures("engine"),
 ]  # fmt: skip
 

@@ -118,7 +118,7 @@ QUICK = {line for line in LINES if any(part in line for part in (
 
 @pytest.mark.parametrize(
     "line",
-    [pytest.param(line, marks=() if line in QUICK else pytest.mark.exhaustive) for line in LINES],
+    [pytest.param(line, marks=() if line in QUICK else pytest.mark.nightly) for line in LINES],
 )
 async def test_a_command_that_reaches_beyond_its_box_fails(
     arena: Sandbox, hasty: Sandbox, line: str
@@ -157,7 +157,7 @@ SUBVERSIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("name", SUBVERSIONS)
 async def test_no_command_makes_a_failing_test_pass(arena: Sandbox, name: str, seed: int) -> None:
     async with arena.box(CODE) as box:

@@ -26,7 +26,7 @@ def start(server: ScriptedServer, folder: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "moments",
     [["POST /batches"], ["POST /files", "POST /batches", "GET /batches/", "GET /files/"] * 2],
