@@ -11,9 +11,9 @@ from infra.deploy import POOL
 _HEAD = f"""\
 # Made by `cosqa deploy --yaml`; flows/deployments.py is where to change it.
 #
-# By Prefect's own commands, from the folder in which runs are to work (`cosqa deploy` registers the
-# same, and the automations that end dead runs, start crashed ones again, pause at a spent budget, and
-# tell people where that is asked):
+# By Prefect's own commands, from the folder in which runs are to work (`cosqa deploy` registers
+# the same, and the automations that end dead runs, start crashed ones again, pause at a spent
+# budget and, where that is asked, tell people):
 #
 #   prefect work-pool create {POOL} --type process
 #   prefect deploy --all

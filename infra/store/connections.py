@@ -134,7 +134,7 @@ def _open(stack: ExitStack, settings: StoreSettings) -> duckdb.DuckDBPyConnectio
 def _instance(temporary: Path) -> duckdb.DuckDBPyConnection:
     """Return a DuckDB without a file, to which the store's is attached for each transaction.
 
-    To make one takes 40 ms, to attach a file 5. What does not fit into memory goes to ``temporary``.
+    To make one takes 40 ms, to attach a file 6. What memory does not hold goes to ``temporary``.
     """
     return duckdb.connect(":memory:", config={"temp_directory": str(temporary)})
 

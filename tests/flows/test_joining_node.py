@@ -3,6 +3,7 @@
 Covers `tasks.stages.annotate.gather`, `tasks.runtime.ray_queue`.
 """
 
+import logging
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,15 +34,16 @@ def cluster() -> Iterator[Cluster]:
     """Two nodes of one core; this process is connected to them."""
     cluster = Cluster(initialize_head=True, head_node_args=NODE)
     cluster.add_node(**NODE)
-    ray.init(address=cluster.address, logging_level="ERROR", log_to_driver=False)
+    ray.init(address=cluster.address, logging_level=logging.ERROR, log_to_driver=False)
     yield cluster
-    ray.shutdown()
+    ray.shutdown()  # type: ignore[no-untyped-call]
     cluster.shutdown()
 
 
 def busy() -> set[str]:
     """Return the nodes whose core is taken."""
-    return {node for node, free in available_resources_per_node().items() if not free.get("CPU")}
+    free: dict[str, dict[str, float]] = available_resources_per_node()  # type: ignore[no-untyped-call]
+    return {node for node, resources in free.items() if not resources.get("CPU")}
 
 
 def test_judges_that_wait_for_room_start_on_a_node_that_joins_and_outlive_its_loss(
