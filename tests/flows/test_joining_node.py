@@ -36,8 +36,8 @@ def cluster() -> Iterator[Cluster]:
     cluster.add_node(**NODE)
     ray.init(address=cluster.address, logging_level=logging.ERROR, log_to_driver=False)
     yield cluster
-    ray.shutdown()  # type: ignore[no-untyped-call]
-    cluster.shutdown()
+    ray.shutdown()
+    cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 def busy() -> set[str]:
