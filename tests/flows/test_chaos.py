@@ -99,6 +99,7 @@ def test_a_full_disk_takes_no_byte_until_there_is_room(tmp_path: Path) -> None:
         disk.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.docker
 @pytest.mark.usefixtures("engine")

@@ -9,7 +9,7 @@ import pytest
 from tests.flows.cases import CASES
 from tests.flows.world import World, environment
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 _TIMEOUT_S = 900
 
