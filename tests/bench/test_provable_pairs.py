@@ -48,7 +48,7 @@ async def test_code_that_is_made_to_answer_does_and_other_code_does_not() -> Non
 
 
 @pytest.mark.docker
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 async def test_all_labels_are_proved() -> None:
     assert await _check(CASES) >= 300
 

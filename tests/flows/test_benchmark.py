@@ -19,7 +19,10 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script
 from tests.flows.world import COSQA, World, environment
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
+pytestmark = [
+    pytest.mark.docker, pytest.mark.slow, pytest.mark.exhaustive,
+    pytest.mark.usefixtures("engine"),
+]  # fmt: skip
 
 METHODS = 6  # five lexical ones and the encoder
 

@@ -138,7 +138,7 @@ def test_a_run_that_failed_goes_on_where_it_ended(world: Path) -> None:
     assert len(stored(world)) == 2
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_the_queries_to_label_are_a_random_order_of_those_not_judged(world: Path) -> None:
     every = run(world, "minilm", half_width=0.001)
     order = lines(every.folder / "to_label.jsonl")

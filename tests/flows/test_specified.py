@@ -11,7 +11,9 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.fakes.specified import SPECIFICATION
 from tests.flows.world import Case, World, environment, rule
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
+pytestmark = [
+    pytest.mark.docker, pytest.mark.slow, pytest.mark.nightly, pytest.mark.usefixtures("engine"),
+]  # fmt: skip
 
 LETTERS = Case(
     "reverse the characters of a string",

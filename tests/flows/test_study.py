@@ -13,7 +13,7 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES
 from tests.flows.world import Case, World, environment, read
 
-pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("clear_match", "clear_non_match", "unclear_passed")
@@ -29,7 +29,6 @@ def problems(world: World) -> dict[str, str]:
     return {section["study"]: section["problem"] for section in report["sections"]}
 
 
-@pytest.mark.nightly
 def test_what_can_be_computed_is_and_the_rest_says_what_it_needs(
     folder: Path, prefect_server: str
 ) -> None:

@@ -127,7 +127,7 @@ def test_mutated_copies_among_many_functions_are_found_as_by_comparing_all() -> 
     assert len(dropped) > 50
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_of_the_standard_library_as_many_are_dropped_as_by_comparing_all() -> None:
     found = islice(find_functions(standard_library(), Counter()), 0, None, 12)
     texts = list(dict.fromkeys(function.code.text for function in found))

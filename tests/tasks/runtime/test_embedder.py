@@ -41,7 +41,7 @@ def test_embedding_ends_or_says_why_whatever_happens_to_its_workers_and_nodes() 
         assert re.search(problem, ended[scenario]["problem"], re.DOTALL), ended[scenario]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_the_second_of_two_actors_on_one_gpu_waits_and_the_first_does_all() -> None:
     (ended,) = ends(1, "two_actors").values()
     assert ended == {"seen": list(range(BATCHES)), "problem": "", "seconds": ended["seconds"]}
