@@ -21,7 +21,7 @@ class Identity(NamedTuple):
 
 def has_tables(connection: duckdb.DuckDBPyConnection) -> bool:
     """Return whether a DuckDB file has any table."""
-    return connection.execute("SHOW TABLES").fetchone() is not None
+    return connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is not None
 
 
 def identity_in(connection: duckdb.DuckDBPyConnection, file: Path) -> Identity:

@@ -272,9 +272,11 @@ def test_a_store_of_another_schema_version_is_refused_untouched(database: Databa
     assert database.settings.database.read_bytes() == before
 
 
-def test_a_duckdb_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("table", ["theirs", "elsewhere.theirs"])
+def test_a_duckdb_file_of_somebody_else_is_refused(tmp_path: Path, table: str) -> None:
     with duckdb.connect(str(tmp_path / "cosqa.duckdb")) as other:
-        other.execute("CREATE TABLE theirs (x INTEGER)")
+        other.execute("CREATE SCHEMA elsewhere")
+        other.execute(f"CREATE TABLE {table} (x INTEGER)")
     with pytest.raises(StoreError, match="not a store of this program"):
         open_database(StoreSettings(folder=tmp_path))
 
