@@ -109,6 +109,7 @@ def test_a_run_that_failed_goes_on_and_loses_nothing(
     with pytest.raises(KeyboardInterrupt):
         run(world, *ENCODERS)
     ((method, *_, when),) = stored(world)
+    assert method in ENCODERS
     assert not (world / "out").exists(), "no half report"
     assert run(world, *ENCODERS).studied == 2
     assert len(calls) == 3, "what was computed is not computed again"
