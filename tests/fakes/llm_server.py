@@ -47,6 +47,8 @@ Rule = Mapping[str, Any]
 class ScriptedServer:
     """The server; ``base_url`` is its address and ``calls`` what it was asked, in order.
 
+    ``answered`` are the calls that got a reply.
+
     Args:
         script: The rules.
         port: 0 takes a free one.
@@ -62,6 +64,7 @@ class ScriptedServer:
         formats: Sequence[str] = FORMATS,
     ) -> None:
         self.calls: list[dict[str, Any]] = []
+        self.answered: list[dict[str, Any]] = []
         self.embedded: list[dict[str, Any]] = []
         self.embedding_steps: list[dict[str, Any]] = [{}]
         self.batches = Batches(self._answer_in_batch)
@@ -119,7 +122,9 @@ class ScriptedServer:
             return {"status": 401, "message": "Incorrect API key provided"}
         if call["format"] not in (*self._formats, "text"):
             return {"status": 400, "message": "response_format is not supported"}
-        return self._step(call)
+        step = self._step(call)
+        self.answered += [call] * ("reply" in step)
+        return step
 
     def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         role, query = call["role"], call["query"]

@@ -20,7 +20,7 @@ from infra.settings import StoreSettings
 from infra.store import open_database
 from infra.store.lease import lease_holder
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import COSQA, Case, World, environment, read, rule
+from tests.flows.world import COSQA, Case, World, environment, judged, read, rule, screened, written
 from tests.ports import free_port
 from tests.prefect_api import ask
 from tests.processes import still_running
@@ -35,6 +35,7 @@ CASES = [
 (REPLY,) = read("answers")["steps"]
 NEVER = rule("exact_judge", REPLY | {"delay_s": 600})
 TOML = '[source]\nname = "jsonl"\npath = "source"\n[search]\ntop_k = 1\n'
+OWNER = '{{.Label "cosqa.owner"}}'
 SECRET = "sk-of-a-provider"
 
 
@@ -46,6 +47,14 @@ def waited(find: Callable[[], Any], timeout_s: float = 360.0) -> Any:
             return found
         time.sleep(0.5)
     raise AssertionError(f"not within {timeout_s:g} s: {find}")
+
+
+def boxes_of(processes: list[psutil.Process]) -> list[str]:
+    """Return the owners of boxes that run, of those that these processes have started."""
+    listed = ["docker", "ps", "--filter", "label=cosqa.sandbox=1", "--format", OWNER]
+    owners = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split()
+    pids = {str(process.pid) for process in processes}
+    return [owner for owner in owners if owner.split("/")[4] in pids]
 
 
 class Served:
@@ -116,7 +125,9 @@ def model() -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
-def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
+def served(
+    tmp_path: Path, model: ScriptedServer, request: pytest.FixtureRequest
+) -> Iterator[Served]:
     world = World(tmp_path / "work", {})
     world.write(CASES, labels=False)
     (world.folder / "cosqa.toml").write_text(TOML)
@@ -124,7 +135,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
         model.base_url,
         PREFECT_HOME=str(tmp_path / "prefect"),
         PYTHONPATH=os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(ROOT)]),
-        COSQA_ANNOTATION__CONFIGURATION="single",
+        COSQA_ANNOTATION__CONFIGURATION=getattr(request, "param", "single"),
         OTHER_PROVIDER_API_KEY=SECRET,
     )
     env.pop("PREFECT_API_URL", None)
@@ -200,3 +211,42 @@ def test_a_killed_worker_s_run_goes_on_by_itself(
     assert again["parameters"] == crashed["parameters"] != {}
     with open_database(store).transaction() as tx:
         assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == len(CASES)
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("served", ["paper"], indirect=True)
+def test_a_cancelled_run_leaves_nothing_at_work_and_its_retry_does_the_rest(
+    served: Served, model: ScriptedServer, tmp_path: Path
+) -> None:
+    def script(seconds: int) -> list[dict[str, Any]]:
+        program = f"import target\nimport time\n\ntime.sleep({seconds})\nassert vars(target)\n"
+        roles = [screened("unclear"), written(program), judged("answers")]
+        return [of_role | {"query": "*"} for of_role in roles]
+
+    def turn_to(state: dict[str, Any], awaited: str) -> None:
+        served.post(f"flow_runs/{run}/set_state", state)
+        waited(lambda: served.get(f"flow_runs/{run}")["state_type"] == awaited)
+
+    store = StoreSettings(folder=tmp_path / "work" / "cosqa-data")
+    model.follow(script(seconds=100))
+    served.prepared("annotate")
+    run = served.run("annotate", ended=False)
+    waited(lambda: model.count("writer") == len(CASES))
+    holder = lease_holder(store)
+    assert holder is not None
+    family = psutil.Process(holder.pid).children(recursive=True)
+    waited(lambda: boxes_of(family))
+    turn_to({"state": {"type": "CANCELLING"}}, "CANCELLED")
+    assert still_running(family, 240) == []
+    assert lease_holder(store) is None
+    waited(lambda: not boxes_of(family))
+    unfinished = {"state": {"type": {"any_": ["RUNNING", "PENDING", "SCHEDULED", "CANCELLING"]}}}
+    assert served.post("task_runs/filter", {"task_runs": unfinished}) == []
+    of_runs = unfinished | {"tags": {"all_": ["cosqa"]}}
+    assert served.post("flow_runs/filter", {"flow_runs": of_runs}) == []
+    model.follow(script(seconds=0))
+    turn_to({"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}, "force": True}, "COMPLETED")
+    with open_database(store).transaction() as tx:
+        assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == len(CASES)
+    assert model.count("screener") == len(CASES), "no reply is paid twice"

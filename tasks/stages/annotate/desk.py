@@ -14,6 +14,7 @@ from infra.errors import (
     LanguageModelError,
     ModelUnavailableError,
 )
+from infra.ids import PairKey
 from infra.records import Annotation, Pair
 from tasks.runtime.pair_queue import Work
 
@@ -45,34 +46,33 @@ class PairSource(Protocol):
         ...
 
 
+Ended = tuple[Pair, Annotation]
+
+
 class FailureCounter:
-    """Counts failed pairs, and keeps those that fail in a row while others are judged.
+    """Counts pairs that fail in a row, and keeps them while others are judged.
 
     So that pairs which failed because model or engine were away are not stored as failed: where
     too many do, the judge ends and those it still keeps are judged when it is tried again.
-
-    Attributes:
-        failed: How many pairs failed, of those that were let go.
     """
 
     def __init__(self, allowed_in_a_row: int) -> None:
-        self.failed = 0
         self._in_a_row = 0
-        self._row: list[Annotation] = []
+        self._row: list[Ended] = []
         self._allowed = allowed_in_a_row
 
-    def count(self, annotation: Annotation) -> list[Annotation]:
-        """Count an annotation; return those that can be stored.
+    def count(self, pair: Pair, annotation: Annotation) -> list[Ended]:
+        """Count an annotation; return those that need not be kept any longer.
 
         Raises:
             ModelUnavailableError: Too many pairs failed in a row, as the model or engine is away.
             JudgingError: They failed otherwise.
         """
+        self._row.append((pair, annotation))
         if annotation.status != "failed":
             self._in_a_row = 0
-            return [*self.rest(), annotation]
+            return self.rest()
         self._in_a_row += 1
-        self._row.append(annotation)
         if self._in_a_row >= self._allowed:
             told = (
                 f"{self._in_a_row} pairs failed in a row, the last one with: {annotation.reason}; "
@@ -84,10 +84,9 @@ class FailureCounter:
             raise ModelUnavailableError(told)
         return []
 
-    def rest(self) -> list[Annotation]:
-        """Let go of the pairs that are kept."""
+    def rest(self) -> list[Ended]:
+        """Return the pairs that are kept, and keep them no longer."""
         row, self._row = self._row, []
-        self.failed += len(row)
         return row
 
 
@@ -119,6 +118,9 @@ class Desk:
         self._places = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._finished: list[Annotation] = []
+        self._failed = 0
+        self._later: list[Pair] = []
+        self._judged_again: set[PairKey] = set()
         self._has_news = asyncio.Event()
         self._budget_error: BudgetExhaustedError | None = None
         self._error: LanguageModelError | JudgingError | None = None
@@ -140,19 +142,21 @@ class Desk:
                 running.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             if not isinstance(self._error, ModelUnavailableError):
-                self._finished += self._counter.rest()
+                self._finish([annotation for _, annotation in self._counter.rest()])
             if self._finished:
                 await self._source.exchange(self._finished, wants=False)
             if isinstance(self._error, ModelUnavailableError):
                 await self._source.leave(str(self._error))
         if error := self._error or self._budget_error:
             raise error
-        return self._counter.failed
+        return self._failed
 
     async def _exchange(self) -> bool:
         """Send what is finished and start on new pairs; return whether anything is left to do."""
         if not (self._tasks or self._reserve or self._error):  # else it would wait for a place
-            self._finished += self._counter.rest()
+            self._take(self._counter.rest())
+            self._reserve += self._later
+            self._later.clear()
         finished, self._finished = self._finished, []
         wants = self._budget_error is None and time.monotonic() < self._deadline
         work = await self._source.exchange(finished, wants=wants)
@@ -161,7 +165,9 @@ class Desk:
         self._places = work.places
         self._start()
         is_closed = work.is_ended and not work.places  # what it has in reserve others judge later
-        is_at_work = bool(self._tasks or self._finished or (self._reserve and not is_closed))
+        is_at_work = bool(
+            self._tasks or self._finished or ((self._reserve or self._later) and not is_closed)
+        )
         return is_at_work or (wants and not work.is_ended)
 
     def _start(self) -> None:
@@ -180,13 +186,29 @@ class Desk:
     async def _judge(self, pair: Pair) -> None:
         try:
             annotation = await self._annotate(pair)
-            self._finished += self._counter.count(annotation)
+            if annotation.status == "failed" and pair.key in self._judged_again:
+                self._finish([annotation])
+            else:
+                self._take(self._counter.count(pair, annotation))
         except BudgetExhaustedError as error:  # requests in flight are paid: let them finish
             self._budget_error = self._budget_error or error
         except (LanguageModelError, JudgingError) as error:
             self._error = self._error or error
         finally:
             self._has_news.set()
+
+    def _take(self, ended: list[Ended]) -> None:
+        """Finish pairs; those that failed by what passes are judged once more, after all others."""
+        for pair, annotation in ended:
+            if annotation.path in AWAY:
+                self._judged_again.add(pair.key)
+                self._later.append(pair)
+            else:
+                self._finish([annotation])
+
+    def _finish(self, annotations: Sequence[Annotation]) -> None:
+        self._finished += annotations
+        self._failed += sum(annotation.status == "failed" for annotation in annotations)
 
     async def _wait_for_news(self) -> None:
         """Wait until some pairs are finished, or for a while."""

@@ -152,14 +152,30 @@ async def test_pairs_that_failed_while_the_model_was_away_are_judged_again_not_s
     assert "no connection" in source.left
 
 
-async def test_a_pair_that_fails_between_others_is_stored_as_failed() -> None:
+async def test_a_pair_that_fails_between_others_is_judged_once_more() -> None:
     source = Answers(Work(PAIRS[:3], 3, is_ended=True))
-    agents, running = await at_work(source, allowed=2)
+    agents, running = await at_work(source, allowed=3)
     await agents.end(PAIRS[0], AWAY)
     await agents.end(PAIRS[1])
     await agents.end(PAIRS[2], AWAY)
-    assert await running == 2
-    assert [item.status for item in source.finished] == ["failed", "labelled", "failed"]
+    await asyncio.sleep(0.3)  # nothing else is left
+    await agents.end(PAIRS[0])
+    await agents.end(PAIRS[2], AWAY)
+    assert await running == 1
+    assert [item.status for item in source.finished] == ["labelled", "labelled", "failed"]
+
+
+async def test_pairs_that_failed_before_the_last_success_are_given_back_too() -> None:
+    source = Answers(Work(PAIRS, 6, is_ended=False))
+    agents, running = await at_work(source, allowed=3)
+    await agents.end(PAIRS[0], AWAY)
+    await agents.end(PAIRS[1])  # it was on the wire when the model went away
+    for pair in PAIRS[2:]:
+        await agents.end(pair, AWAY)
+    with pytest.raises(ModelUnavailableError):
+        await running
+    assert [item.status for item in source.finished] == ["labelled"]
+    assert agents.begun == len(PAIRS)
 
 
 async def test_pairs_that_fail_by_an_error_of_the_program_are_stored_and_end_the_judge() -> None:
@@ -177,6 +193,10 @@ async def test_pairs_that_fail_by_an_error_of_the_program_are_stored_and_end_the
 async def test_one_place_alone_is_not_kept_by_a_failed_pair() -> None:
     source = Answers(Work(PAIRS[:1], 1, is_ended=False), Work([], 1, is_ended=False))
     agents, running = await at_work(source)
+    await agents.end(PAIRS[0], AWAY)
+    await asyncio.sleep(0.3)
+    source.answers = [Work([], 1, is_ended=False)]
+    await asyncio.sleep(0.3)
     await agents.end(PAIRS[0], AWAY)
     await asyncio.sleep(0.3)
     assert [item.status for item in source.finished] == ["failed"]
