@@ -80,9 +80,15 @@ def judge_result(future: PrefectFuture[int]) -> int:
 
 @contextmanager
 def _explained(what: str) -> Iterator[None]:
-    """Turn the loss of a part of Ray into this project's error."""
+    """Turn the loss of a part of Ray into this project's error.
+
+    A signal that arrives while Ray waits is raised as it is: Prefect ends the run by it. Ray's
+    compiled code makes a SystemError of what it does not expect.
+    """
     try:
         yield
+    except SystemError as error:
+        raise error.__cause__ or error from None
     except RayError as error:
         raise WorkerLostError(f"{what} was lost: {error}; {_GO_ON}") from error
 

@@ -11,6 +11,7 @@ from itertools import count, islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from prefect.exceptions import TerminationSignal
 from prefect.futures import PrefectFuture
 
 from agents import Endpoint
@@ -197,15 +198,19 @@ class Gathering:
             self._start()
         with self._ending_the_run():
             self._watch.begin()  # before any pair is handed out
-        self._turn(writer, queue_length)
-        while self._running:
-            ended = ended_futures(list(self._running), _POLL_S)
+        try:
             self._turn(writer, queue_length)
-            for future in ended:
-                self._take_result(future, judges)
-            if self._is_done or self._is_ending:
-                self._dismiss()
-            self._look_for_judges()
+            while self._running:
+                ended = ended_futures(list(self._running), _POLL_S)
+                self._turn(writer, queue_length)
+                for future in ended:
+                    self._take_result(future, judges)
+                if self._is_done or self._is_ending:
+                    self._dismiss()
+                self._look_for_judges()
+        except (KeyboardInterrupt, TerminationSignal):
+            end_futures(list(self._running))
+            raise
         self._store(self._queue.offer([], is_last=True).annotations, writer)
         with self._ending_the_run():
             writer.flush()
