@@ -20,8 +20,6 @@ from tests.real_sandbox import ask_engine_once, engine_problem
 
 for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's processes are told
     os.environ.pop(_size, None)
-# Ray runs its workers at nice 15: beside two other processes of tests they would hardly run.
-os.environ.setdefault("RAY_worker_niceness", "0")
 
 # No test is timed, since others run beside it, and each run draws the same examples: those of the
 # gate, or of a night.

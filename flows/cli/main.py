@@ -1,6 +1,7 @@
 """The command line: the table of all commands, and how errors end a run."""
 
 import logging
+import signal
 import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typer._click import Context
 
 _TRACEBACK = "--traceback"
+_STOPPED = 130  # exit status after Ctrl-C, by convention
 _RUN_LIMITS = ("reason", "pairs", "budget_usd")  # options of what annotates
 _HELP = (
     "Build, maintain and evaluate multi-choice code-search benchmarks.\n\n"
@@ -270,15 +272,20 @@ def cosqa(
 
 
 def main() -> None:
-    """Run the command line; an error is one message and exit status 1."""
+    """Run the command line; an error is one message and exit status 1, a signal status 130."""
     logging.captureWarnings(capture=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         app()
-    except Exception as error:
-        if _TRACEBACK in sys.argv:
+    except BaseException as error:
+        is_stopped = not isinstance(error, Exception)
+        if (isinstance(error, SystemExit) and error.code != _STOPPED) or _TRACEBACK in sys.argv:
             raise
-        print_error(error)
-        sys.exit(1)
+        if is_stopped:  # by a signal, of which Prefect makes an exception of its own in a flow
+            sys.stderr.write("stopped: what is finished is kept; the same command goes on\n")
+        else:
+            print_error(error)
+        sys.exit(_STOPPED if is_stopped else 1)
 
 
 if __name__ == "__main__":

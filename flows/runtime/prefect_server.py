@@ -178,6 +178,7 @@ def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
         command,
         env=environment,
         pass_fds=[number],
+        start_new_session=True,  # a Ctrl-C must not end it before the runs that tell it their end
         preexec_fn=die_with_parent,  # noqa: PLW1509
     )
 

@@ -1,0 +1,158 @@
+"""The law of Ctrl-C: a command ends within seconds, says so, and the same command goes on.
+
+Covers `flows.cli.main`, `flows.runtime.prefect_server`.
+"""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import subprocess
+import termios
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.world import Case, World, environment, read, rule
+from tests.processes import still_running
+
+pytestmark = [pytest.mark.slow(120), pytest.mark.nightly]
+
+LIMIT_S = 15.0  # 3 to 5 on an idle machine
+CASES = [
+    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
+    for number in range(24)
+]
+(REPLY,) = read("answers")["steps"]
+SLOWLY = rule("exact_judge", REPLY | {"delay_s": 2})
+
+
+class Terminal:
+    """A command in a terminal of its own, whose foreground it has.
+
+    Args:
+        command: The command line.
+        world: Its environment and folder.
+    """
+
+    def __init__(self, command: list[str], world: World) -> None:
+        self._screen, theirs = pty.openpty()
+        self.shown = ""
+
+        def take_terminal() -> None:
+            os.setsid()
+            fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+
+        self.process = subprocess.Popen(
+            command, env=world.env, cwd=world.folder, stdin=theirs, stdout=theirs, stderr=theirs,
+            preexec_fn=take_terminal,  # noqa: PLW1509 - Popen has no other way to it
+        )  # fmt: skip
+        os.close(theirs)
+
+    def read(self, timeout_s: float = 0.1) -> None:
+        """Read what there is to read."""
+        while select.select([self._screen], [], [], timeout_s)[0]:
+            try:
+                self.shown += os.read(self._screen, 65_536).decode(errors="replace")
+            except OSError:  # nobody writes there any more
+                return
+
+    def until(self, is_so: Callable[[str], object]) -> None:
+        """Read until something is shown, or is so elsewhere."""
+        deadline = time.monotonic() + 300
+        while not is_so(self.shown):
+            assert self.process.poll() is None, self.shown
+            assert time.monotonic() < deadline, self.shown
+            self.read()
+
+    def press_ctrl_c(self) -> None:
+        os.write(self._screen, b"\x03")
+
+    def end(self) -> tuple[int, float]:
+        """Return the exit status, and the seconds until then."""
+        began = time.monotonic()
+        while self.process.poll() is None:
+            assert time.monotonic() - began < 600, self.shown
+            self.read()
+        self.read()
+        return self.process.returncode, time.monotonic() - began
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._screen)
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedServer]:
+    with ScriptedServer([SLOWLY]) as server:
+        yield server
+
+
+def stopped(world: World, by: str, is_reached: Callable[[str, int], object]) -> str:
+    """Stop the command where it is reached; return what it has shown."""
+    terminal = Terminal(world.command("benchmark"), world)
+    try:
+        terminal.until(lambda shown: is_reached(shown, terminal.process.pid))
+        family = psutil.Process(terminal.process.pid).children(recursive=True)
+        if by == "ctrl-c":
+            terminal.press_ctrl_c()
+        else:
+            os.killpg(terminal.process.pid, signal.SIGTERM)
+        status, seconds = terminal.end()
+    finally:
+        terminal.close()
+    print(terminal.shown, f"\nended in {seconds:.1f} s")
+    assert status == 130
+    assert seconds < LIMIT_S
+    assert still_running(family, 240) == []
+    return terminal.shown
+
+
+@pytest.mark.parametrize(
+    ("moment", "ends"),
+    [
+        ("start", "ctrl-c"),
+        ("Beginning flow run", "ctrl-c"),
+        ("to embed", "ctrl-c"),
+        ("to embed", "sigterm"),
+        ("judging", "ctrl-c"),
+        ("judging", "sigterm"),
+        ("published", "ctrl-c"),
+    ],
+)
+def test_a_stopped_command_ends_in_seconds_and_goes_on_when_it_is_given_again(
+    folder: Path, model: ScriptedServer, moment: str, ends: str
+) -> None:
+    world = World(
+        folder,
+        environment(
+            model.base_url,
+            PREFECT_HOME=str(folder / "prefect"),
+            COSQA_ANNOTATION__CONFIGURATION="single",
+            COSQA_ANNOTATION__IN_FLIGHT="4",
+            PREFECT_LOGGING_LEVEL="INFO",
+        ),
+    )
+    world.env.pop("PREFECT_API_URL", None)
+    world.write(CASES)
+
+    def is_reached(shown: str, command: int) -> object:
+        if moment == "start":
+            return psutil.Process(command).children()
+        return model.calls if moment == "judging" else moment in shown
+
+    shown = stopped(world, ends, is_reached)
+    assert "stopped: what is finished is kept; the same command goes on" in shown
+    assert "Traceback" not in shown
+    model.follow([rule("exact_judge", REPLY)])
+    again = world.run_alone("benchmark")
+    assert again.returncode == 0, again.stdout[-5000:]
+    assert world.rows("SELECT status, count(*) FROM annotations GROUP BY 1") == [
+        ("labelled", len(CASES))
+    ]
