@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sys
+from collections.abc import Collection
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
 if TYPE_CHECKING:
@@ -24,11 +25,16 @@ class Channel:
     Args:
         file: Its descriptor.
         shares_chance: Whether the state of ``random`` goes to and fro: a program may set it.
+        heeds: What this process takes over of the other's surroundings: folder, environment and
+            arguments.
     """
 
-    def __init__(self, file: int, *, shares_chance: bool) -> None:
+    def __init__(
+        self, file: int, *, shares_chance: bool, heeds: Collection[str] = ("cwd", "environ", "argv")
+    ) -> None:
         self._file = file
         self._shares_chance = shares_chance
+        self._heeds = {*heeds, "chance"} if shares_chance else {*heeds}
         self._told: Frame = {}
 
     def send(self, frame: Frame) -> None:
@@ -52,7 +58,7 @@ class Channel:
         if size > _LARGEST:
             raise ValueError("a frame that is too large")
         frame = json.loads(self._read(size))
-        around = frame.pop("around")
+        around = {name: to for name, to in frame.pop("around").items() if name in self._heeds}
         if around:
             self._surround(around)
             self._told = {**self._told, **around}
@@ -86,6 +92,6 @@ class Channel:
             os.environ.update(kept)
         if "argv" in around:
             sys.argv[:] = map(str, around["argv"])
-        if "chance" in around and self._shares_chance:
+        if "chance" in around:
             version, state, gauss = around["chance"]
             random.setstate((version, tuple(state), gauss))

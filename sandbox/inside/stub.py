@@ -39,6 +39,13 @@ _SHARED = re.compile(
     r"\b(mock|patch|monkeypatch|assertLogs|assertWarns\w*|catch_warnings|warns|stdin|settrace|"
     r"setrecursionlimit|getrecursionlimit|__globals__|__code__|__builtins__|builtins)\b"
 )
+# What a program reads of its surroundings, which the code may have changed: what it does not read
+# stays as it is, so that nothing in this process obeys it.
+_READ = {
+    "cwd": re.compile(r"\b(cwd|getcwd|chdir|open|os|pathlib|Path|glob|shutil|tempfile)\b"),
+    "environ": re.compile(r"\b(environ|environb|getenv|expandvars|expanduser)\b"),
+    "argv": re.compile(r"\bargv\b"),
+}
 
 
 def give_up(reason: str) -> NoReturn:
@@ -61,7 +68,8 @@ def stub_loader(
     def load(space: Space) -> None:
         if word := _SHARED.search(program):
             give_up(f"the program uses {word.group()}")
-        channel = Channel(CHANNEL, shares_chance="random" in code)
+        heeds = {name for name, words in _READ.items() if words.search(program)}
+        channel = Channel(CHANNEL, shares_chance="random" in code, heeds=heeds)
         takes_all = _STAR.search(program) is not None
         OtherProcess(channel, count_call, takes_all=takes_all).load(space)
 
@@ -97,8 +105,8 @@ class OtherProcess:
                 space[name] = self._function(name, *details)
             elif kind == "value":
                 space[name] = details[0]
-            elif kind == "module" and details[0].partition(".")[0] in sys.stdlib_module_names:
-                space[name] = importlib.import_module(details[0])
+            elif kind == "module" and details[0] in sys.modules:  # nothing is loaded by its name
+                space[name] = sys.modules[details[0]]
             else:
                 unplain[name] = f"{name} of the code under test is {kind} {details[0]}"
 
@@ -214,9 +222,9 @@ class OtherProcess:
 
 
 def exception(module: str, name: str, arguments: tuple[object, ...]) -> BaseException:
-    """Return an exception of Python's own; give up on others."""
-    if module.partition(".")[0] in sys.stdlib_module_names or module == "builtins":
-        kind = getattr(importlib.import_module(module), name, None)
+    """Return an exception of Python's own whose module is loaded; give up on others."""
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        kind = getattr(sys.modules.get(module), name, None)
         if isinstance(kind, type) and issubclass(kind, BaseException):
             try:
                 error = kind.__new__(kind, *arguments)

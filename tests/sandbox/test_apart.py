@@ -214,6 +214,38 @@ async def test_code_that_runs_apart_finds_nothing_of_the_program(
     assert apart.outcome == "passed", apart
 
 
+# Each makes the interpreter of the asserts do something by a name or setting of the code's side.
+STEERS = [
+    Pair("a module named by a forged object", "import os, sys, types\n"
+         "os.makedirs('/tmp/t', exist_ok=True)\n"
+         "open('/tmp/t/test_x.py', 'w').write('import sys; '\n"
+         "    'sys.exit = lambda *_: open(\"/tmp/t/obeyed\", \"w\")')\n"
+         "os.chdir('/tmp/t')\nsys.argv[:] = ['x', 'discover']\n"
+         "named = types.ModuleType('unittest.__main__')\ndef f(x): return x",
+         "import os\nassert f(9) == 9 and os.path.exists('/tmp/t/obeyed')"),
+    Pair("an exception of a module that is not loaded", "import os\n"
+         "class Error(Exception): pass\nError.__module__ = 'wave'\nError.__qualname__ = 'Error'\n"
+         "def f(x): raise Error", "try:\n    f(9)\nexcept Exception: pass\n"
+         "import sys\nassert 'wave' in sys.modules"),
+    Pair("a module of its own beside a plain value", "import os\nfrom fractions import Fraction\n"
+         "for name in ('fractions', 'decimal', 'numpy', 'numbers'):\n"
+         "    open(name + '.py', 'w').write('import os; os._exit(0)')\n"
+         "def f(x): return Fraction(1, 3)", "assert f(9) == 3"),
+    Pair("its arguments", "import sys\ndef f(x):\n    sys.argv[:] = ['x', '3']\n    return x",
+         "f(9)\nimport sys\nassert getattr(sys, 'ar' + 'gv')[1:] == ['3']"),
+    Pair("its environment", "import os\ndef f(x):\n    os.environ['NAME'] = '3'\n    return x",
+         "f(9)\nimport os\nassert getattr(os, 'envi' + 'ron').get('NAME') == '3'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", STEERS, ids=lambda pair: pair.name)
+async def test_the_interpreter_of_the_asserts_obeys_no_name_and_no_setting_of_the_code(
+    pair: Pair, sandbox: Sandbox
+) -> None:
+    _, apart = await both(sandbox, pair)
+    assert apart.outcome != "passed", apart
+
+
 HARM = {
     "ends": "import os\ndef f(x): os._exit(0)",
     "kills": "import os\ndef f(x): os.kill(-1, 9)",
