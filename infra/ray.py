@@ -22,9 +22,9 @@ from infra.secrets import without_own_keys
 from infra.settings import RaySettings
 from infra.tracing import environment_of_workers
 
-# Ray's own switches: no usage report over the network, no rewriting of CUDA_VISIBLE_DEVICES for work
-# that asks for no GPU, and workers of normal priority: at Ray's 15 an encoder has a third of its
-# speed as soon as anything else runs.
+# Ray's own switches: no usage report over the network, no rewriting of CUDA_VISIBLE_DEVICES for
+# work that asks for no GPU, and workers of normal priority: at Ray's 15 an encoder has a third of
+# its speed as soon as anything else runs.
 _SWITCHES = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",

@@ -1,9 +1,11 @@
 """The command line: the table of all commands, and how errors end a run."""
 
 import logging
+import os
 import signal
 import sys
 from importlib.metadata import version
+from threading import Event
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
@@ -274,18 +276,29 @@ def cosqa(
 def main() -> None:
     """Run the command line; an error is one message and exit status 1, a signal status 130."""
     logging.captureWarnings(capture=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    is_terminated = Event()
+
+    def terminate(*_: object) -> None:
+        is_terminated.set()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, terminate)
     try:
         app()
     except BaseException as error:
         is_stopped = not isinstance(error, Exception)
         if (isinstance(error, SystemExit) and error.code != _STOPPED) or _TRACEBACK in sys.argv:
             raise
-        if is_stopped:  # by a signal, of which Prefect makes an exception of its own in a flow
-            sys.stderr.write("stopped: what is finished is kept; the same command goes on\n")
-        else:
+        if not is_stopped:
             print_error(error)
-        sys.exit(_STOPPED if is_stopped else 1)
+            sys.exit(1)
+        sys.stderr.write("stopped: what is finished is kept; the same command goes on\n")
+        sys.stderr.flush()
+        if is_terminated.is_set() or not isinstance(
+            error, SystemExit
+        ):  # and with it perhaps Ray, which then aborts at exit
+            os._exit(_STOPPED)
+        sys.exit(_STOPPED)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from infra.store.layout import SCHEMA
 from infra.store.versions import SCHEMA_VERSION, has_tables, identity_in
 from infra.tracing import span
 
+_INTERRUPTED = "Query interrupted"  # what DuckDB makes of the exception of a signal
+
 
 @dataclass(frozen=True)
 class Transaction:
@@ -132,9 +134,11 @@ class Database:
             connection.begin()
             try:
                 yield Transaction(connection)
-            except BaseException:
+            except BaseException as error:
                 with suppress(duckdb.Error):  # of a damaged file: closing it is enough
                     connection.rollback()
+                if isinstance(error, RuntimeError) and str(error) == _INTERRUPTED:
+                    raise KeyboardInterrupt from None
                 raise
             connection.commit()  # DuckDB rolls back by itself where this fails
 

@@ -1,33 +1,62 @@
 """Atomic replacement of a folder."""
 
+import ctypes
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from infra.errors import PublishError
+
+_HERE = -100  # AT_FDCWD
+_EXCHANGE = 2  # RENAME_EXCHANGE
+
 
 @contextmanager
-def atomic_folder(folder: Path) -> Iterator[Path]:
+def atomic_folder(folder: Path, own: Callable[[Path], Collection[str]]) -> Iterator[Path]:
     """Give an empty sibling folder that takes the place of ``folder`` when the block succeeds.
 
     When the block fails, ``folder`` stays as it was. When the block removes the sibling, it stays
     too. Traces of a process that was killed here are cleared first; one process at a time works
-    among the siblings, the others wait.
+    among the siblings, the others wait. A link stays one: what it points to is replaced.
+
+    Args:
+        folder: The folder.
+        own: Returns the files of a folder, by their paths in it, that may go with it; one that ends
+            in ``/`` stands for all below.
+
+    Raises:
+        PublishError: The folder has other files.
     """
+    folder = folder.resolve()
     partial = folder.with_name(f".{folder.name}.partial")
     previous = folder.with_name(f".{folder.name}.previous")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _exclusive(folder.parent):
         _clear(folder, partial, previous)
+        _refuse_foreign(folder, own)
         partial.mkdir()
         try:
             yield partial
             if partial.exists():
+                _refuse_foreign(folder, own)
                 _swap(folder, partial, previous)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+
+
+def _refuse_foreign(folder: Path, own: Callable[[Path], Collection[str]]) -> None:
+    """Refuse to replace a folder with files that this program has not written."""
+    files = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+    known = own(folder) if files else ()
+    below = tuple(name for name in known if name.endswith("/"))
+    names = sorted(str(path.relative_to(folder)) for path in files)
+    foreign = [name for name in names if name not in known and not name.startswith(below)]
+    if foreign or (folder.exists() and not folder.is_dir()):
+        what = f"has {foreign[0]}, which this program has not written" if foreign else "is a file"
+        raise PublishError(f"{folder} {what}: move it away, or choose another folder with --output")
 
 
 def _clear(folder: Path, partial: Path, previous: Path) -> None:
@@ -39,10 +68,19 @@ def _clear(folder: Path, partial: Path, previous: Path) -> None:
 
 
 def _swap(folder: Path, partial: Path, previous: Path) -> None:
-    if folder.exists():
+    """Exchange the two in one step, or in two where the file system knows no exchange."""
+    if folder.exists() and not _exchanged(folder, partial):
         folder.rename(previous)
-    partial.rename(folder)
+    if not folder.exists():
+        partial.rename(folder)
     shutil.rmtree(previous, ignore_errors=True)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two folders by Linux's renameat2; return whether that was possible."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    paths = os.fsencode(one), os.fsencode(other)
+    return bool(rename) and rename(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0
 
 
 @contextmanager

@@ -212,11 +212,13 @@ def read_manifest(folder: Path) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         problem = ": ".join([*map(str, first["loc"]), first["msg"]])
-        raise PublishError(f"{file} is not a manifest ({problem}): publish again") from None
+        raise PublishError(
+            f"{file} is not a manifest ({problem}): move the folder away and publish again"
+        ) from None
     if manifest.format_version != FORMAT_VERSION:
         raise PublishError(
             f"{folder} has export format {manifest.format_version} where this program reads "
-            f"{FORMAT_VERSION}: publish again"
+            f"{FORMAT_VERSION}: move it away and publish again"
         )
     return manifest
 

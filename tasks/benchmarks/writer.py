@@ -43,14 +43,13 @@ def write_benchmark(
         include_undecided: List the undecided pairs in a file of their own.
 
     Raises:
-        PublishError: See `check_benchmark`; or ``folder`` holds something that is no export.
+        PublishError: See `check_benchmark`; or ``folder`` holds files that no export has written.
         DiskFullError: The disk is full; an older export is still whole.
     """
     check_benchmark(benchmark, allow_demo=allow_demo)
-    _refuse_foreign(folder)
     with (
         space_on(folder.parent, OTHER_OUTPUT),
-        atomic_folder(folder) as partial,
+        atomic_folder(folder, _own) as partial,
     ):
         manifest = describe(benchmark, undecided_listed=include_undecided)
         write_tables(benchmark, partial, include_undecided=include_undecided)
@@ -64,13 +63,11 @@ def write_benchmark(
     return there or manifest
 
 
-def _refuse_foreign(folder: Path) -> None:
-    is_export = (folder / MANIFEST).is_file()
-    if folder.exists() and not is_export and not (folder.is_dir() and not any(folder.iterdir())):
-        raise PublishError(
-            f"{folder} is there and is no exported benchmark: move it away or choose another "
-            "folder with --output"
-        )
+def _own(folder: Path) -> set[str]:
+    """Return the files that an export in a folder has written, by its manifest."""
+    if not (folder / MANIFEST).is_file():
+        return set()
+    return {MANIFEST, f"{RUNS}/", *(file.path for file in read_manifest(folder).files)}
 
 
 def _keep_runs(manifest: Manifest, folder: Path, partial: Path) -> None:

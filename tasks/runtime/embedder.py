@@ -1,6 +1,7 @@
 """Ray actors that embed batches of texts."""
 
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -11,8 +12,10 @@ from ray.exceptions import RayError, RayTaskError
 from infra.errors import CosqaError, EncoderError, EncoderUnavailableError
 from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders, split_dtype
+from tasks.runtime.progress import raise_if_stopped
 from tasks.runtime.run_logger import run_logger
 
+_POLL_S = 1.0  # between looks whether the run was stopped
 _IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its way
 _MOST_DEATHS = 3  # of one actor; Ray starts it again and sends it its batches again
 _MOST_ON_A_NODE = 8  # where no number of actors is set
@@ -187,11 +190,14 @@ class _Pool:
     def run(self, batches: Batches) -> Iterator[tuple[int, Vectors]]:
         """Yield (number, vectors) of the batches."""
         waiting = enumerate(batches)
-        patience_s = self._ray.placement_timeout_s
+        tell_at = time.monotonic() + self._ray.placement_timeout_s
         while self._calls:
-            ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=patience_s)
-            if not ready:
+            ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=_POLL_S)
+            raise_if_stopped()
+            if not ready and time.monotonic() > tell_at:
                 self._tell_of_room()
+            if ready or time.monotonic() > tell_at:
+                tell_at = time.monotonic() + self._ray.placement_timeout_s
             for reference in ready:
                 actor, number = self._calls.pop(reference)
                 vectors = self._result(reference)

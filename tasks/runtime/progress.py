@@ -35,6 +35,12 @@ def stop_stages() -> None:
     _is_interrupted.set()
 
 
+def raise_if_stopped() -> None:
+    """Raise KeyboardInterrupt where the run was interrupted: a stage's thread hears it here."""
+    if _is_interrupted.is_set():
+        raise KeyboardInterrupt
+
+
 def _utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -105,8 +111,7 @@ class Progress:
         Raises:
             KeyboardInterrupt: The run was interrupted while this stage was in a thread of its own.
         """
-        if _is_interrupted.is_set():
-            raise KeyboardInterrupt
+        raise_if_stopped()
         self.done += items
         now = time.monotonic()
         if now - self._written >= _SECONDS_BETWEEN_STATES:

@@ -23,7 +23,9 @@ from tests.processes import still_running
 
 pytestmark = [pytest.mark.slow(120), pytest.mark.nightly]
 
-LIMIT_S = 15.0  # 3 to 5 on an idle machine
+# Ray's start and end are part of it. A SIGTERM to the group ends Ray first, which the thread of an
+# encoder notices after half a minute.
+LIMIT_S = {"ctrl-c": 15.0, "sigterm": 60.0}
 CASES = [
     Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
     for number in range(24)
@@ -109,7 +111,7 @@ def stopped(world: World, by: str, is_reached: Callable[[str, int], object]) -> 
         terminal.close()
     print(terminal.shown, f"\nended in {seconds:.1f} s")
     assert status == 130
-    assert seconds < LIMIT_S
+    assert seconds < LIMIT_S[by]
     assert still_running(family, 240) == []
     return terminal.shown
 
@@ -123,7 +125,7 @@ def stopped(world: World, by: str, is_reached: Callable[[str, int], object]) -> 
         ("to embed", "sigterm"),
         ("judging", "ctrl-c"),
         ("judging", "sigterm"),
-        ("published", "ctrl-c"),
+        ("written (", "ctrl-c"),
     ],
 )
 def test_a_stopped_command_ends_in_seconds_and_goes_on_when_it_is_given_again(

@@ -34,6 +34,7 @@ from tasks.stages.scoring import OpenBenchmark
 
 PAGE, TABLES, FIGURES = "estimate.html", "estimate.md", "estimate.json"
 TO_LABEL, SAMPLE = "to_label.jsonl", "sample.jsonl"
+_FILES = (PAGE, TABLES, FIGURES, TO_LABEL, SAMPLE)
 _LONGEST = 400
 
 
@@ -71,13 +72,14 @@ def write_estimate(
 
     Raises:
         DiskFullError: The disk is full; an older report is as it was.
+        PublishError: The folder has other files.
     """
     judged = JudgedQueries(benchmark, inputs.queries) if benchmark else None
     estimates = [load_estimate(database, identity) for identity in identities]
     report = _report(estimates, inputs, judged, _price(database, settings))
     sample, next_ones = _to_label(estimates, inputs, judged, settings.estimation)
     folder = estimate_folder(inputs, identities, settings)
-    with space_on(folder, OTHER_OUTPUT), atomic_folder(folder) as partial:
+    with space_on(folder, OTHER_OUTPUT), atomic_folder(folder, lambda _: _FILES) as partial:
         (partial / PAGE).write_text(render_estimation(report), encoding="utf-8")
         (partial / TABLES).write_text(estimation_markdown(report), encoding="utf-8")
         (partial / FIGURES).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")

@@ -26,6 +26,7 @@ from tasks.runtime.run_events import artifact_key
 from tasks.stages.study.kape import StudyData, StudyReference, load_studied
 
 PAGE, MARKDOWN, FIGURES, REPORT = "kape.html", "kape.md", "figures.parquet", "kape.json"
+_FILES = (PAGE, MARKDOWN, FIGURES, REPORT)
 _LONGEST = 120
 
 
@@ -82,7 +83,7 @@ def _folder_name(names: Sequence[str]) -> str:
 
 def _write(report: KapeReport, folder: Path) -> None:
     """Write all files, or none; the folder is replaced as a whole."""
-    with space_on(folder, OTHER_OUTPUT), atomic_folder(folder) as partial:
+    with space_on(folder, OTHER_OUTPUT), atomic_folder(folder, lambda _: _FILES) as partial:
         (partial / PAGE).write_text(render_kape(report), encoding="utf-8")
         (partial / MARKDOWN).write_text(kape_markdown(report), encoding="utf-8")
         (partial / REPORT).write_text(report.model_dump_json(indent=1), encoding="utf-8")

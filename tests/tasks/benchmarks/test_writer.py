@@ -19,6 +19,8 @@ from tasks.benchmarks import (
     verify_export,
     write_benchmark,
 )
+from tasks.benchmarks.card import write_card
+from tasks.benchmarks.manifest import Manifest
 from tests.fakes.benchmarks import CODES, QUERIES, agents_benchmark, people_benchmark
 
 
@@ -229,11 +231,63 @@ def test_an_equal_export_stays_with_its_runs_and_a_damaged_one_does_not(tmp_path
     verify_export(folder)
 
 
-def test_a_folder_with_other_things_is_never_replaced(tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("precious")
-    with pytest.raises(PublishError, match="is no exported benchmark"):
-        write_benchmark(people_benchmark(), tmp_path)
-    assert (tmp_path / "thesis.txt").read_text() == "precious"
+@pytest.mark.parametrize(
+    ("is_export", "name", "text"),
+    [
+        (False, "thesis.txt", "precious"),
+        (False, "manifest.json", '{"name": "a web application", "files": []}'),
+        (True, "notes.md", "precious"),
+        (True, "beir/my-qrels.tsv", "precious"),
+    ],
+)
+def test_a_folder_with_files_of_others_is_never_replaced(
+    tmp_path: Path, is_export: bool, name: str, text: str
+) -> None:
+    folder = tmp_path / "b"
+    folder.mkdir()
+    if is_export:
+        write_benchmark(people_benchmark(), folder)
+    (folder / name).write_text(text)
+    before = _bytes(folder)
+    fewer = people_benchmark().model_copy(update={"labels": people_benchmark().labels[:1]})
+    with pytest.raises(PublishError, match=r"move (it|the folder) away"):
+        write_benchmark(fewer, folder)
+    assert _bytes(folder) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
+def test_files_of_others_that_come_while_an_export_is_written_are_kept(tmp_path: Path) -> None:
+    def writes_beside(manifest: Manifest, folder: Path) -> None:
+        (tmp_path / "b" / "notes.md").write_text("precious")
+        write_card(manifest, folder)
+
+    write_benchmark(people_benchmark(), tmp_path / "b")
+    fewer = people_benchmark().model_copy(update={"labels": people_benchmark().labels[:1]})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tasks.benchmarks.writer.write_card", writes_beside)
+        with pytest.raises(PublishError, match=r"has notes\.md"):
+            write_benchmark(fewer, tmp_path / "b")
+    assert (tmp_path / "b" / "notes.md").read_text() == "precious"
+
+
+def test_a_place_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    place = tmp_path / "b"
+    place.symlink_to(tmp_path / "disk")
+    for labels in (2, 1):
+        some = people_benchmark().model_copy(update={"labels": people_benchmark().labels[:labels]})
+        write_benchmark(some, place)
+        assert place.is_symlink()
+        assert verify_export(tmp_path / "disk").counts["labels"] == labels
+
+
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_an_export_is_replaced_where_the_disk_knows_no_exchange_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool
+) -> None:
+    if not exchanges:
+        monkeypatch.setattr("tasks.benchmarks.folder._EXCHANGE", 1 << 30)  # which no disk knows
+    test_a_changed_benchmark_replaces_the_older_export(tmp_path)
 
 
 def test_two_processes_exporting_at_once_leave_one_whole_export(tmp_path: Path) -> None:

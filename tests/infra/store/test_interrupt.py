@@ -1,0 +1,35 @@
+"""A signal that arrives while DuckDB works ends the program as one that arrives elsewhere.
+
+Covers `infra.store.database`.
+"""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from infra.settings import StoreSettings
+from infra.store import open_database
+from infra.store.database import Transaction
+
+SECONDS_OF_WORK = "SELECT count(*) FROM range(300_000) a, range(100_000) b WHERE a.range > b.range"
+
+
+def interrupted(tx: Transaction) -> None:
+    """Send Ctrl-C's signal to this process while DuckDB is at a query."""
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    tx.value(SECONDS_OF_WORK)
+
+
+def test_ctrl_c_within_a_query_is_an_interrupt_and_the_store_stays_usable(tmp_path: Path) -> None:
+    database = open_database(StoreSettings(folder=tmp_path / "store"))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored under a shell's `&`
+    try:
+        with pytest.raises(KeyboardInterrupt), database.transaction() as tx:
+            interrupted(tx)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with database.transaction() as tx:
+        assert tx.value("SELECT 1") == 1
