@@ -78,9 +78,12 @@ def _swap(folder: Path, partial: Path, previous: Path) -> None:
 
 def _exchanged(one: Path, other: Path) -> bool:
     """Exchange two folders by Linux's renameat2; return whether that was possible."""
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)
-    paths = os.fsencode(one), os.fsencode(other)
-    return bool(rename) and rename(_HERE, paths[0], _HERE, paths[1], _EXCHANGE) == 0
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except AttributeError:
+        return False
+    failed: int = rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)
+    return not failed
 
 
 @contextmanager
