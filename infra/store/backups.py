@@ -5,6 +5,7 @@ moved there when it is whole and was read back. Files of vectors are never chang
 a second name where the disk is the same, and are not copied.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -95,6 +96,7 @@ def back_up(
             for file in files_below(part):
                 if file != settings.replies / BATCHES:
                     _copy(copy, file, partial / file.relative_to(settings.folder))
+        _require_vectors(settings, partial)
         report("reading the backup")
         backup = Backup(
             store_id=identity.store_id,
@@ -172,10 +174,16 @@ def _require_new(settings: StoreSettings, folder: Path) -> None:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Yield the files that belong to a store, in the order of their names."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.name.endswith(_NOT_KEPT):
-            yield path
+    """Yield the files that belong to a store, in the order of their names, behind links too."""
+    found, seen = [], set()
+    for here, folders, names in os.walk(folder, followlinks=True):
+        real = os.path.realpath(here)
+        if real in seen:  # links in a circle
+            folders.clear()
+            continue
+        seen.add(real)
+        found += [Path(here, name) for name in names if not name.endswith(_NOT_KEPT)]
+    yield from (path for path in sorted(found) if path.is_file())
 
 
 def _copy_money(settings: StoreSettings, partial: Path) -> None:
@@ -195,6 +203,24 @@ def _copy_money(settings: StoreSettings, partial: Path) -> None:
         snapshot(batches, target, beside=copy_ledgers)
     else:
         copy_ledgers()
+
+
+def _require_vectors(settings: StoreSettings, partial: Path) -> None:
+    """Require all files of vectors that the copied database names.
+
+    Raises:
+        StoreError: One is missing.
+    """
+    copied = settings.model_copy(update={"folder": partial})
+    with opened_alone(copied) as connection:
+        rows = connection.execute("SELECT DISTINCT file FROM vector_files ORDER BY 1").fetchall()
+    lost = [str(file) for (file,) in rows if not (copied.vectors / str(file)).is_file()]
+    if lost:
+        raise StoreError(
+            f"{settings.vectors} lacks {len(lost):,} of {len(rows):,} files that the database "
+            f"names, such as {lost[0]}: `cosqa store check` says what else is wrong; no backup "
+            "was made"
+        )
 
 
 def _parts(settings: StoreSettings) -> dict[Path, Callable[[Path, Path], None]]:

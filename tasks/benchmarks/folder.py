@@ -1,6 +1,5 @@
 """Atomic replacement of a folder."""
 
-import ctypes
 import fcntl
 import os
 import shutil
@@ -8,10 +7,8 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from infra.atomic import exchange
 from infra.errors import PublishError
-
-_HERE = -100  # AT_FDCWD
-_EXCHANGE = 2  # RENAME_EXCHANGE
 
 
 @contextmanager
@@ -32,17 +29,19 @@ def atomic_folder(folder: Path, own: Callable[[Path], Collection[str]]) -> Itera
     """
     folder = folder.resolve()
     partial = folder.with_name(f".{folder.name}.partial")
-    previous = folder.with_name(f".{folder.name}.previous")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _exclusive(folder.parent):
-        _clear(folder, partial, previous)
+        shutil.rmtree(partial, ignore_errors=True)
         _refuse_foreign(folder, own)
         partial.mkdir()
         try:
             yield partial
             if partial.exists():
                 _refuse_foreign(folder, own)
-                _swap(folder, partial, previous)
+                if folder.exists():
+                    exchange(folder, partial)
+                else:
+                    partial.rename(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
@@ -57,33 +56,6 @@ def _refuse_foreign(folder: Path, own: Callable[[Path], Collection[str]]) -> Non
     if foreign or (folder.exists() and not folder.is_dir()):
         what = f"has {foreign[0]}, which this program has not written" if foreign else "is a file"
         raise PublishError(f"{folder} {what}: move it away, or choose another folder with --output")
-
-
-def _clear(folder: Path, partial: Path, previous: Path) -> None:
-    shutil.rmtree(partial, ignore_errors=True)
-    if folder.exists():
-        shutil.rmtree(previous, ignore_errors=True)
-    elif previous.exists():  # killed between the two renames
-        previous.rename(folder)
-
-
-def _swap(folder: Path, partial: Path, previous: Path) -> None:
-    """Exchange the two in one step, or in two where the file system knows no exchange."""
-    if folder.exists() and not _exchanged(folder, partial):
-        folder.rename(previous)
-    if not folder.exists():
-        partial.rename(folder)
-    shutil.rmtree(previous, ignore_errors=True)
-
-
-def _exchanged(one: Path, other: Path) -> bool:
-    """Exchange two folders by Linux's renameat2; return whether that was possible."""
-    try:
-        rename = ctypes.CDLL(None).renameat2
-    except AttributeError:
-        return False
-    failed: int = rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)
-    return not failed
 
 
 @contextmanager

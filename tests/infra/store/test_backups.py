@@ -197,6 +197,42 @@ def test_a_store_by_a_link_stays_on_its_disk(database: Database, tmp_path: Path)
         back_up(settings, database.settings.folder / "backup")
 
 
+def test_vectors_behind_links_are_in_the_backup(database: Database, tmp_path: Path) -> None:
+    store = database.settings
+    (folder,) = [path for path in store.vectors.iterdir() if path.is_dir()][:1]
+    folder.rename(tmp_path / "other-disk")
+    folder.symlink_to(tmp_path / "other-disk")
+    (store.vectors / "circle").symlink_to(store.vectors)
+    backup = back_up(store, tmp_path / "backup")
+    assert list(faults_of(tmp_path / "backup", backup)) == []
+    restored = StoreSettings(folder=tmp_path / "restored")
+    restore(restored, tmp_path / "backup")
+    check_whole(restored)
+
+
+def test_a_backup_without_vectors_that_the_database_names_is_not_made(
+    database: Database, tmp_path: Path
+) -> None:
+    shutil.rmtree(next(path for path in database.settings.vectors.iterdir() if path.is_dir()))
+    with pytest.raises(StoreError, match=r"files that the database names, such as .*no backup"):
+        back_up(database.settings, tmp_path / "backup")
+    assert not (tmp_path / "backup").exists()
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_backup_with_links_is_refused(
+    database: Database, tmp_path: Path, is_folder: bool
+) -> None:
+    backup = back_up(database.settings, tmp_path / "backup")
+    path = next(file.path for file in backup.files if file.path.startswith("vectors/"))
+    linked = tmp_path / "backup" / ("vectors" if is_folder else path)
+    linked.rename(tmp_path / "elsewhere")
+    linked.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="behind, a link"):
+        restore(StoreSettings(folder=tmp_path / "restored"), tmp_path / "backup")
+    assert not (tmp_path / "restored").exists()
+
+
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("place", ["file", "file/store", "device"])
 def test_a_place_that_can_be_no_folder_is_refused_before_anything_is_copied(
