@@ -54,16 +54,6 @@ def test_flows_holds_one_file_a_flow_beside_deployments_forms_commands_and_runti
         )
 
 
-@pytest.mark.parametrize("module", MODULES, ids=str)
-def test_files_and_functions_stay_short(module: Path) -> None:
-    text = (ROOT / module).read_text("utf-8")
-    assert len(text.splitlines()) <= 300
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
-            assert length <= 50, f"{node.name}: {length} lines"
-
-
 def test_commands_do_not_import_late_for_a_quick_start() -> None:
     for path in (ROOT / "flows" / "cli").glob("*.py"):
         if path.name != "main.py":
