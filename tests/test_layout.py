@@ -5,8 +5,6 @@ import re
 from fnmatch import fnmatch
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("flows", "tasks", "agents", "sandbox", "infra")
 MODULES = sorted(
