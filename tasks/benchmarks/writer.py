@@ -1,5 +1,6 @@
 """Writing of a benchmark as a folder: tables, BEIR's layout, the card, and the manifest last."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -64,10 +65,27 @@ def write_benchmark(
 
 
 def _own(folder: Path) -> set[str]:
-    """Return the files that an export in a folder has written, by its manifest."""
+    """Return the files that an export in a folder has written, by its manifest.
+
+    Of one that a killed process or a full disk has cut off, those that have an export's names.
+    """
     if not (folder / MANIFEST).is_file():
         return set()
-    return {MANIFEST, f"{RUNS}/", *(file.path for file in read_manifest(folder).files)}
+    try:
+        listed = {file.path for file in read_manifest(folder).files}
+    except PublishError:
+        if _is_json(folder / MANIFEST):
+            raise
+        listed = {"README.md", "beir/", *(path.name for path in folder.glob("*.parquet"))}
+    return {MANIFEST, f"{RUNS}/"} | listed
+
+
+def _is_json(file: Path) -> bool:
+    try:
+        json.loads(file.read_bytes())
+    except ValueError:
+        return False
+    return True
 
 
 def _keep_runs(manifest: Manifest, folder: Path, partial: Path) -> None:

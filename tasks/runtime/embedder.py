@@ -1,7 +1,6 @@
 """Ray actors that embed batches of texts."""
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -190,14 +189,14 @@ class _Pool:
     def run(self, batches: Batches) -> Iterator[tuple[int, Vectors]]:
         """Yield (number, vectors) of the batches."""
         waiting = enumerate(batches)
-        tell_at = time.monotonic() + self._ray.placement_timeout_s
+        silent_s = 0.0
         while self._calls:
             ready, _ = ray.wait(list(self._calls), num_returns=1, timeout=_POLL_S)
             raise_if_stopped()
-            if not ready and time.monotonic() > tell_at:
+            silent_s = 0.0 if ready else silent_s + _POLL_S
+            if silent_s >= self._ray.placement_timeout_s:
                 self._tell_of_room()
-            if ready or time.monotonic() > tell_at:
-                tell_at = time.monotonic() + self._ray.placement_timeout_s
+                silent_s = 0.0
             for reference in ready:
                 actor, number = self._calls.pop(reference)
                 vectors = self._result(reference)
