@@ -218,7 +218,7 @@ def read_manifest(folder: Path) -> Manifest:
     if manifest.format_version != FORMAT_VERSION:
         raise PublishError(
             f"{folder} has export format {manifest.format_version} where this program reads "
-            f"{FORMAT_VERSION}: move it away and publish again"
+            f"{FORMAT_VERSION}: publish again"
         )
     return manifest
 

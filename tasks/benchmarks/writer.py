@@ -5,6 +5,8 @@ import os
 import shutil
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from infra.disk import OTHER_OUTPUT, is_disk_full, space_on
 from infra.errors import PublishError
 from tasks.benchmarks.beir import write_beir
@@ -72,10 +74,11 @@ def _own(folder: Path) -> set[str]:
     if not (folder / MANIFEST).is_file():
         return set()
     try:
-        listed = {file.path for file in read_manifest(folder).files}
-    except PublishError:
+        manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+        listed = {file.path for file in manifest.files}  # of whatever format version
+    except ValidationError:
         if _is_json(folder / MANIFEST):
-            raise
+            read_manifest(folder)  # says what is wrong with it
         listed = {"README.md", "beir/", *(path.name for path in folder.glob("*.parquet"))}
     return {MANIFEST, f"{RUNS}/"} | listed
 

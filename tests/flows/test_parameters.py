@@ -98,6 +98,7 @@ def test_the_server_refuses_a_run_with_a_key_before_it_stores_it() -> None:
             identity, parameters={"settings": {"llm": {"model": "openai/m"}}}
         )
         client.delete_flow_run(run.id)
+        client.delete_deployment(identity)
 
 
 @pytest.mark.usefixtures("prefect_server")
