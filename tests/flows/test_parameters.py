@@ -107,6 +107,7 @@ def test_a_run_with_a_key_leaves_no_trace_of_it_with_prefect(tmp_path: Path) -> 
     settings = settings_in(tmp_path, model="openai/m", api_key=SecretStr(KEY))
     state = leaderboard(tmp_path / "benchmark", settings=settings, return_state=True)
     assert state.is_completed()
+    assert state.state_details.flow_run_id
     with get_client(sync_client=True) as client:
         run = client.read_flow_run(state.state_details.flow_run_id)
     assert "api_key" not in run.parameters["settings"]["llm"]
