@@ -285,20 +285,21 @@ def main() -> None:
     signal.signal(signal.SIGTERM, terminate)
     try:
         app()
-    except BaseException as error:
-        is_stopped = not isinstance(error, Exception)
-        if (isinstance(error, SystemExit) and error.code != _STOPPED) or _TRACEBACK in sys.argv:
+    except Exception as error:
+        if _TRACEBACK in sys.argv:
             raise
-        if not is_stopped:
-            print_error(error)
-            sys.exit(1)
+        print_error(error)
+        sys.exit(1)
+    except BaseException as error:  # by now Ctrl-C is Typer's exit
+        status = error.code if isinstance(error, SystemExit) else _STOPPED
+        if status != _STOPPED or _TRACEBACK in sys.argv:
+            raise
         sys.stderr.write("stopped: what is finished is kept; the same command goes on\n")
         sys.stderr.flush()
-        if is_terminated.is_set() or not isinstance(
-            error, SystemExit
-        ):  # and with it perhaps Ray, which then aborts at exit
+        if is_terminated.is_set() or not isinstance(error, SystemExit):
+            # Ray may have been ended too, and would abort at exit.
             os._exit(_STOPPED)
-        sys.exit(_STOPPED)
+        raise
 
 
 if __name__ == "__main__":

@@ -129,16 +129,15 @@ class Database:
         with (
             span("store transaction"),
             self.space(),
+            _hearing_signals(),
             _shared_or_new(self.settings) as connection,
         ):
             connection.begin()
             try:
                 yield Transaction(connection)
-            except BaseException as error:
+            except BaseException:
                 with suppress(duckdb.Error):  # of a damaged file: closing it is enough
                     connection.rollback()
-                if isinstance(error, RuntimeError) and str(error) == _INTERRUPTED:
-                    raise KeyboardInterrupt from None
                 raise
             connection.commit()  # DuckDB rolls back by itself where this fails
 
@@ -164,6 +163,17 @@ class Database:
 _shared: ContextVar[tuple[Path, duckdb.DuckDBPyConnection] | None] = ContextVar(
     "shared", default=None
 )
+
+
+@contextmanager
+def _hearing_signals() -> Iterator[None]:
+    """Raise the exception of a signal that came while DuckDB opened the file or worked."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != _INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from None
 
 
 @contextmanager

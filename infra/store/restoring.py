@@ -55,7 +55,8 @@ def restore(
             "another name; or name another folder with --store"
         )
     backup = _readable(folder)
-    if links := [file.path for file in backup.files if _leads_elsewhere(folder, file.path)]:
+    paths = [folder / file.path for file in backup.files]
+    if links := [path for path in paths if path.resolve() != path]:
         raise StoreError(
             f"{folder} is no backup that `cosqa store backup` has written: {links[0]} is, or lies "
             "behind, a link; nothing was changed, use another backup"
@@ -76,10 +77,6 @@ def restore(
                 "use another backup"
             )
         return _put_in_place(settings, new, report, backup if present else None)
-
-
-def _leads_elsewhere(folder: Path, path: str) -> bool:
-    return (folder / path).resolve() != folder / path
 
 
 def _is_taken(store: Path) -> bool:

@@ -33,7 +33,6 @@ class Channel:
         self, file: int, *, shares_chance: bool, heeds: Collection[str] = ("cwd", "environ", "argv")
     ) -> None:
         self._file = file
-        self._shares_chance = shares_chance
         self._heeds = {*heeds, "chance"} if shares_chance else {*heeds}
         self._told: Frame = {}
 
@@ -75,7 +74,7 @@ class Channel:
 
     def _surroundings(self) -> Frame:
         around: Frame = {"cwd": os.getcwd(), "environ": dict(os.environ), "argv": sys.argv}
-        if self._shares_chance:
+        if "chance" in self._heeds:
             version, state, gauss = random.getstate()
             around["chance"] = [version, list(state), gauss]
         return json.loads(json.dumps(around))  # type: ignore[no-any-return]

@@ -1,6 +1,5 @@
 """Writing of a benchmark as a folder: tables, BEIR's layout, the card, and the manifest last."""
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -76,19 +75,11 @@ def _own(folder: Path) -> set[str]:
     try:
         manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
         listed = {file.path for file in manifest.files}  # of whatever format version
-    except ValidationError:
-        if _is_json(folder / MANIFEST):
+    except ValidationError as error:
+        if error.errors()[0]["type"] != "json_invalid":
             read_manifest(folder)  # says what is wrong with it
         listed = {"README.md", "beir/", *(path.name for path in folder.glob("*.parquet"))}
     return {MANIFEST, f"{RUNS}/"} | listed
-
-
-def _is_json(file: Path) -> bool:
-    try:
-        json.loads(file.read_bytes())
-    except ValueError:
-        return False
-    return True
 
 
 def _keep_runs(manifest: Manifest, folder: Path, partial: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -33,3 +34,16 @@ def test_ctrl_c_within_a_query_is_an_interrupt_and_the_store_stays_usable(tmp_pa
         signal.signal(signal.SIGINT, before)
     with database.transaction() as tx:
         assert tx.value("SELECT 1") == 1
+
+
+def test_ctrl_c_while_the_file_is_opened_is_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = open_database(StoreSettings(folder=tmp_path / "store"))
+
+    def interrupted_by_duckdb(_: StoreSettings) -> NoReturn:
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr("infra.store.database.connected", interrupted_by_duckdb)
+    with pytest.raises(KeyboardInterrupt), database.transaction():
+        pass
