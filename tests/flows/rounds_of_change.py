@@ -180,7 +180,10 @@ class Account:
         return chosen[: world.pairs]
 
     def judge(self, keys: Iterable[Key], world: World) -> int:
-        """Judge pairs; return how many requests that takes, those left out that were answered."""
+        """Judge pairs; return how many requests that takes, those left out that were answered.
+
+        A pair that fails as the model is away is judged once more, by a request.
+        """
         requests = 0
         state = world.state
         for key in keys:
@@ -190,10 +193,11 @@ class Account:
                 reply: tuple[object, ...] = (state.model, role, getattr(state, role), key)
                 if role == "arbiter":
                     reply = (*reply, program(state, key))
-                if reply not in self.replies:
+                if found.label is None and role == found.met[-1]:
+                    requests += 2
+                elif reply not in self.replies:
                     requests += 1
-                    if not (found.label is None and role == found.met[-1]):
-                        self.replies.add(reply)
+                    self.replies.add(reply)
         return requests
 
     def use(self, state: State) -> None:
