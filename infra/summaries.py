@@ -53,8 +53,7 @@ class BehaviourFigures(Record):
         consistency: Mean over queries of the share of pairs of codes of equal behaviour that were
             labelled alike; None where no two codes behave alike.
         changed: Labels that are others since.
-        contradictions: Labels that still differ from one of a code of equal behaviour, or from what
-            an accepted test program of another code says.
+        contradictions: Labels that still differ from one of a code of equal behaviour.
     """
 
     queries: int

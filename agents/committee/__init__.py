@@ -4,9 +4,8 @@
 one pair with the ``tester``; ``trace`` keeps its calls and runs, ``paths`` names how it ended, and
 ``recipe`` is what its label depends on. ``specified`` judges by a query's specification:
 ``account`` and ``told`` read from stored evidence what that rested on, ``travelling`` runs all
-claims and ``travelling_programs`` all accepted programs on all candidates, which ``comparison``
-compares.
-``duplicates`` gives labels to codes that are the same function, ``generation`` has missing code
-written, ``replay`` derives labels again. ``remembering`` and ``other_code`` are boxes: one that
-answers from kept runs, one that holds another code.
+claims on all candidates, which ``comparison`` compares. ``duplicates`` gives labels to codes that
+are the same function, ``generation`` has missing code written, ``replay`` derives labels again.
+``remembering`` and ``other_code`` are boxes: one that answers from kept runs, one that holds
+another code.
 """

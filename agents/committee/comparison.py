@@ -1,7 +1,7 @@
-"""Comparing a query's candidates by what they give: which labels give way, which contradict."""
+"""Comparing a query's candidates by what they give: which labels give way."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
@@ -9,9 +9,7 @@ from typing import Literal
 from agents.claims.claim import Claim
 from agents.claims.program import ClaimRun
 from agents.committee.told import Told
-from agents.committee.travelling_programs import AcceptedProgram
 from infra.identity import mark_of
-from infra.program_outcomes import FAILS, PASSES
 from infra.records import Annotation, Pair
 
 Label = Literal[0, 1]
@@ -26,7 +24,6 @@ class Candidate:
     told: Told
     runs: tuple[ClaimRun, ...] = ()
     probed: tuple[str, ...] = ()
-    tested: dict[str, str] = field(default_factory=dict)  # name of a program → outcome
     agreed: Label | None = None
     reasons: list[str] = field(default_factory=list)
 
@@ -43,8 +40,7 @@ class Candidate:
         if not any(run.claim.needs_work for run in self.runs):
             return ""
         given = [[run.outcome, run.gave] for run in self.runs]
-        fails = sorted(name for name, outcome in self.tested.items() if outcome.startswith(FAILS))
-        return mark_of([*given, list(self.probed), *([fails] if fails else [])])
+        return mark_of([*given, list(self.probed)])
 
 
 def travelling_claims(candidates: Sequence[Candidate]) -> frozenset[Claim]:
@@ -69,23 +65,6 @@ def compare_with_claims(one: Candidate, claims: frozenset[Claim]) -> None:
                 "demanded: a call that showed the mistake of another candidate"
             )
             return
-
-
-def compare_with_programs(one: Candidate, programs: Mapping[str, AcceptedProgram]) -> None:
-    """Note the programs of other candidates whose outcome contradicts the label.
-
-    The label stays: a program may ask for more than the query, and for what its own code alone is.
-    """
-    for name, outcome in one.tested.items():
-        contradicts = outcome == PASSES if one.agreed == 0 else outcome.startswith(FAILS)
-        if one.agreed is not None and contradicts:
-            of = f"the accepted test program of code {programs[name].code.code_id}, labelled 1"
-            how = "passes" if outcome == PASSES else "fails"
-            told = "" if outcome == PASSES else f" ({outcome.removeprefix(FAILS)})"
-            one.reasons.append(
-                f"it {how} {of}{told}, and keeps its label, since a program speaks of the code "
-                "that it was written for"
-            )
 
 
 def compare_equals(candidates: Sequence[Candidate]) -> float | None:

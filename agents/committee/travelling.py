@@ -1,13 +1,11 @@
 """Claims that travel: all claims of a query are run on all its candidates, and labels compared.
 
 A call that showed the mistake of one candidate may show that of another, whose judges did not think
-of it. And codes that give the same for all calls, probes included, should have the same label.
-Programs that decided that a candidate is an answer are run on the others; they change no label. No
+of it. And codes that give the same for all calls, probes included, should have the same label. No
 model is asked: what the judges said is in the annotations.
 """
 
 from collections.abc import Sequence
-from itertools import islice
 
 from agents.claims.claim import Claim
 from agents.claims.probes import probes_of
@@ -17,22 +15,15 @@ from agents.committee.comparison import (
     Label,
     compare_equals,
     compare_with_claims,
-    compare_with_programs,
     travelling_claims,
 )
 from agents.committee.duplicates import first_of
 from agents.committee.told import told_by
-from agents.committee.travelling_programs import (
-    AcceptedProgram,
-    ProgramRuns,
-    accepted_program,
-)
 from infra.languages import Language
 from infra.records import Annotation, Pair, Record
 from sandbox.base import Box, Sandbox
 
 _MOST_CLAIMS, _MOST_PROBES = 40, 40  # of a query; a run reports a hundred tests
-_MOST_PROGRAMS = 5  # of a query; on each candidate one takes the time of all checks
 _OTHER_HASH_SEED = 1
 
 
@@ -42,13 +33,12 @@ class CodeBehaviour(Record):
     Attributes:
         code_id: The code.
         outcomes: For each claim of the query "held", "gave" and the value, or "" where that is not
-            known; then for each program its outcome, as in `infra.program_outcomes`.
-        behaviour: Equal for codes that give the same for every claim and every probe and fail the
-            same programs; "" where too few claims could be run.
+            known.
+        behaviour: Equal for codes that give the same for every claim and every probe; "" where too
+            few claims could be run.
         label: The label by its own annotation.
         agreed: The label after comparing with the other candidates.
-        reason: Why that is another one, why labels of equal behaviour differ, or how the label
-            contradicts a program's outcome; "" else.
+        reason: Why that is another one, or why labels of equal behaviour differ; "" else.
     """
 
     code_id: str
@@ -66,7 +56,6 @@ class QueryBehaviour(Record):
         query_id: The query.
         claims: The specification's examples and the calls that showed a candidate's mistake,
             without those that a second reader refuted.
-        programs: The names of the programs that decided that a candidate is an answer.
         codes: The candidates, in the order in which they were given.
         consistency: Share of pairs of codes of equal behaviour whose own labels are equal; None
             without such a pair.
@@ -74,24 +63,19 @@ class QueryBehaviour(Record):
 
     query_id: str
     claims: tuple[Claim, ...]
-    programs: tuple[str, ...] = ()
     codes: tuple[CodeBehaviour, ...]
     consistency: float | None
 
 
 async def travel(
-    judged: Sequence[tuple[Pair, Annotation]],
-    sandbox: Sandbox,
-    language: Language,
-    runs: ProgramRuns,
+    judged: Sequence[tuple[Pair, Annotation]], sandbox: Sandbox, language: Language
 ) -> QueryBehaviour | None:
-    """Return how the candidates of one query behave, None without claims and accepted programs.
+    """Return how the candidates of one query behave, None without claims.
 
     Args:
         judged: The pairs of the query with their annotations under one recipe.
-        sandbox: Where claims and programs run, all in one box.
+        sandbox: Where claims run, all in one box.
         language: The language of the codes.
-        runs: How programs are run on other candidates.
 
     Raises:
         SandboxError: The box failed.
@@ -100,22 +84,17 @@ async def travel(
     firsts = _firsts_of(everyone)
     candidates = [one for one in everyone if one.pair.code.code_id not in firsts]
     claims = _claims_of(candidates)
-    if not claims and not any(accepted_program(one.pair, one.annotation) for one in candidates):
+    if not claims:
         return None
     async with sandbox.box(language.scaffolded(judged[0][0].code.text)) as box:
-        if claims:
-            await _run_claims(candidates, claims, box, language)
-        programs = await _run_programs(candidates, runs, box, language)
+        await _run_claims(candidates, claims, box, language)
     consistency = compare_equals(candidates)
-    for one in candidates:
-        compare_with_programs(one, programs)
     for one in everyone:
         if first := firsts.get(one.pair.code.code_id):
             _follow(one, first)
     return QueryBehaviour(
         query_id=judged[0][0].query.query_id,
         claims=claims,
-        programs=tuple(programs),
         codes=tuple(_behaviour_of(one, claims) for one in everyone),
         consistency=consistency,
     )
@@ -130,7 +109,7 @@ def _firsts_of(candidates: Sequence[Candidate]) -> dict[str, Candidate]:
 
 def _follow(one: Candidate, first: Candidate) -> None:
     """Give a duplicate what the candidate gives that was judged, and its label."""
-    one.runs, one.probed, one.tested = first.runs, first.probed, first.tested
+    one.runs, one.probed = first.runs, first.probed
     if first.agreed is not None:
         one.agreed = first.agreed
         one.reasons += first.reasons
@@ -151,26 +130,6 @@ async def _run_claims(
     travelling = travelling_claims(candidates)
     for one in candidates:
         compare_with_claims(one, travelling)
-
-
-async def _run_programs(
-    candidates: Sequence[Candidate], runs: ProgramRuns, box: Box, language: Language
-) -> dict[str, AcceptedProgram]:
-    """Run the programs of codes that are still labelled 1 on all candidates; return name → it."""
-    found = (accepted_program(one.pair, one.annotation) for one in candidates if one.agreed == 1)
-    accepted = islice(filter(None, found), _MOST_PROGRAMS)
-    programs = {runs.name_of(program): program for program in accepted}
-    made = (run for one in candidates for run in one.annotation.executions)
-    installed = {name for run in made for name in run.requirements}
-    codes = [one.pair.code.code_id for one in candidates]
-    if installed and any((name, code) not in runs.known for name in programs for code in codes):
-        await box.install(sorted(installed))
-    for one in candidates:
-        one.tested = {
-            name: await runs.outcome_on(program, one.pair, box, language)
-            for name, program in programs.items()
-        }
-    return programs
 
 
 def _claims_of(candidates: Sequence[Candidate]) -> tuple[Claim, ...]:
@@ -216,7 +175,7 @@ def _behaviour_of(one: Candidate, claims: Sequence[Claim]) -> CodeBehaviour:
     given = [shown[run.outcome] + (run.gave if run.outcome == "failed" else "") for run in one.runs]
     return CodeBehaviour(
         code_id=one.pair.code.code_id,
-        outcomes=(*(given or [""] * len(claims)), *one.tested.values()),
+        outcomes=tuple(given or [""] * len(claims)),
         behaviour=one.behaviour,
         label=one.annotation.label,
         agreed=one.agreed,

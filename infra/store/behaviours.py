@@ -3,15 +3,13 @@
 A comparison follows from annotations alone. Its name is a digest of these and of what made it, so
 that queries whose annotations have changed since are found without a comparison. It is of one
 collection, since others may have other candidates of the query. Each behaviour belongs to an
-annotation, and is that of the collection's last comparison in which it took part. Test programs
-that were run on all candidates stand after the claims, by `infra.program_outcomes`.
+annotation, and is that of the collection's last comparison in which it took part.
 """
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
-from infra.program_outcomes import FAILS, PASSES, is_program_name
 from infra.records import Record
 from infra.store.database import Database, Transaction
 from infra.store.standing import CurrentLabels, standing
@@ -48,13 +46,11 @@ class CodeBehaviour(Record):
     """What a code gave for the claims of a query; ``recipe_id`` names its annotation.
 
     Attributes:
-        outcomes: Of each claim ``held``, ``gave …``, or "" where it could not be run; of each
-            program as in `infra.program_outcomes`.
+        outcomes: Of each claim ``held``, ``gave …``, or "" where it could not be run.
         behaviour: Equal for codes that behave alike; "" where too little ran.
         label: The annotation's.
         agreed: The label after the comparison with the other candidates.
-        reason: Why it is another one, why labels of equal behaviour differ, or how it contradicts
-            a program's outcome; else "".
+        reason: Why it is another one, or why labels of equal behaviour differ; else "".
     """
 
     code_id: CodeId
@@ -71,7 +67,7 @@ class Comparison(Record):
 
     Attributes:
         comparison: Its name; see `due_comparisons`.
-        claims: With the names of programs; none where the annotations have none to run.
+        claims: None where the annotations have none to run.
         consistency: Share of pairs of codes of equal behaviour that have one label; None without
             such pairs.
         codes: Its codes; none where nothing could be compared.
@@ -200,40 +196,6 @@ def behaviours_of(
     ]
 
 
-def program_outcomes(database: Database, queries: Sequence[QueryId]) -> dict[tuple[str, str], str]:
-    """Return name of a program and id of a code → outcome, as all comparisons of queries say.
-
-    Args:
-        database: The store.
-        queries: Whose comparisons are read.
-    """
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            "SELECT code_id, claims, outcomes FROM code_behaviours JOIN (SELECT collection, "
-            "comparison, claims FROM query_behaviours) USING (collection, comparison) "
-            "WHERE list_contains($queries, query_id)",
-            {"queries": list(queries)},
-        )
-    return {
-        (str(name), str(row["code_id"])): str(outcome)
-        for row in rows
-        for name, outcome in zip(_texts(row["claims"]), _texts(row["outcomes"]), strict=False)
-        if is_program_name(name)
-    }
-
-
-def contradicts_program(label: str) -> str:
-    """Return the SQL condition that a label contradicts what an accepted program says.
-
-    Args:
-        label: SQL of the label; the row is one of `code_behaviours`.
-    """
-    return (
-        f"({label} = 0 AND list_contains(outcomes, '{PASSES}') OR {label} = 1 AND "
-        f"len(list_filter(outcomes, lambda outcome: starts_with(outcome, '{FAILS}'))) > 0)"
-    )
-
-
 def behaviour_figures(database: Database) -> BehaviourFigures:
     """Return the counts over all comparisons of a store."""
     with database.transaction() as tx:
@@ -252,7 +214,7 @@ def figures_of(tx: Transaction, codes: str, collection: str | None = None) -> Be
         f"WITH codes AS (SELECT code_behaviours.* FROM {codes} "  # noqa: S608 - literals only
         "    WHERE collection = coalesce($collection, collection)), counted AS ("
         "    SELECT label, agreed, behaviour <> '' AND min(agreed) OVER alike <> "
-        f"        max(agreed) OVER alike OR {contradicts_program('agreed')} AS differs FROM codes "
+        "        max(agreed) OVER alike AS differs FROM codes "
         "    WINDOW alike AS (PARTITION BY collection, comparison, behaviour)), "
         "compared AS (SELECT * FROM query_behaviours "
         "    SEMI JOIN codes USING (collection, comparison)) "

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from infra.store.behaviours import contradicts_program
 from infra.store.database import Database
 from infra.store.standing import CurrentLabels, standing
 
@@ -26,13 +25,11 @@ _UNDECIDED = """
     ORDER BY query_id, code_id
 """
 _APART = "a code of equal behaviour was judged by another recipe, or in more rounds"
-_OTHER_LABEL = "an accepted program speaks otherwise; the label is of other rounds or recipes too"
 # Labels of equal behaviour that were not compared with each other may differ: that is a reason too.
 _BEHAVIOURS = f"""
     SELECT query_id, code_id, recipe_id, claims, outcomes, behaviour, label, agreed,
         CASE WHEN reason = '' AND behaviour <> '' AND min(relevance) OVER alike
             <> max(relevance) OVER alike THEN '{_APART}'
-            WHEN reason = '' AND {contradicts_program("relevance")} THEN '{_OTHER_LABEL}'
             ELSE reason END AS reason
     FROM code_behaviours JOIN basis USING (query_id, code_id, recipe_id)
     JOIN standing USING (query_id, code_id)

@@ -231,7 +231,7 @@ def _refuse_unexplained(columns: Columns, name: str) -> None:
     for pair in found.filter(pc.equal(found["reason"], "")).slice(0, 1).to_pylist():
         raise PublishError(
             f"benchmark {name!r} labels the pair {pair['query_id']} {pair['code_id']} otherwise "
-            "than a code of the same behaviour, or than a test program says, and does not say why: "
+            "than a code of the same behaviour and does not say why: "
             "run `cosqa annotate`, which compares them again"
         )
 

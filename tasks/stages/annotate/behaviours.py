@@ -1,4 +1,4 @@
-"""Behaviours: claims and accepted programs of a query run on all its candidates after a round.
+"""Behaviours: claims of a query run on all its candidates after a round.
 
 It asks no model. Queries whose annotations have changed since are found in the store, and what is
 done is stored in batches: a run that is killed goes on, and a query that failed is tried again.
@@ -7,14 +7,10 @@ done is stored in batches: a run that is killed goes on, and a query that failed
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from agents.committee.configurations import configuration_of
-from agents.committee.recipe import recipe_of
 from agents.committee.travelling import QueryBehaviour, travel
-from agents.committee.travelling_programs import ProgramRuns
-from agents.gates.specified_validator import SpecifiedValidator
 from infra.batches import batched
 from infra.identity import mark_of
 from infra.ids import QueryId
@@ -29,7 +25,6 @@ from infra.store.behaviours import (
     DueComparison,
     compared_annotations,
     due_comparisons,
-    program_outcomes,
     record_comparisons,
 )
 from infra.store.standing import CurrentLabels
@@ -49,8 +44,7 @@ from tasks.stages.coverage import coverage_of_rounds
 _PROGRAM = (
     *("agents.claims", "agents.committee.account", "agents.committee.told"),
     *("agents.committee.travelling", "agents.committee.comparison"),
-    *("agents.committee.duplicates", "agents.committee.travelling_programs", "agents.gates"),
-    "infra.languages.python",
+    *("agents.committee.duplicates", "agents.gates", "infra.languages.python"),
 )
 _LANGUAGE = "python"  # of all codes
 _BATCH = 32  # queries that are read and stored together; a killed run has lost as many at most
@@ -112,8 +106,7 @@ def compare_behaviours(search: SearchReference, recipe: RecipeReference, setting
     with progress(key, "queries compared", len(due)) as bar:
         sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
         slots = settings.sandbox.machine_slots
-        runs = _program_runs(recipe, settings)
-        asyncio.run(Comparing(database, labels, place, sandbox, slots, runs).compare(due, bar))
+        asyncio.run(Comparing(database, labels, place, sandbox, slots).compare(due, bar))
         benchmarks.record_stage_run(
             database,
             benchmarks.StageRun(
@@ -129,17 +122,6 @@ def compare_behaviours(search: SearchReference, recipe: RecipeReference, setting
     return failed
 
 
-def _program_runs(recipe: RecipeReference, settings: Settings) -> ProgramRuns:
-    """Return how programs are run, with all that their outcomes depend on."""
-    body = recipe_of(settings, recipe.sandbox)
-    depends_on = [
-        program_digest(_PROGRAM),
-        *(body[name] for name in ("gates", "sandbox", "limits")),
-    ]
-    validator = SpecifiedValidator(settings.gates, languages.get(_LANGUAGE)())
-    return ProgramRuns(validator=validator, made_by=mark_of(depends_on))
-
-
 class Comparing:
     """Comparisons of queries' candidates, several at once, which are stored as they are made.
 
@@ -149,7 +131,6 @@ class Comparing:
         labelling_round: The round, from 0, whose annotations are compared.
         sandbox: Where claims run; closed at the end.
         at_once: How many queries are compared at once.
-        runs: How accepted programs are run.
     """
 
     def __init__(
@@ -159,14 +140,12 @@ class Comparing:
         labelling_round: int,
         sandbox: Sandbox,
         at_once: int,
-        runs: ProgramRuns,
     ) -> None:
         self._database = database
         self._labels = labels
         self._round = labelling_round
         self._sandbox = sandbox
         self._places = asyncio.Semaphore(at_once)
-        self._runs = runs
         self._language = languages.get(_LANGUAGE)()
 
     async def compare(self, due: Sequence[DueComparison], bar: Progress) -> None:
@@ -189,10 +168,8 @@ class Comparing:
             for batch in batched(due, _BATCH):
                 queries = [item.query_id for item in batch]
                 judged = await asyncio.to_thread(self._read, queries)
-                known = await asyncio.to_thread(program_outcomes, self._database, queries)
-                runs = replace(self._runs, known=known)
                 made = await asyncio.gather(
-                    *(self._made(item, judged.get(item.query_id, []), runs) for item in batch)
+                    *(self._made(item, judged.get(item.query_id, [])) for item in batch)
                 )
                 whole = [item for item in made if item is not None]
                 await asyncio.to_thread(store, whole)
@@ -215,15 +192,13 @@ class Comparing:
             for query, judged in found.items()
         }
 
-    async def _made(
-        self, due: DueComparison, judged: Judged, runs: ProgramRuns
-    ) -> Comparison | None:
+    async def _made(self, due: DueComparison, judged: Judged) -> Comparison | None:
         """Return the comparison of a query's candidates, None where it failed."""
         async with self._places:
             try:
                 found = None
                 if judged:
-                    found = await travel(judged, self._sandbox, self._language, runs)
+                    found = await travel(judged, self._sandbox, self._language)
             except Exception as error:  # noqa: BLE001 - one query must not fail the others
                 run_logger(__name__).warning(
                     "the candidates of query %s could not be compared (%s: %s)",
@@ -239,11 +214,11 @@ def comparison_of(
     """Return what is stored of how a query's candidates behave.
 
     The mark of a behaviour is that of these claims: codes that were compared by others have
-    another, though they may have given the same. The names of programs follow the claims.
+    another, though they may have given the same.
 
     Args:
         due: The query, and the name of the comparison.
-        found: How they behave; None where they have neither claims nor accepted programs.
+        found: How they behave; None where they have no claims.
         judged: Their annotations, in the order of ``found``.
     """
     if found is None:
@@ -263,7 +238,7 @@ def comparison_of(
         for code in found.codes
     )
     return Comparison(
-        query_id=due.query_id, comparison=due.comparison, claims=(*claims, *found.programs),
+        query_id=due.query_id, comparison=due.comparison, claims=claims,
         consistency=found.consistency, codes=codes,
     )  # fmt: skip
 

@@ -9,17 +9,13 @@ import pytest
 from agents.committee.account import account_of
 from agents.committee.told import told_by
 from agents.committee.travelling import travel
-from agents.committee.travelling_programs import ProgramRuns
-from agents.gates.specified_validator import SpecifiedValidator
 from infra.languages.python import Python
 from infra.records import Code, Pair
-from infra.settings import GateSettings
 from tests.agents.committee.test_replay import SAYS_NO, SPECIFIED, demanded, screened
 from tests.agents.conftest import Bench
 from tests.fakes.sandbox import FakeSandbox
 from tests.fakes.specified import SCREENING, call_of, claims_run
 
-RUNS = ProgramRuns(validator=SpecifiedValidator(GateSettings(), Python()))
 OWN = "'ab'"  # the call of the screener, the last claim
 
 
@@ -90,7 +86,7 @@ async def test_claims_travel_in_one_order_whatever_that_of_the_candidates(
         bench.serve([SPECIFIED, screened(call=call), confirmed, SAYS_NO])
         one = pair.model_copy(update={"code": Code.of(f"{pair.code.text}\n# {call}")})
         judged.append((one, await bench.committee(sandbox, configuration="spec").judge(one)))
-    found = [await travel(some, sandbox, Python(), RUNS) for some in (judged, judged[::-1])]
+    found = [await travel(some, sandbox, Python()) for some in (judged, judged[::-1])]
     assert [one.claims for one in found if one] == 2 * [found[0].claims if found[0] else None]
     assert found[0] is not None
     assert len(found[0].claims) == 5

@@ -11,11 +11,8 @@ from agents.claims.claim import Claim
 from agents.committee.duplicates import taken_over
 from agents.committee.told import told_by
 from agents.committee.travelling import QueryBehaviour, travel
-from agents.committee.travelling_programs import ProgramRuns
-from agents.gates.specified_validator import SpecifiedValidator
 from infra.languages.python import Python
 from infra.records import Annotation, Code, Pair
-from infra.settings import GateSettings
 from tests.agents.committee.test_specified import (
     ADAPTER,
     ANSWERS,
@@ -35,7 +32,6 @@ pytestmark = pytest.mark.docker
 
 FEW = "[1, 2], 1 => [2, 1]\n[1], 0 => [1]\n[], 0 => []"  # they show nothing beyond the length
 TWIN = WRONG.replace("items", "values").replace("(values, n)", "(values, n=1)")
-RUNS = ProgramRuns(validator=SpecifiedValidator(GateSettings(), Python()))
 FALLS_SHORT = rule("claims_arbiter", {"reply": {"reason": "no", "verdict": "does_not_answer"}})
 
 
@@ -51,7 +47,7 @@ async def behaviour(
     async with real_sandbox(LIMITS) as sandbox:
         committee = bench.committee(sandbox, configuration="spec")
         judged = [(pair, await committee.judge(pair)) for pair in pairs]
-        found = await travel(judged, sandbox, Python(), RUNS)
+        found = await travel(judged, sandbox, Python())
     assert found is not None
     assert [one.code_id for one in found.codes] == [pair.code.code_id for pair in pairs]
     return [annotation for _, annotation in judged], found
@@ -98,9 +94,9 @@ async def test_a_duplicate_has_no_vote_and_follows_the_label_of_the_code_judged(
     async with real_sandbox(LIMITS) as sandbox:
         committee = bench.committee(sandbox, configuration="spec")
         judged = [(pair, await committee.judge(pair)) for pair in pairs]
-        without = await travel(judged, sandbox, Python(), RUNS)
+        without = await travel(judged, sandbox, Python())
         duplicate = taken_over(judged[1][1], copy.code.code_id)
-        found = await travel([(copy, duplicate), *judged], sandbox, Python(), RUNS)
+        found = await travel([(copy, duplicate), *judged], sandbox, Python())
     assert without
     assert found
     assert found.codes[1:] == without.codes
@@ -188,4 +184,4 @@ async def test_pairs_that_were_judged_without_claims_have_no_behaviour() -> None
         support="screened",
     )
     async with real_sandbox(LIMITS) as sandbox:
-        assert await travel([(pair, annotation)], sandbox, Python(), RUNS) is None
+        assert await travel([(pair, annotation)], sandbox, Python()) is None

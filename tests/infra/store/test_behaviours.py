@@ -1,7 +1,6 @@
 """Laws of stored behaviours: each annotation has one at most, and its vote is the agreed label.
 
-Covers `infra.store.behaviours`, `infra.store.standing`, `infra.store.decided`,
-`infra.program_outcomes`.
+Covers `infra.store.behaviours`, `infra.store.standing`, `infra.store.decided`.
 """
 
 from collections.abc import Sequence
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from infra.ids import PairKey, QueryId, RecipeId, SearchId
-from infra.program_outcomes import program_name
 from infra.records import Code
 from infra.settings import RetentionSettings
 from infra.store import Database
@@ -22,7 +20,6 @@ from infra.store.behaviours import (
     behaviours_of,
     compared_annotations,
     due_comparisons,
-    program_outcomes,
     record_comparisons,
 )
 from infra.store.check_rules import rules
@@ -45,7 +42,6 @@ from tests.tasks.stages.generate.world import (
 OLD, NEW = RecipeId("old"), RecipeId("new")
 FIRST, SECOND = (PairKey(QUERIES[0].query_id, code.code_id) for code in CODES)
 LABELS = labels_by(SEARCH, [OLD])
-PROGRAM = program_name(SECOND.code_id, "m")
 
 
 @pytest.fixture
@@ -236,36 +232,3 @@ def test_figures_count_what_was_changed_and_what_contradicts(database: Database)
     compare(database, behaved(FIRST, 0, 1, reason="alike"), behaved(SECOND, 1, 1), consistency=1.0)
     figures = behaviour_figures(database)
     assert (figures.changed, figures.contradictions, figures.consistency) == (1, 0, 1.0)
-
-
-def test_labels_that_contradict_a_program_are_counted_and_say_so(database: Database) -> None:
-    claims = ("1 => 2", PROGRAM)
-    said_by_program: list[tuple[tuple[str, str], tuple[Binary, Binary], int]] = [
-        (("passes", "passes"), (0, 1), 1),
-        (("fails: 1 == 2", "passes"), (1, 1), 1),
-        (("passes", "fails: 1 == 2"), (0, 1), 2),
-        (("fails: 1 == 2", "passes"), (0, 1), 0),
-        (("not run: passes", "not run: fails: "), (0, 1), 0),
-    ]
-    for outcomes, agreed, contradictions in said_by_program:
-        judge(database, FIRST, OLD, agreed[0])
-        compare(database, *(
-            behaved(pair, label, label, behaviour="", outcomes=("held", outcome))
-            for pair, label, outcome in zip((FIRST, SECOND), agreed, outcomes, strict=True)
-        ), claims=claims)  # fmt: skip
-        assert behaviour_figures(database).contradictions == contradictions
-        found = decide_labels(database, LABELS).behaviours.to_pylist()
-        told = [row for row in found if "an accepted program speaks otherwise" in row["reason"]]
-        assert len(told) == contradictions, "no contradiction leaves without a reason"
-        own = dict(zip((FIRST.code_id, SECOND.code_id), outcomes, strict=True))
-        assert program_outcomes(database, [FIRST.query_id]) == {
-            (PROGRAM, code): outcome for code, outcome in own.items()
-        }
-        assert program_outcomes(database, [QueryId("unknown")]) == {}
-
-
-def test_what_a_code_gives_for_a_claim_is_no_outcome_of_a_program(database: Database) -> None:
-    forged = ("gave passes", "gave fails: 1", "held")
-    compare(database, behaved(FIRST, 0, 0, behaviour="", outcomes=forged))
-    assert behaviour_figures(database).contradictions == 0
-    assert program_outcomes(database, [FIRST.query_id]) == {}

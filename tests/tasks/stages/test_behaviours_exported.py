@@ -34,9 +34,6 @@ def quiet() -> Iterator[None]:
         yield
 
 
-REFUTING = ("passes", "fails: 1 == 2")  # labels 0 and 1
-OUTCOMES = (*REFUTING, "not run: it takes other calls")
-CLAIMS = ("1 => 2", "program of c, m")
 Own = dict[tuple[int, int], Literal[0, 1]]  # query and code, by number → label
 
 
@@ -57,7 +54,7 @@ def draw_behaviours(
         CodeBehaviour(
             code_id=code.code_id,
             recipe_id=recipe_id,
-            outcomes=("held", draw.choice(OUTCOMES)),
+            outcomes=("held",),
             behaviour=draw.choice(("", "b", "b", "b", "b")),
             label=own[query, place],
             agreed=draw.choice((0, 1)),
@@ -65,14 +62,13 @@ def draw_behaviours(
         )
         for place, code in enumerate(CODES)
     )
-    return Comparison(query_id=due.query_id, comparison=due.comparison, claims=CLAIMS, codes=codes)
+    return Comparison(
+        query_id=due.query_id, comparison=due.comparison, claims=("1 => 2",), codes=codes
+    )
 
 
 def differing(benchmark: Benchmark) -> list[Behaviour]:
-    """Return the behaviours whose codes have other labels than another code that behaves alike.
-
-    With those that pass an accepted program and are labelled 0, or fail it and are labelled 1.
-    """
+    """Return the behaviours whose codes have other labels than another code that behaves alike."""
     relevance = {
         (str(item.query_id), str(item.code_id)): item.relevance for item in benchmark.labels
     }
@@ -82,8 +78,7 @@ def differing(benchmark: Benchmark) -> list[Behaviour]:
     return [
         item
         for item in benchmark.behaviours
-        if (item.behaviour and len(labels[item.query_id, item.behaviour]) > 1)
-        or item.outcomes[1] == REFUTING[int(relevance[item.query_id, item.code_id])]
+        if item.behaviour and len(labels[item.query_id, item.behaviour]) > 1
     ]
 
 
