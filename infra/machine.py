@@ -9,7 +9,6 @@ from threading import Thread
 
 from infra.records import Record
 
-_CGROUP_MEMORY = Path("/sys/fs/cgroup/memory.max")
 _PATIENCE_S = 2.0
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024  # bytes: getrusage(2) of macOS and Linux
 
@@ -36,13 +35,6 @@ def this_machine() -> Machine:
 def physical_memory() -> int:
     """Return the memory of this machine in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def memory_gb() -> float:
-    """Return the memory of this machine, or less where a control group limits it, in 10^9 bytes."""
-    physical = physical_memory()
-    limit = _CGROUP_MEMORY.read_text("utf-8").strip() if _CGROUP_MEMORY.is_file() else "max"
-    return min(physical, int(limit) if limit.isdigit() else physical) / 1e9
 
 
 def working_machine() -> Machine | None:

@@ -26,10 +26,10 @@ _JUDGE = ("benchmark", "annotate")
 def pipeline(options: PipelineOptions) -> None:
     """Check the names, the input, and the store where the command goes on from one."""
     if not options.replay:
-        judging = options.command in _JUDGE and not options.dry_run
+        judging = options.command in _JUDGE and not options.plan
         _preset(options.settings, judging=judging and options.settings.annotation.agents)
         check_pipeline_input(options.settings)
-    if options.replay or (options.command in _READ_THE_STORE and not options.dry_run):
+    if options.replay or (options.command in _READ_THE_STORE and not options.plan):
         require_store(options.settings.store)
 
 

@@ -63,22 +63,19 @@ class _Cosqa(LazyGroup):
             "queries, or with another model.",
             examples=(
                 "cosqa benchmark --top-k 5",
-                "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --dry-run",
+                "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --plan",
             ),
         ),
         "forecast": Command(
-            "Say what a benchmark of a given size takes: time, memory, disk and money of each "
-            "stage.",
+            "Say what judging the candidates of so many queries takes: requests, tokens, money, "
+            "time.",
             options="forecast_options:forecast",
-            action="forecast:forecast",
-            details="Rates are those that the store has measured, where a run was long enough to "
-            "tell, else built-in ones; each stands with its source. Searches are taken to be "
-            "exact. Nothing is run and no store is made. The cluster is this machine unless it is "
-            "described.",
+            action="plan:forecast",
+            details="Figures are those of pairs that the store has judged, with 95% prediction "
+            "intervals, else built-in ones. Nothing is run and no store is made.",
             examples=(
-                "cosqa forecast --codes 653994 --queries 20604 --encoders 3",
-                "cosqa forecast --codes 9000 --queries 500 --encoder minilm --nodes 4 --gpus 1",
-                "cosqa forecast --preset codesearchnet-python --codes 500000 --queries 1000",
+                "cosqa forecast --queries 20604 --model openai/gpt-4o-mini",
+                "cosqa forecast --queries 500 --top-k 5 --in-flight 256 --cores 64",
             ),
         ),
         "collect": Command(
@@ -87,7 +84,7 @@ class _Cosqa(LazyGroup):
             check="checks:pipeline",
             hidden=(
                 *("model", "judge", "limit", "batch", "method", "output"),
-                *("allow_demo", "unlicensed", *_RUN_LIMITS, "plan", "dry_run", "replay"),
+                *("allow_demo", "unlicensed", *_RUN_LIMITS, "plan", "replay"),
             ),
             action="pipeline:run",
             examples=(
@@ -134,7 +131,7 @@ class _Cosqa(LazyGroup):
             check="checks:pipeline",
             hidden=(
                 *("reread", "model", "judge", "limit", "batch", "method"),
-                *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
+                *(*_RUN_LIMITS, "plan", "replay"),
             ),
             action="pipeline:run",
             examples=("cosqa publish", "cosqa publish --output cosqa-benchmarks-2"),
@@ -145,7 +142,7 @@ class _Cosqa(LazyGroup):
             check="checks:pipeline",
             hidden=(
                 *("reread", "judge", "limit", "batch", "unlicensed"),
-                *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
+                *(*_RUN_LIMITS, "plan", "replay"),
             ),
             action="pipeline:run",
             examples=("cosqa evaluate --method bm25 --method minilm",),
@@ -157,7 +154,7 @@ class _Cosqa(LazyGroup):
             action="study:study",
             hidden=(
                 *("reread", "model", "limit", "batch", "unlicensed"),
-                *(*_RUN_LIMITS, "plan", "dry_run", "replay"),
+                *(*_RUN_LIMITS, "plan", "replay"),
             ),
             details="Each figure stands beside the published one, with the difference and with "
             "what differed: data, model, size. Methods that are not scored yet are ranked first. "

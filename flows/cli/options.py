@@ -161,15 +161,6 @@ Methods = Annotated[
         rich_help_panel=SCORING,
     ),
 ]
-DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Print how many pairs are left to judge and what that may cost, also before anything "
-        "is collected; --plan says more afterwards.",
-        rich_help_panel=INSTEAD,
-    ),
-]
 Replay = Annotated[
     bool,
     typer.Option(
@@ -187,7 +178,6 @@ class PipelineOptions:
 
     command: str
     settings: Settings
-    dry_run: bool
     replay: bool
     plan: bool = False
 
@@ -231,12 +221,11 @@ def pipeline(
     allow_demo: AllowDemo = None,
     unlicensed: IncludeUnlicensed = None,
     reread: Reread = None,
-    dry_run: DryRun = False,
     plan: Plan = False,
     replay: Replay = False,
 ) -> PipelineOptions:
     """Return what a command of the pipeline is to do; ``SettingsError`` if options contradict."""
-    refuse_several({"--dry-run": dry_run, "--plan": plan, "--replay": replay})
+    refuse_several({"--plan": plan, "--replay": replay})
     own = {"path": path, "distribution": distribution, "queries": queries, "reread": reread}
     settings = load_settings(
         {
@@ -253,4 +242,4 @@ def pipeline(
         },
         preset,
     )
-    return PipelineOptions(str(ctx.info_name), settings, dry_run, replay, plan)
+    return PipelineOptions(str(ctx.info_name), settings, replay, plan)

@@ -1,4 +1,4 @@
-"""What the commands of the pipeline do: run a flow, ``--plan``, ``--dry-run``, ``--replay``."""
+"""What the commands of the pipeline do: run a flow, ``--plan``, ``--replay``."""
 
 from importlib import import_module
 
@@ -13,7 +13,6 @@ from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings
 from infra.store import open_database
 from tasks.reports.run import BenchmarkScores
-from tasks.stages.annotate.dry_run import NO_AGENTS, count_pairs_left
 from tasks.stages.preflight import check_model_early, import_early
 from tasks.stages.replay import Replay, replay
 from tasks.stages.report import WrittenReport, count_stage_runs
@@ -26,8 +25,6 @@ def run(options: PipelineOptions) -> None:
     """Run the flow that has the command's name and print what came of it."""
     if options.plan:
         print_plan(options.settings)
-    elif options.dry_run:
-        print_pairs_left(options.settings)
     elif options.replay:
         print_replay(options.settings)
     else:
@@ -58,14 +55,7 @@ def run_flow(name: str, settings: Settings) -> None:
 
 
 def _nothing_left(name: str, settings: Settings) -> str:
-    """Return why a run found nothing to do: all is done, or the demo model has judged its share."""
-    if settings.by_judge[0].llm.is_demo and name in _ANNOTATE:
-        left = count_pairs_left(settings)
-        if left.pending:
-            return (
-                f"Nothing was left to do; {left.pending:,} candidates are unjudged, since the "
-                f"demo model judges only {left.demo_pairs}. Name a model with --model."
-            )
+    """Return why a run found nothing to do: all is done, or what is left is not to be taken."""
     if name in _ANNOTATE and settings.annotation.agents and (why := left_over(settings)):
         return f"Nothing was left to do now: {why}."
     return "Nothing was left to do: everything is up to date."
@@ -97,32 +87,6 @@ def print_scores(benchmark: BenchmarkScores, report: str) -> None:
         ],
         rest=report,
     )
-
-
-def print_pairs_left(settings: Settings) -> None:
-    """Print how many pairs there are, how many are left, and what they may cost."""
-    left = count_pairs_left(settings)
-    cost = "unknown" if left.cost_usd is None else f"${left.cost_usd:,.2f}"
-    judges = [judge.llm.model for judge in settings.by_judge]
-    times = f"by each of {len(judges)} judges" if len(judges) > 1 else "in each of {} rounds"
-    rounds = f" {times.format(left.rounds)}" if left.rounds > 1 else ""
-    pairs = (
-        f"{left.queries:,} queries, top {settings.search.top_k}: {left.pairs:,} pairs"
-        f"{rounds}, {left.finished:,} judged already"
-    )
-    if not left.queries:
-        none_given = "the source gives no queries for the agents"
-        reason = none_given if settings.annotation.agents else NO_AGENTS
-        say(f"There is nothing to annotate: {reason}.")
-        return
-    if left.to_judge < left.pending:
-        say(
-            f"{pairs}. The embedded demo model judges {left.to_judge:,} of them; name a model "
-            "with --model to judge all."
-        )
-    else:
-        say(f"{pairs}, {left.pending:,} left to judge by {', '.join(judges)}.")
-    say(f"Expected cost: {cost} ({left.basis}).")
 
 
 def print_replay(settings: Settings) -> None:

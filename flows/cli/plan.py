@@ -1,11 +1,12 @@
-"""What ``cosqa annotate --plan`` prints: the pending pairs by reason, and what a run may take."""
+"""What ``--plan`` and ``cosqa forecast`` print: pairs by reason, and what judging them may take."""
 
 from flows.cli.console import say
+from flows.cli.forecast_options import ForecastOptions
 from flows.cli.tables import print_table
 from infra.errors import CosqaError
 from infra.settings import Settings
-from tasks.reports.plan import HEADER, plan_notes, plan_rows, plan_sentence
-from tasks.stages.preflight import annotation_plan
+from tasks.reports.plan import HEADER, RunPlan, plan_notes, plan_rows, plan_sentence
+from tasks.stages.preflight import annotation_plan, size_plan
 
 
 def left_over(settings: Settings) -> str:
@@ -14,6 +15,9 @@ def left_over(settings: Settings) -> str:
         plan = annotation_plan(settings)
     except CosqaError:  # the run has said what there was to say
         return ""
+    if plan.demo:
+        unjudged = f"{plan.pending:,} candidates are unjudged, since the demo model judges few"
+        return f"{unjudged}: name a model with --model" if plan.pending else ""
     waiting = sum(item.not_due for item in plan.reasons)
     parts = [
         f"{waiting:,} failed pairs wait for another try (`--reason failed` takes them now)"
@@ -34,6 +38,15 @@ def print_plan(settings: Settings) -> None:
             "them by `cosqa collect`."
         )
         return
+    _print(plan)
+
+
+def forecast(options: ForecastOptions) -> None:
+    """Print what judging the candidates of so many queries takes; no store is made."""
+    _print(size_plan(options.settings, options.queries, options.cores))
+
+
+def _print(plan: RunPlan) -> None:
     print_table(
         f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
         HEADER,

@@ -45,7 +45,8 @@ Plan = Annotated[
     bool,
     typer.Option(
         "--plan",
-        help="Print the pending pairs by reason, and what judging them is expected to take.",
+        help="Print the pending pairs by reason, and what judging them is expected to take; also "
+        "before anything is collected.",
         rich_help_panel=INSTEAD,
     ),
 ]

@@ -11,9 +11,14 @@ from math import sqrt
 from scipy.special import stdtrit
 
 from infra.records import Record
-from tasks.forecast.annotation import TokenPrice, bounds, cost_of_pair
-from tasks.forecast.measurements import BUILT_IN_EFFORT, PairEffort
-from tasks.forecast.workload import Cluster
+from tasks.forecast.effort import (
+    BUILT_IN_EFFORT,
+    Cluster,
+    PairEffort,
+    TokenPrice,
+    bounds,
+    cost_of_pair,
+)
 
 ANY_PATH = ""  # the path of a pair that was not judged before
 _ENOUGH = 20  # pairs of a path, for its own figures
@@ -178,7 +183,7 @@ def _dollars(
         return Amount(expected=0.0, low=0.0, high=0.0)
     priced = [(path.usd, path.pairs, number) for path, number in strata]
     if any(usd is None for usd, _, _ in priced):
-        usd, _ = cost_of_pair(None, history.price)
+        usd, _ = cost_of_pair(history.price)
         return Amount(expected=usd * pairs * history.batch_share)
     total = _total((usd, known, number) for usd, known, number in priced if usd)
     return total.scaled(history.batch_share)
@@ -210,7 +215,7 @@ def _minutes(
 
 def _built_in(pairs: float, history: History, cluster: Cluster) -> Expected:
     effort = BUILT_IN_EFFORT
-    usd = 0.0 if history.free else cost_of_pair(None, history.price)[0] * history.batch_share
+    usd = 0.0 if history.free else cost_of_pair(history.price)[0] * history.batch_share
     return Expected(
         requests=Amount(expected=pairs * effort.calls),
         tokens=Amount(expected=pairs * effort.tokens),

@@ -1,5 +1,6 @@
 """Checks that run once, before a flow starts: names, files, the model's key, the engine."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,9 @@ from pydantic import SecretStr
 from agents import check_model, loaded_litellm
 from agents.llm.batch.messages import check_batches
 from infra.errors import SettingsError
+from infra.records import Code, Query
 from infra.settings import Configuration, Settings, StoreSettings, load_settings
-from infra.store import Database, open_database
+from infra.store import Database, corpus, open_database
 from tasks.ranking.methods import RERANKED, chosen_methods
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import prepare_run
@@ -25,13 +27,18 @@ from tasks.runtime.input_checks import (
 )
 from tasks.runtime.progress import show_progress_in
 from tasks.runtime.references import CollectedSource, RecipeReference
-from tasks.stages.annotate.dry_run import NO_AGENTS
+from tasks.sources import open_source
 from tasks.stages.annotate.plan import current_recipe, rounds_of
-from tasks.stages.annotate.run_plan import planned_run
+from tasks.stages.annotate.run_plan import plan_of_size, planned_run
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import as_collected, stored_collections
 from tasks.stages.compare_annotators import settings_of_annotators
 from tasks.stages.generate.write import verifying_settings
+
+NO_AGENTS = (
+    "annotation.agents is false, since the source's own labels are published; "
+    "COSQA_ANNOTATION__AGENTS=true lets the agents judge candidates too"
+)
 
 
 @dataclass(frozen=True)
@@ -109,17 +116,38 @@ def check_agents(settings: Settings) -> RecipeReference:
 def annotation_plan(settings: Settings) -> RunPlan:
     """Return the plan of an annotation run by these settings, of which nothing is run or stored.
 
+    Before the source is collected, it is that of all its queries and candidates.
+
     Raises:
         SettingsError: The settings leave the agents out.
-        StoreError: The source has not been collected, or has changed since.
+        SourceError: An input file is missing or malformed.
         EngineUnavailableError: No Docker engine answers, whose image decides what is stale.
     """
     if not settings.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
+    database = _stored(settings)
+    if database is None or not corpus.collections_of(
+        database, as_collected(database, settings.source)[1]
+    ):
+        name, content = next(iter(open_source(settings.source).read().items()))
+        kinds = Counter(type(item) for item in content.items())
+        queries = min(kinds[Query], settings.annotation.limit or kinds[Query])
+        pairs = queries * min(settings.search.top_k, kinds[Code])
+        return plan_of_size(database, name, pairs, settings)
     ready = check_ready(settings)
     search = collected_source(ready).search
     recipe = rounds_of(current_recipe(ready.settings), ready.settings)[0]
     return planned_run(ready.database, search, recipe, ready.settings)
+
+
+def size_plan(settings: Settings, queries: int, cores: int | None) -> RunPlan:
+    """Return the plan of judging the candidates of so many queries, on so many cores."""
+    pairs = queries * settings.search.top_k
+    return plan_of_size(_stored(settings), f"{queries:,} queries", pairs, settings, cores)
+
+
+def _stored(settings: Settings) -> Database | None:
+    return open_database(settings.store) if settings.store.database.is_file() else None
 
 
 def check_model_early(settings: Settings) -> None:

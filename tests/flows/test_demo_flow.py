@@ -41,13 +41,12 @@ def test_labels_of_the_embedded_model_are_marked_and_exported_on_demand_only(
     assert world.rows("SELECT count(*) FROM annotations") == [(2,)]
 
 
-def test_a_dry_run_prints_the_number_of_pairs_and_does_nothing(
+def test_a_plan_before_anything_is_collected_says_what_all_pairs_take_and_makes_no_store(
     folder: Path, prefect_server: str
 ) -> None:
     world = World(folder, environment("", PREFECT_API_URL=prefect_server))
     world.write(list(CASES.values()))
-    told = world.run("benchmark", "--dry-run", "--limit", "3", "--model", "openai/gpt-4o-mini")
+    told = world.run("benchmark", "--plan", "--limit", "3", "--model", "openai/gpt-4o-mini")
     assert told.returncode == 0, told.stdout
-    assert "3 queries, top 1: 3 pairs, 0 judged already, 3 left to judge" in told.stdout
-    assert "Expected cost: $0.00" in told.stdout
+    assert "3 of 3 pending pairs of jsonl: new queries 3; by openai/gpt-4o-mini" in told.stdout
     assert not world.store.exists()

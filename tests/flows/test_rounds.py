@@ -62,8 +62,8 @@ def test_rounds_of_a_noisy_model_give_the_alpha_that_is_known_beforehand(
         assert first.returncode == 0, first.stdout[-5000:]
         assert len(model.calls) == 20
         world.env["COSQA_ANNOTATION__ROUNDS"] = "3"
-        dry = world.run("annotate", "--dry-run")
-        assert "10 pairs in each of 3 rounds, 20 judged already, 10 left to judge" in dry.stdout
+        plan = world.run("annotate", "--plan").stdout
+        assert "10 of 10 pending pairs of jsonl" in " ".join(plan.split())
         third = world.run("annotate")
         assert third.returncode == 0, third.stdout[-5000:]
         assert (len(model.calls), still_running(queues(), 60)) == (30, []), (

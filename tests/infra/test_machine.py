@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from infra import machine
-from infra.machine import memory_gb, peak_memory_mb, this_machine
+from infra.machine import peak_memory_mb, this_machine
 from infra.settings import StoreSettings
 from infra.store import benchmarks, open_database
 
@@ -35,9 +35,8 @@ def test_peak_memory_is_in_megabytes_and_does_not_fall() -> None:
     assert peak_memory_mb() >= before + 55
 
 
-def test_this_machine_has_a_core_and_more_memory_than_this_process() -> None:
+def test_this_machine_has_a_core() -> None:
     assert this_machine().cores >= 1
-    assert memory_gb() > peak_memory_mb() / 1000
 
 
 def test_a_cluster_that_does_not_answer_holds_no_run_up(monkeypatch: pytest.MonkeyPatch) -> None:

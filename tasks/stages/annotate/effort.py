@@ -9,8 +9,7 @@ from infra.machine import this_machine
 from infra.settings import Settings
 from infra.store import Database
 from infra.store.path_effort import PathFigures, Prices, path_figures
-from tasks.forecast.annotation import TokenPrice, cost_of_pair
-from tasks.forecast.measurements import BUILT_IN_EFFORT
+from tasks.forecast.effort import BUILT_IN_EFFORT, Cluster, TokenPrice, cost_of_pair
 from tasks.forecast.pairs import (
     ANY_PATH,
     Expected,
@@ -19,7 +18,6 @@ from tasks.forecast.pairs import (
     Spread,
     expected_effort,
 )
-from tasks.forecast.workload import Cluster
 
 NOTHING = History(paths={}, price=None, basis="nothing is to be judged", free=True)
 
@@ -35,8 +33,11 @@ def price_of(model: str) -> TokenPrice | None:
     )
 
 
-def history_of(database: Database, settings: Settings) -> History:
-    """Return what is known of the effort of pairs: by this model, else by others at its price."""
+def history_of(database: Database | None, settings: Settings) -> History:
+    """Return what is known of the effort of pairs: by this model, else by others at its price.
+
+    Without a store nothing is.
+    """
     model, free = settings.llm.model, settings.llm.is_demo
     price = None if free else price_of(model)
     prices = Prices(
@@ -44,9 +45,9 @@ def history_of(database: Database, settings: Settings) -> History:
         completion_usd=price.completion_usd if price else None,
         batch_share=price.batch_share if price else 1.0,
     )
-    found = path_figures(database, model, prices, OF_QUERIES)
+    found = path_figures(database, model, prices, OF_QUERIES) if database else []
     whose = f"by {model}"
-    if not found and not free:
+    if database and not found and not free:
         by_tokens = prices.model_copy(update={"of_tokens": True})
         of_others = path_figures(database, None, by_tokens, OF_QUERIES)
         found, whose = of_others, f"by other models, at the price of {model}"
@@ -62,9 +63,25 @@ def history_of(database: Database, settings: Settings) -> History:
     )
 
 
-def expected_of(paths: Mapping[str, float], history: History, settings: Settings) -> Expected:
-    """Return what so many pairs of each path are expected to take by the settings' limits."""
-    return expected_effort(paths, history, cluster_of(settings))
+def expected_of(
+    paths: Mapping[str, float], history: History, settings: Settings, cores: int | None = None
+) -> Expected:
+    """Return what so many pairs of each path are expected to take by the settings' limits.
+
+    Args:
+        paths: Path → number of pairs.
+        history: What is known of their effort.
+        settings: Pairs in flight, batches, the provider's limits.
+        cores: Those of all machines; None is this one.
+    """
+    cluster = Cluster(
+        cores=cores or this_machine().cores,
+        in_flight=settings.annotation.in_flight,
+        requests_per_minute=settings.llm.requests_per_minute,
+        tokens_per_minute=settings.llm.tokens_per_minute,
+        batch=settings.annotation.batch,
+    )
+    return expected_effort(paths, history, cluster)
 
 
 def cost_of_reason(
@@ -74,17 +91,6 @@ def cost_of_reason(
     number = sum(paths.values())
     usd = expected_of(paths, history, settings).usd if number else None
     return usd.expected / number if usd else None
-
-
-def cluster_of(settings: Settings) -> Cluster:
-    """Return what the run works on: this machine, the pairs in flight, the provider's limits."""
-    return Cluster(
-        cores=this_machine().cores,
-        in_flight=settings.annotation.in_flight,
-        requests_per_minute=settings.llm.requests_per_minute,
-        tokens_per_minute=settings.llm.tokens_per_minute,
-        batch=settings.annotation.batch,
-    )
 
 
 def at_most(basis: str, settings: Settings) -> str:
@@ -105,7 +111,7 @@ def _effort(item: PathFigures) -> PathEffort:
 def _basis(known: PathEffort | None, whose: str, price: TokenPrice | None, *, free: bool) -> str:
     """Return where the figures come from, in words."""
     if known is None:
-        cost = "the embedded model runs on this machine" if free else cost_of_pair(None, price)[1]
+        cost = "the embedded model runs on this machine" if free else cost_of_pair(price)[1]
         return f"{BUILT_IN_EFFORT.source}; cost: {cost}"
     measured = (
         f"measured here: {known.pairs:,} pairs judged {whose}, those that took the same path where "
@@ -113,4 +119,4 @@ def _basis(known: PathEffort | None, whose: str, price: TokenPrice | None, *, fr
     )
     if free:
         return f"{measured}; the embedded model runs on this machine"
-    return measured if known.usd else f"{measured}; cost: {cost_of_pair(None, price)[1]}"
+    return measured if known.usd else f"{measured}; cost: {cost_of_pair(price)[1]}"

@@ -83,6 +83,52 @@ def planned_run(
     )
 
 
+def plan_of_size(
+    database: Database | None,
+    collection: str,
+    pairs: int,
+    settings: Settings,
+    cores: int | None = None,
+) -> RunPlan:
+    """Return the plan of judging so many pairs, none of which was judged before.
+
+    Args:
+        database: The store by whose history it is expected what they take, if there is one.
+        collection: Whose pairs they are, in words.
+        pairs: Number of candidates of all queries.
+        settings: The model and the agents.
+        cores: Those of all machines; None is this one.
+    """
+    each = 1 if settings.annotation.judges else settings.annotation.rounds
+    allowed = [settings.reannotation.pairs, pairs * each]
+    if settings.by_judge[0].llm.is_demo:
+        allowed.append(settings.annotation.demo_pairs)
+    taken = min(number for number in allowed if number is not None)
+    known = [(history_of(database, asked), asked) for asked in settings.by_judge]
+    expected = sum_of([expected_of({ANY_PATH: taken}, *item, cores) for item in known])
+    new = ReasonPlan(
+        reason="new_queries",
+        pending=pairs * settings.annotation.times,
+        taken=taken * len(known),
+        expected=expected,
+    )
+    return RunPlan(
+        collection=collection,
+        recipe_id=RecipeId(""),
+        model=", ".join(asked.llm.model for _, asked in known),
+        configuration=settings.annotation.configuration,
+        rounds=settings.annotation.rounds,
+        judges=len(settings.annotation.judges),
+        demo=settings.by_judge[0].llm.is_demo,
+        candidates=pairs * settings.annotation.times,
+        fresh=0,
+        reasons=(new,),
+        expected=expected,
+        basis=at_most("; ".join(dict.fromkeys(item.basis for item, _ in known)), settings),
+        budget_usd=settings.reannotation.budget_usd,
+    )
+
+
 @dataclass(frozen=True)
 class _Round:
     """A labelling round: its pending pairs, those taken by reason, its canaries, its judge's."""

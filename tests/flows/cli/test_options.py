@@ -147,8 +147,8 @@ def test_an_unknown_configuration_is_told_with_those_that_exist() -> None:
     ("words", "told"),
     [
         (("leaderboard", "--benchmark", "b", "--at-most", "3"), "--annotate-unjudged"),
-        (("annotate", "--dry-run", "--replay"), "leave all but one out"),
-        (("benchmark", "--replay", "--dry-run"), "leave all but one out"),
+        (("annotate", "--plan", "--replay"), "leave all but one out"),
+        (("benchmark", "--replay", "--plan"), "leave all but one out"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], told: str) -> None:
@@ -160,11 +160,11 @@ def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], 
 @pytest.mark.parametrize(
     ("command", "shown", "hidden"),
     [
-        ("collect", ["--path", "--top-k", "--reread"], ["--model", "--batch", "--dry-run"]),
+        ("collect", ["--path", "--top-k", "--reread"], ["--model", "--batch", "--plan"]),
         ("annotate", ["--model", "--batch", "--replay"], ["--method", "--reread"]),
         ("publish", ["--output", "--allow-demo"], ["--model", "--batch", "--reread"]),
         ("evaluate", ["--method", "--output"], ["--limit", "--batch", "--reread"]),
-        ("benchmark", ["--path", "--model", "--method", "--dry-run"], []),
+        ("benchmark", ["--path", "--model", "--method", "--plan"], []),
         ("generate", ["--preset", "--codes", "--checkpoint", "--model"], ["--method"]),
     ],
 )

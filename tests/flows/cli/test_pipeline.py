@@ -6,12 +6,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
-from flows.cli.pipeline import _nothing_left, _summary, print_pairs_left, print_scores
+from flows.cli.main import app
+from flows.cli.pipeline import _nothing_left, _summary, print_scores
+from flows.cli.plan import print_plan
 from infra.errors import SettingsError
 from infra.settings import Settings, load_settings
+from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores, MethodMeans
-from tasks.stages.preflight import check_agents, check_model_early
+from tasks.stages.preflight import annotation_plan, check_agents, check_model_early
 from tasks.stages.replay import Replay
 
 METRICS = ("MAP", "MRR", "NDCG(gain=exponential)@10", "Recall@10", "Precision@10", "bpref", "MMRR")
@@ -99,23 +103,52 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-def test_a_forecast_for_the_demo_model_says_that_it_judges_a_few(
+def test_a_plan_for_the_demo_model_says_that_it_judges_a_few(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_pairs_left(settings)
-    assert (
-        "2 queries, top 20: 4 pairs, 0 judged already. The embedded demo model judges 3 of them; "
-        "name a model with --model to judge all."
-    ) in capsys.readouterr().out
+    print_plan(settings)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "3 of 4 pending pairs of jsonl: new queries 3" in told
+    assert "demo model" in told
+    assert not settings.store.folder.exists()
 
 
 def test_a_run_that_did_nothing_says_what_the_demo_model_left_unjudged(settings: Settings) -> None:
-    told = _nothing_left("annotate", settings)
-    assert "4 candidates are unjudged, since the demo model judges only 3" in told
+    assert "4 candidates are unjudged" in _nothing_left("annotate", settings)
     assert "everything is up to date" in _nothing_left("collect", settings)
-    llm = settings.llm.model_copy(update={"model": "openai/scripted"})
-    other = settings.model_copy(update={"llm": llm})
-    assert "everything is up to date" in _nothing_left("annotate", other)
+
+
+def planned(settings: Settings, **changed: dict[str, object]) -> RunPlan:
+    """Return the plan with a model that has a price, and with other changes."""
+    fields = settings.model_dump(exclude_unset=True)
+    for name, section in ({"llm": {"model": "openai/gpt-4o-mini"}} | changed).items():
+        fields[name] = fields.get(name, {}) | section
+    return annotation_plan(Settings.model_validate(fields))
+
+
+def test_a_plan_counts_each_round_the_limit_and_what_batches_save(settings: Settings) -> None:
+    once = planned(settings)
+    assert (once.taken, once.pending) == (4, 4)
+    assert "litellm's price of openai/gpt-4o-mini" in once.basis
+    assert planned(settings, annotation={"limit": 1}).taken == 2
+    assert planned(settings, reannotation={"pairs": 3}).taken == 3
+    thrice = planned(settings, annotation={"rounds": 3})
+    batch = planned(settings, annotation={"batch": True})
+    assert once.usd
+    assert thrice.usd == pytest.approx(3 * once.usd)
+    assert batch.usd == pytest.approx(once.usd / 2)
+
+
+def test_a_forecast_is_the_plan_of_so_many_queries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["forecast", "--queries", "20604", "--model", "openai/gpt-4o-mini"]
+    monkeypatch.setenv("COLUMNS", "200")
+    told = CliRunner().invoke(app, words, catch_exceptions=False).output
+    assert "412,080 of 412,080 pending pairs of 20,604 queries" in told
+    assert "about $2" in told, "the paper paid $257 at these prices"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
@@ -126,14 +159,12 @@ def without_agents(settings: Settings) -> Settings:
     return settings.model_copy(update={"annotation": annotation, "llm": llm})
 
 
-def test_without_agents_nothing_is_forecast_and_no_model_is_checked(
-    without_agents: Settings,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+def test_without_agents_nothing_is_planned_and_no_model_is_checked(
+    without_agents: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    print_pairs_left(without_agents)
-    assert "nothing to annotate: annotation.agents is false" in capsys.readouterr().out
+    with pytest.raises(SettingsError, match=r"annotation\.agents is false"):
+        print_plan(without_agents)
     check_model_early(without_agents)
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
         check_agents(without_agents)

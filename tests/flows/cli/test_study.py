@@ -41,7 +41,7 @@ def test_the_options_are_those_of_the_pipeline_and_the_files() -> None:
     done = CliRunner().invoke(app, ["study", "--help"], env={"COLUMNS": "200"})
     for option in ("--source", "--top-k", "--method", "--annotators", "--score-sheet"):
         assert option in done.output
-    assert "--dry-run" not in done.output
+    assert "--plan" not in done.output
 
 
 def test_a_file_that_is_not_there_is_named_before_anything_starts(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from infra.store.coverage import Coverage, Covered
 from infra.store.decided import decide_labels
 from infra.store.evidence import EvidenceSelection
 from infra.store.label_figures import label_figures
-from infra.store.measured import effort_of
 from infra.store.standing import CurrentLabels
 from tasks.stages.stored_evidence import StoredAnnotations
 from tests.fakes.labels import labels_by
@@ -170,9 +169,6 @@ def test_a_reply_of_a_batch_that_pairs_of_a_query_share_is_paid_for_once(
     for effort in efforts:
         assert (effort.calls, effort.cached_calls, effort.cost_usd) == (6, 1, 3 * 0.5)
     assert annotations.batch_cost(database, RecipeId("new"), [SearchId(SEARCH)]) == 3 * 0.5
-    measured = effort_of(database, CALL.model)
-    assert measured
-    assert measured.paid_calls == 3
 
 
 class Drawn(NamedTuple):

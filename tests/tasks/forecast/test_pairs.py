@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.forecast.annotation import TokenPrice
-from tasks.forecast.measurements import BUILT_IN_EFFORT
+from tasks.forecast.effort import BUILT_IN_EFFORT, Cluster, TokenPrice
 from tasks.forecast.pairs import (
     ANY_PATH,
     Amount,
@@ -16,7 +15,6 @@ from tasks.forecast.pairs import (
     expected_effort,
     sum_of,
 )
-from tasks.forecast.workload import Cluster
 
 ONE = Cluster(cores=2, in_flight=10)
 PRICE = TokenPrice(model="m", prompt_usd=1e-6, completion_usd=2e-6)
