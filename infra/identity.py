@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 
 DIGITS = 32  # 128 bits: two contents with one digest take 2**64 trials, which nobody makes
-MARK_DIGITS = 20  # 80 bits; until schema version 9 digests had no more
+MARK_DIGITS = 20  # 80 bits
 
 
 def digest(*parts: str, digits: int = DIGITS) -> str:
@@ -47,13 +47,3 @@ def mark_of(value: object) -> str:
 def mark_of_set(items: Iterable[str]) -> str:
     """Return the mark of a set of strings, in any order."""
     return mark(*sorted(set(items)))
-
-
-def former_digest(digits: str) -> str:
-    """Return what earlier releases gave in place of a digest: its first 20 digits."""
-    return digits[:MARK_DIGITS]
-
-
-def former_id(identity: str) -> str:
-    """Return the id that earlier releases gave the text of a query or code: a letter, 20 digits."""
-    return identity[: 1 + MARK_DIGITS]

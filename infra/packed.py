@@ -14,7 +14,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -31,7 +31,7 @@ _WARNING_S, _LOCK_TIMEOUT_S = 10.0, 300.0  # a large damaged file is saved in a 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS packed (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, "
-    "content BLOB NOT NULL, kept_at INTEGER)"  # seconds since 1970; NULL: by an older version
+    "content BLOB NOT NULL, kept_at INTEGER)"  # seconds since 1970
 )
 _INSERT = (
     "INSERT INTO packed (key, content, kept_at) VALUES (?, ?, strftime('%s', 'now')) ON CONFLICT "
@@ -264,11 +264,8 @@ def _identity(file: Path) -> tuple[int, int] | None:
 
 
 def prepare(connection: sqlite3.Connection) -> None:
-    """Make the table where it lacks, and bring one of an earlier release up to date."""
+    """Make the table where it lacks."""
     connection.execute(_TABLE)
-    if all(row[1] != "kept_at" for row in connection.execute("PRAGMA table_info (packed)")):
-        with suppress(sqlite3.OperationalError):  # another process was faster
-            connection.execute("ALTER TABLE packed ADD COLUMN kept_at INTEGER")
 
 
 def _insert(connection: sqlite3.Connection, rows: Iterable[tuple[bytes, bytes]]) -> None:

@@ -121,9 +121,6 @@ def add_missing(store: PackedStore, copy: Path) -> None:
 def find_old(store: PackedStore, before: datetime, needed: Iterable[str]) -> Old:
     """Return the entries that were kept before a moment and are not needed.
 
-    Of entries by an earlier release it is not known when they were kept: they count from the first
-    time that somebody asks.
-
     Args:
         store: The store.
         before: The moment.
@@ -147,21 +144,9 @@ def remove_old(store: PackedStore, before: datetime, needed: Iterable[str]) -> N
         connection.execute("DELETE FROM packed WHERE number IN (SELECT number FROM old)")
 
 
-def pack(store: PackedStore) -> None:
-    """Write a store's file anew, without the room that removed entries took.
-
-    Raises:
-        StoreError: The file is damaged, or the disk is full: it is as it was.
-    """
-    with store.locked(), _explained(store.file), closing(connect(store.file)) as connection:
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint (TRUNCATE)")
-
-
 def _mark_old(connection: sqlite3.Connection, before: datetime, needed: Iterable[str]) -> None:
     """Make a temporary table ``old`` of the numbers of old entries."""
     prepare(connection)
-    connection.execute("UPDATE packed SET kept_at = strftime('%s', 'now') WHERE kept_at IS NULL")
     connection.execute("CREATE TEMP TABLE needed (key BLOB PRIMARY KEY) WITHOUT ROWID")
     connection.execute("BEGIN")
     connection.executemany(

@@ -3,8 +3,7 @@
 import difflib
 import importlib
 import pkgutil
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from infra.errors import UnknownNameError
@@ -27,7 +26,6 @@ class Registry(Generic[Factory]):
         members: What every entry must have; one that lacks some is refused when it is registered.
         one_per_file: False where a file may register several plug-ins under any names; the first
             look-up then imports the whole folder.
-        former_names: Name of the last release → its name in this one; taken with a warning.
     """
 
     def __init__(
@@ -37,13 +35,11 @@ class Registry(Generic[Factory]):
         *,
         members: Sequence[str] = (),
         one_per_file: bool = True,
-        former_names: Mapping[str, str] | None = None,
     ) -> None:
         self.kind = kind
         self.package = package
         self._members = members
         self._one_per_file = one_per_file
-        self.former_names = dict(former_names or {})
         self._entries: dict[str, Factory] = {}
 
     def register(self, name: str) -> Callable[[Factory], Factory]:
@@ -67,8 +63,6 @@ class Registry(Generic[Factory]):
             UnknownNameError: No such entry; the message lists those that exist, or names the file
                 that should have registered it.
         """
-        if name in self.former_names and name not in self._entries:
-            name = self._renamed(name)
         if name not in self._entries:
             for module in self._modules():
                 if not self._one_per_file or _name_of(module) == name:
@@ -89,16 +83,6 @@ class Registry(Generic[Factory]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
-
-    def _renamed(self, former: str) -> str:
-        name = self.former_names[former]
-        warnings.warn(
-            f"the {self.kind} {former!r} is called {name!r} now; the next release will refuse the "
-            "old name",
-            FutureWarning,
-            stacklevel=3,
-        )
-        return name
 
     def _modules(self) -> list[str]:
         """Return the plug-ins' modules, those of folders added to the package's path included."""

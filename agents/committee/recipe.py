@@ -17,8 +17,8 @@ from agents.roles.writer import Writer
 from infra.identity import mark, mark_of
 from infra.settings import GateSettings, Settings
 
-# Stored recipes keep the former names: other keys would make all labels stale.
-_STORED_NAMES = {name: former for former, name in GateSettings.former_names.items()}
+# Stored recipes have these names: others would make all labels stale.
+_STORED_NAMES = {"min_killed": "least_killed", "min_mutation_score": "least_score"}
 
 # Parts of a recipe that matter to a pair only if a test program was written for it.
 _OF_PROGRAMS = {
@@ -149,7 +149,7 @@ def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:
 def gates_of(recipe: Mapping[str, object]) -> GateSettings:
     """Return the gates' settings of a stored recipe; the defaults where it has none."""
     stored = recipe["gates"] if isinstance(recipe["gates"], Mapping) else {}
-    names = GateSettings.former_names
+    names = {stored: name for name, stored in _STORED_NAMES.items()}
     return GateSettings.model_validate({names.get(key, key): stored[key] for key in stored})
 
 

@@ -18,7 +18,6 @@ from pydantic import BeforeValidator, ValidationError
 
 from infra.disk import OTHER_STORE, free_bytes
 from infra.errors import StoreError, UnrecordableError
-from infra.identity import former_digest
 from infra.key_locks import Claims
 from infra.packed import PackedStore
 from infra.records import Record
@@ -95,8 +94,6 @@ class RawReply(Record):
 class ReplyCache:
     """Replies in one file of a folder that many processes share.
 
-    Replies that former versions kept as files ``ab/cdef….json`` below the folder are found too.
-
     Args:
         folder: The folder; made by the first reply.
     """
@@ -109,15 +106,12 @@ class ReplyCache:
     def find(self, key: str) -> RawReply | None:
         """Return the reply of that key, or None.
 
-        A file that cannot be read is moved aside, with a warning, and counts as absent.
-
         Raises:
-            StoreError: The replies cannot be read, or such a file cannot be moved aside.
+            StoreError: The replies cannot be read.
         """
-        former = former_digest(key)
-        content = self._packed.find(key) or self._packed.find(former)
+        content = self._packed.find(key)
         if content is None:
-            return self._find_file(self._folder / key[:2] / f"{former[2:]}.json")
+            return None
         try:
             return RawReply.model_validate_json(content)
         except ValidationError as error:
@@ -182,30 +176,6 @@ class ReplyCache:
             raise UnrecordableError(
                 f"a reply that was paid for cannot be kept in {self._folder}: {error}"
             ) from error
-
-    def _find_file(self, file: Path) -> RawReply | None:
-        try:
-            return RawReply.model_validate_json(file.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (OSError, ValidationError) as error:
-            self._move_aside(file, error)
-            return None
-
-    def _move_aside(self, file: Path, error: Exception) -> None:
-        aside = file.with_suffix(".unreadable")
-        problem = _first_line(error)
-        try:
-            file.replace(aside)
-        except OSError as failure:
-            raise StoreError(
-                f"the kept reply {file} cannot be read ({problem}) nor moved aside ({failure}): "
-                "remove it by hand"
-            ) from error
-        _log.warning(
-            "the kept reply %s cannot be read (%s): it is moved to %s and will be requested again",
-            file, problem, aside.name,
-        )  # fmt: skip
 
 
 def _first_line(error: Exception) -> str:

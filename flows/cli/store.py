@@ -16,7 +16,6 @@ from infra.settings import Settings, StoreSettings, load_settings
 from infra.store import open_database, require_store
 from infra.store.backups import back_up
 from infra.store.checks import Finding, check_database
-from infra.store.compaction import compact as compact_files
 from infra.store.file_checks import check_files
 from infra.store.lease import writer_lease
 from infra.store.restoring import restore as restore_backup
@@ -80,22 +79,6 @@ def _findings(settings: StoreSettings, *, thorough: bool) -> Iterator[Finding]:
         yield from check_exports(open_database(settings), thorough=thorough)
 
 
-@app.command(epilog=examples("cosqa store compact"))
-def compact(*, store: Store = None) -> None:
-    """Write the database and the replies anew, without the room that removed rows took.
-
-    A copy is made, compared with the original row by row, and put in its place. Other processes
-    wait meanwhile; a run that writes labels must have ended.
-    """
-    settings = _store(store)
-    open_database(settings)
-    rows = []
-    with writer_lease(settings, "cosqa store compact"), _steps() as step:
-        for file, before, after in compact_files(settings, step):
-            rows.append((file.name, _size(before), _size(after)))
-    print_table("", ("file", "before", "after"), rows, rest="a wider terminal")
-
-
 @app.command(epilog=examples("cosqa store backup backups/monday"))
 def backup(folder: Backup, *, store: Store = None) -> None:
     """Write a backup of the whole store into a new folder, while runs may go on.
@@ -139,8 +122,8 @@ def restore(folder: Backup, *, store: Store = None, force: Force = False) -> Non
 def prune(*, store: Store = None, yes: Yes = False) -> None:
     """Show what is old and needed by no label that stands or was published; with --yes remove it.
 
-    The settings of the section retention say how long what is kept. `cosqa store compact` gives
-    the room back to the disk.
+    The settings of the section retention say how long what is kept. The room
+    is used again by what is written later.
     """
     settings = _settings(store)
     require_store(settings.store)
@@ -157,7 +140,7 @@ def prune(*, store: Store = None, yes: Yes = False) -> None:
     if not any(item.rows for item in found):
         say("Nothing is old enough to be removed.")
     elif yes:
-        say("Removed. `cosqa store compact` gives the room back to the disk.")
+        say("Removed; what is written later uses the room again.")
     else:
         say("Nothing was removed: `cosqa store prune --yes` removes it.")
 

@@ -1,8 +1,7 @@
 """The section of the settings about annotation: who judges pairs, how often, how many at once."""
 
 import os
-from collections.abc import Mapping
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
@@ -169,9 +168,3 @@ class AnnotationSettings(Section):
                 )
             access["api_key"] = SecretStr(key)
         return access
-
-    former_names: ClassVar[Mapping[str, str]] = {"concurrency": "in_flight"}
-    retired_names: ClassVar[Mapping[str, str]] = {
-        "shard_size": "pairs are handed out one by one",
-        "shards_per_core": "in_flight alone says how many pairs are judged at once",
-    }

@@ -1,6 +1,5 @@
 """The sections of the settings: a class per subsystem, bounds and a description on each field."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -181,11 +180,6 @@ class GateSettings(Section):
     min_killed: int = Field(2, ge=1, description="Minimum number of killed mutants.")
     min_mutation_score: float = Field(0.5, ge=0, le=1, description="Minimum mutation score.")
 
-    former_names: ClassVar[Mapping[str, str]] = {
-        "least_killed": "min_killed",
-        "least_score": "min_mutation_score",
-    }
-
 
 class PublishSettings(Section):
     """Output."""
@@ -221,5 +215,3 @@ class PublishSettings(Section):
         "alike for each number of matches; none given splits nothing.",
     )
     split_seed: int = Field(0, ge=0, description="Seed of the split.")
-
-    former_names: ClassVar[Mapping[str, str]] = {"grades": "support"}

@@ -12,10 +12,9 @@ and forecasts. Vectors are in files (``vector_files``), which ``vectors`` knows 
 Only a flow's process writes; ``lease`` lets one flow at a time write labels.
 
 ``connections`` opens the file, and keeps it from others where it is copied or replaced, by
-``copies``.
-``migrations`` has the steps by which ``upgrades`` brings older stores up to date, ``layout`` says
-what a store has. ``checks`` with ``check_rules`` and ``file_checks``, ``compaction``, ``backups``,
-``restoring`` and ``retention`` are what `cosqa store` does.
+``copies``; ``versions`` refuses stores of another schema, ``layout`` says what a store has.
+``checks`` with ``check_rules`` and ``file_checks``, ``backups``, ``restoring`` and ``retention``
+are what `cosqa store` does.
 """
 
 from infra.store.database import Database, open_database, require_store

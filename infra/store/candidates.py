@@ -62,21 +62,6 @@ def record_search(
             tx.execute("UPDATE searches SET created_at = now() WHERE search_id = ?", [search_id])
 
 
-def rename_search(database: Database, former: SearchId, search_id: SearchId) -> None:
-    """Give a search another id, unless there is none with the former one or one with the other."""
-    with database.transaction() as tx:
-        ids = tx.rows(
-            "SELECT search_id FROM searches WHERE search_id IN (?, ?)", [former, search_id]
-        )
-        if ids != [(former,)]:
-            return
-        for table in ("searches", "candidates"):
-            tx.execute(
-                f"UPDATE {table} SET search_id = ? WHERE search_id = ?",  # noqa: S608 - named above
-                [search_id, former],
-            )
-
-
 def queries_without_candidates(
     database: Database, search_id: SearchId, collection: str
 ) -> list[QueryId]:

@@ -3,8 +3,6 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from infra.atomic import atomic_write, sync
@@ -17,39 +15,6 @@ def copy_whole(source: Path, target: Path) -> None:
         shutil.copy2(source, partial)
         sync(partial)
     sync(target.parent)
-
-
-@contextmanager
-def replacement(database: Path) -> Iterator[Path]:
-    """Give a path for a database that takes another's place when the block succeeds.
-
-    The other one must be open to nobody until then. When the block fails, it stays as it was. What
-    a killed process has left of its replacement is removed.
-
-    Args:
-        database: A DuckDB file without a write-ahead log.
-    """
-    database = database.resolve()  # a link to a file on another disk stays one
-    new = database.with_name(f".{database.name}.new")
-    _remove(new)
-    try:
-        yield new
-        if new.with_name(f"{new.name}.wal").exists():
-            raise StoreError(
-                f"the copy of {database} was not written whole: nothing was changed; see that its "
-                "disk has room, then run the same command again"
-            )
-        sync(new)
-        new.replace(database)
-        sync(database.parent)
-    finally:
-        _remove(new)
-
-
-def _remove(database: Path) -> None:
-    for suffix in ("", ".wal"):
-        database.with_name(database.name + suffix).unlink(missing_ok=True)
-    shutil.rmtree(database.with_name(f"{database.name}.tmp"), ignore_errors=True)
 
 
 def copy_verified(source: Path, target: Path) -> None:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from infra.identity import former_digest
 from infra.settings import RetentionSettings
 from infra.store.candidates import CANDIDATES_OF_COLLECTIONS
 from infra.store.coverage import Coverage
@@ -145,18 +144,13 @@ class Retention:
             tx.execute(f"DELETE FROM searches WHERE {searches}")  # noqa: S608
 
     def needed_replies(self) -> list[str]:
-        """Return the keys of the replies that annotations rest on which are kept whole.
-
-        An earlier release may have kept a reply under the beginning of its key, which is among
-        them, too.
-        """
+        """Return the keys of the replies that annotations rest on which are kept whole."""
         with self._marked() as tx:
             rows = tx.rows(
                 f"SELECT DISTINCT prompt_digest FROM llm_calls JOIN kept_whole USING ({_PAIR}) "  # noqa: S608
                 "WHERE regexp_full_match(prompt_digest, '([0-9a-f]{2})+')"
             )
-        keys = {str(key) for (key,) in rows}
-        return sorted(keys | {former_digest(key) for key in keys})
+        return sorted(str(key) for (key,) in rows)
 
     def _selections(self) -> tuple[tuple[str, str, str, str], ...]:
         """Return name, table, expression of a row's bytes, and condition of what is to go."""

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from pydantic import ConfigDict, Field, InstanceOf, SkipValidation, field_validator
 
 from infra.errors import PublishError
-from infra.identity import DIGITS, digest, digest_of
+from infra.identity import digest, digest_of
 from infra.records import Code, Label, Query, Record, SourceInfo
 from tasks.benchmarks.behaviours import contradicting
 from tasks.benchmarks.confidence import Confidence
@@ -138,7 +138,7 @@ def qrels_of(labels: Iterable[Label]) -> dict[str, dict[str, float]]:
     return qrels
 
 
-def benchmark_fingerprint(benchmark: Benchmark, undecided: str = "", digits: int = DIGITS) -> str:
+def benchmark_fingerprint(benchmark: Benchmark, undecided: str = "") -> str:
     """Return the identity of what is labelled and how, in any order of the records.
 
     Two benchmarks with one fingerprint give every retrieval method the same scores. The evidence
@@ -148,15 +148,14 @@ def benchmark_fingerprint(benchmark: Benchmark, undecided: str = "", digits: int
         benchmark: The benchmark.
         undecided: The digest of its undecided pairs (`digest_of_records`), where it was read from
             an export that does not list them.
-        digits: How many it has; earlier releases gave 20 to it and to all digests in it.
     """
     body = benchmark.model_dump(mode="json", include={"name", "label_origin", "recipe"})
     records = (benchmark.sources, benchmark.queries, benchmark.codes, benchmark.labels)
-    parts = [digest_of_records(kind, digits) for kind in records]
-    parts.append(undecided or digest_of_records(benchmark.undecided, digits))
+    parts = [digest_of_records(kind) for kind in records]
+    parts.append(undecided or digest_of_records(benchmark.undecided))
     if benchmark.splits:
-        parts.append(digest_of(benchmark.splits, digits))
-    return digest("benchmark", str(FORMAT_VERSION), digest_of(body, digits), *parts, digits=digits)
+        parts.append(digest_of(benchmark.splits))
+    return digest("benchmark", str(FORMAT_VERSION), digest_of(body), *parts)
 
 
 def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
@@ -250,9 +249,9 @@ def _refuse_other_origins(origins: pa.ChunkedArray, benchmark: Benchmark) -> Non
         )
 
 
-def digest_of_records(records: Iterable[Record], digits: int = DIGITS) -> str:
+def digest_of_records(records: Iterable[Record]) -> str:
     """Return the digest of records in any order."""
-    return digest(*sorted(map(_digestible, records)), digits=digits)
+    return digest(*sorted(map(_digestible, records)))
 
 
 def _digestible(record: Record) -> str:

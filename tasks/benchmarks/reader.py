@@ -193,7 +193,7 @@ def _fingerprint(folder: Path, manifest: Manifest, benchmark: Benchmark) -> str:
     unlisted = "" if manifest.undecided_listed else manifest.undecided_digest
     with readable(folder / MANIFEST):
         try:
-            return benchmark_fingerprint(benchmark, unlisted, len(manifest.fingerprint))
+            return benchmark_fingerprint(benchmark, unlisted)
         except ValueError:
             for name in (*_REQUIRED, "undecided"):
                 with readable(folder / f"{name}.parquet"):

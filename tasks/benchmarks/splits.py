@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from infra.identity import former_id, mark
+from infra.identity import mark
 
 SPLITS = ("train", "dev", "test")
 
@@ -38,7 +38,7 @@ def split_queries(matches: Mapping[str, int], ratio: str, seed: int) -> dict[str
         groups.setdefault(number, []).append(query)
     parts: dict[str, str] = {}
     for queries in groups.values():
-        shuffled = sorted(queries, key=lambda query: mark("split", str(seed), former_id(query)))
+        shuffled = sorted(queries, key=lambda query: mark("split", str(seed), query))
         trained, tuned = len(queries) * train // whole, len(queries) * dev // whole
         names = ["train"] * trained + ["dev"] * tuned
         names += ["test"] * (len(queries) - len(names))

@@ -55,7 +55,6 @@ class EncoderSpec(Record):
         licence: SPDX identifier.
         source: Paper and card that say how the model is to be used.
         dimension: Length of a vector; 0 where only the API knows it.
-        former_name: The name in earlier releases, whose vectors stay valid.
     """
 
     name: str
@@ -64,10 +63,9 @@ class EncoderSpec(Record):
     licence: str
     source: str
     dimension: int
-    former_name: str = ""
 
     is_api: ClassVar[bool] = False
-    # Fields that earlier releases lacked: at their defaults they are no part of the key.
+    # Fields that are no part of the key at their defaults.
     later_fields: ClassVar[frozenset[str]] = frozenset()
 
     @property
@@ -75,8 +73,7 @@ class EncoderSpec(Record):
         """Identity of the vectors: another specification gives other vectors."""
         fields = type(self).model_fields
         unset = {name for name in self.later_fields if getattr(self, name) == fields[name].default}
-        spec = self.model_copy(update={"name": self.former_name or self.name})
-        return mark(spec.model_dump_json(exclude={"licence", "source", "former_name", *unset}))
+        return mark(self.model_dump_json(exclude={"licence", "source", *unset}))
 
 
 class Encoder(Protocol):
@@ -192,7 +189,7 @@ class EncoderRegistry(Registry[EncoderClass]):
         """Return whether a name or a reference is that of an encoder."""
         name, _ = split_dtype(name)
         is_reference = name.partition(":")[0] in REFERENCES and ":" in name
-        return is_reference or name in self.names() or name in self.former_names
+        return is_reference or name in self.names()
 
 
 def split_dtype(name: str) -> tuple[str, Dtype]:
@@ -201,4 +198,4 @@ def split_dtype(name: str) -> tuple[str, Dtype]:
     return (base, end) if base and end in DTYPES else (name, "float32")
 
 
-encoders = EncoderRegistry("encoder", "tasks.encoders", former_names={"codebert": "codebert-base"})
+encoders = EncoderRegistry("encoder", "tasks.encoders")

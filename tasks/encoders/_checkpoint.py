@@ -108,7 +108,7 @@ def described(
     kind, known = _known(folder, options, identity["name"])
     if "dimension" in given:
         known["truncated"] = True
-    fields: dict[str, Any] = {**known, **given, **identity, "former_name": ""}
+    fields: dict[str, Any] = {**known, **given, **identity}
     try:
         spec = TransformerSpec.model_validate(fields, strict=False)  # options are texts: "256"
     except ValidationError as error:

@@ -10,7 +10,6 @@ class CodeBERTBase(TransformerEncoder):
 
     spec = TransformerSpec(
         name="codebert-base",
-        former_name="codebert",
         model="microsoft/codebert-base",
         revision="3b0952feddeffad0063f274080e3c23d75e7eb39",
         licence="MIT",

@@ -13,7 +13,7 @@ import pyarrow as pa
 from prefect.logging import get_run_logger
 
 from infra.batches import batched
-from infra.identity import DIGITS, MARK_DIGITS, digest, former_id, mark
+from infra.identity import digest
 from infra.ids import QueryId, SearchId
 from infra.settings import SearchSettings
 from infra.store import Database, benchmarks, candidates, corpus, vectors
@@ -53,28 +53,13 @@ def search_of(
 
 
 def search_identity(database: Database, collection: str, search: SearchSettings) -> SearchId:
-    """Return the id of the search over a collection's current codes.
-
-    One that is stored under the id by an earlier release gets this one.
-    """
+    """Return the id of the search over a collection's current codes."""
     codes = corpus.code_ids(database, collection)
-    identity = _identity(codes, search, DIGITS)
-    former = _identity([former_id(code) for code in codes], search, MARK_DIGITS)
-    candidates.rename_search(database, former, identity)
-    return identity
-
-
-def _identity(codes: Sequence[str], search: SearchSettings, digits: int) -> SearchId:
-    """Return the id of a search over codes, whose ids ascend, with so many digits."""
-    keys = sorted({_search_key(name) for name in search.encoders})
+    keys = sorted({encoders.get(name).spec.key for name in search.encoders})
     fusion = [] if search.fusion == "mean" else [search.fusion]
     index = [] if search.index == "exact" else _shape(search).parameters
     return SearchId(
-        digest(
-            *("search", digest(*codes, digits=digits), digest(*keys, digits=digits)),
-            *(str(search.top_k), *fusion, *index),
-            digits=digits,
-        )
+        digest("search", digest(*codes), digest(*keys), str(search.top_k), *fusion, *index)
     )
 
 
@@ -88,12 +73,6 @@ def _shape(search: SearchSettings) -> Shape:
         links=search.hnsw_links,
         ef_search=search.hnsw_ef_search,
     )
-
-
-def _search_key(encoder: str) -> str:
-    """Return the identity of an encoder in a search, whose columns are called by its name."""
-    spec = encoders.get(encoder).spec
-    return mark(spec.key, spec.name) if spec.former_name else spec.key
 
 
 def judged_searches(database: Database, search: SearchReference) -> list[SearchId]:

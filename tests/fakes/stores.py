@@ -12,10 +12,10 @@ import duckdb
 import numpy as np
 
 from infra.packed import PackedStore
-from infra.packed_upkeep import pack
 from infra.settings import StoreSettings
 from infra.store import Database, open_database
 from infra.store.vector_files import write_vectors
+from tests.fakes.packed import pack
 
 ROWS = Path(__file__).with_name("whole_store")  # a file of JSON lines for each table
 Rows = dict[str, tuple[list[str], list[tuple[Any, ...]]]]

@@ -7,7 +7,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
@@ -21,12 +20,12 @@ from infra.packed_files import first_of, remove_packed
 from infra.packed_upkeep import (
     condition_of,
     find_old,
-    pack,
     packed_stores,
     remove_old,
     replaced_files,
     snapshot,
 )
+from tests.fakes.packed import pack
 from tests.fakes.small_disk import small_disk
 
 KEYS = [f"{number:04x}" for number in range(50)]
@@ -51,33 +50,6 @@ def test_what_is_old_and_not_needed_goes(store: PackedStore) -> None:
     assert [key for key in KEYS if store.find(key)] == KEYS[:10]
     assert all(store.find(key) == CONTENT[key] for key in KEYS[:10])
     assert condition_of(store, thorough=True) == (10, 0, "")
-
-
-def test_a_packed_file_has_no_room_of_removed_entries(store: PackedStore) -> None:
-    pack(store)
-    before = store.file.stat().st_size
-    remove_old(store, LATER, KEYS[:10])
-    pack(store)
-    assert store.file.stat().st_size < before / 2
-    store.keep("ab", b"later")
-    assert store.find(KEYS[3]) == CONTENT[KEYS[3]]
-
-
-def test_entries_of_an_earlier_release_count_from_when_they_are_first_looked_at(
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "replies.sqlite"
-    with sqlite3.connect(file) as connection:
-        connection.execute(
-            "CREATE TABLE packed "
-            "(number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, content BLOB NOT NULL)"
-        )
-        connection.execute("INSERT INTO packed VALUES (1, x'ab', ?)", [zlib.compress(b"text")])
-    store = PackedStore(file)
-    assert store.find("ab") == b"text"
-    assert find_old(store, EARLIER, []).entries == 0
-    store.keep("cd", b"new")
-    assert find_old(store, LATER, []).entries == 2
 
 
 def test_a_snapshot_is_whole_while_others_write(store: PackedStore, tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from infra.identity import (
     digest,
     digest_of,
     digest_of_set,
-    former_digest,
-    former_id,
     mark,
     mark_of,
     mark_of_set,
@@ -55,20 +53,19 @@ def test_the_digest_of_a_value_ignores_the_order_of_keys() -> None:
     assert digest_of({"a": 1, "b": [2]}) == digest_of({"b": [2], "a": 1})
 
 
-def test_a_digest_has_128_bits_and_begins_with_the_80_that_earlier_releases_gave() -> None:
+def test_a_digest_has_128_bits_and_a_mark_the_first_80() -> None:
     assert digest("query", "sort a list") == "08f1d806f21765312d33e59314d8746e"
     for made in (digest("a"), digest_of([1]), digest_of_set(["a"])):
         assert len(made) == 32
-    assert former_digest(digest("a", "b")) == mark("a", "b") == digest("a", "b")[:20]
-    assert mark_of({"a": 1}) == former_digest(digest_of({"a": 1}))
-    assert mark_of_set("ba") == former_digest(digest_of_set("ab"))
+    assert mark("a", "b") == digest("a", "b")[:20]
+    assert mark_of({"a": 1}) == digest_of({"a": 1})[:20]
+    assert mark_of_set("ba") == digest_of_set("ab")[:20]
 
 
 def test_the_id_of_a_text_is_that_of_its_record() -> None:
     query, code = Query.of(" sort  a list"), Code.of("x = 1 \r\n")
     assert query_id_of(" sort  a list") == query_id_of(query.text) == query.query_id
     assert code_id_of("x = 1 \r\n") == code_id_of(code.text) == code.code_id
-    assert former_id(query.query_id) == f"q{mark('query', query.text)}"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from threading import Lock
 from agents.llm.batch.records import TABLES, Change, SentBatch, WaitingRequest
 from agents.llm.rate_limit import Ticket
 from infra.errors import StoreError, StoreLockedError
-from infra.identity import former_digest, mark
+from infra.identity import mark
 from infra.locks import locked
 from infra.settings import LanguageModelSettings
 from infra.sqlite import connect, patiently
@@ -49,7 +49,7 @@ class BatchRequests:
         One that is in a batch at another address is left there: its reply is paid for.
         """
         with self._transaction("NORMAL") as tx:
-            row = _stored_key(tx, key), self._account, role, zlib.compress(question.encode())
+            row = bytes.fromhex(key), self._account, role, zlib.compress(question.encode())
             tx.execute(
                 "INSERT INTO requests (key, account, role, question) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET state = 'waiting', batch = NULL, tries = 0, "
@@ -73,7 +73,7 @@ class BatchRequests:
         with self._reading() as tx:
             found = tx.execute(
                 "SELECT 1 FROM requests WHERE key = ? AND state IN ('answered', 'direct')",
-                [_stored_key(tx, key)],
+                [bytes.fromhex(key)],
             ).fetchone()
         return found is not None
 
@@ -267,13 +267,6 @@ class BatchRequests:
                     "make room there or make the file writable, then run the same command again; "
                     "if the file is damaged, remove it: batches in flight will be paid for again"
                 ) from error
-
-
-def _stored_key(tx: sqlite3.Connection, key: str) -> bytes:
-    """Return a request's key, or its beginning where an earlier release collected it under that."""
-    former = bytes.fromhex(former_digest(key))
-    found = tx.execute("SELECT 1 FROM requests WHERE key = ?", [former]).fetchone()
-    return former if found else bytes.fromhex(key)
 
 
 def _note(tx: sqlite3.Connection, change: Change) -> None:

@@ -101,6 +101,8 @@ def plan_of_size(
     """
     each = 1 if settings.annotation.judges else settings.annotation.rounds
     allowed = [settings.reannotation.pairs, pairs * each]
+    if "new_queries" not in settings.reannotation.take:
+        allowed.append(0)
     if settings.by_judge[0].llm.is_demo:
         allowed.append(settings.annotation.demo_pairs)
     taken = min(number for number in allowed if number is not None)

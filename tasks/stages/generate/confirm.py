@@ -5,7 +5,6 @@ from pathlib import Path
 
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
-from infra.identity import former_id
 from infra.languages.python.syntax import parse_or_none
 from infra.records import Code, Record
 from infra.store import Database, generated
@@ -80,13 +79,10 @@ def confirm(database: Database, file: Path) -> Confirmed:
         for collection in generated.collections_with_answers(database)
         for item in generated.load_answers(database, collection)
     }
-    # Sheets that an earlier release has written name queries by shorter ids.
-    full = {former_id(item.query_id): item.query_id for item in held.values()}
     changed: list[GeneratedCode] = []
     said: list[Confirmation] = []
     edited = 0
-    for given in rows:
-        row = given.model_copy(update={"query_id": full.get(given.query_id, given.query_id)})
+    for row in rows:
         answer = held.get((row.collection, row.query_id, row.ordinal))
         if answer is None:
             raise SourceError(

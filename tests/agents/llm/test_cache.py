@@ -36,30 +36,6 @@ async def test_replies_in_flight_are_kept_together(tmp_path: Path) -> None:
     assert [found.text for key in keys if (found := cache.find(key))] == keys
 
 
-def test_a_reply_that_an_earlier_release_kept_under_a_shorter_key_is_found(tmp_path: Path) -> None:
-    cache = ReplyCache(tmp_path)
-    cache.keep_all([(KEY, REPLY)])
-    assert cache.find(KEY + "0" * 12) == REPLY
-    own = RawReply(text="of the whole key")
-    cache.keep_all([(KEY + "0" * 12, own)])
-    assert cache.find(KEY + "0" * 12) == own
-    assert cache.find(KEY + "1" * 12) == cache.find(KEY) == REPLY
-    assert cache.find("1" + KEY[1:] + "0" * 12) is None
-
-
-def old_file(folder: Path, content: bytes) -> Path:
-    file = folder / "ab" / f"{'0' * 18}.json"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(content)
-    return file
-
-
-def test_a_reply_that_a_former_version_kept_as_a_file_is_found(tmp_path: Path) -> None:
-    old_file(tmp_path, REPLY.model_dump_json().encode())
-    assert ReplyCache(tmp_path).find(KEY) == REPLY
-    assert ReplyCache(tmp_path).find(KEY + "0" * 12) == REPLY
-
-
 DAMAGES = [
     b"",
     b'{"text": "ye',
@@ -77,22 +53,11 @@ def test_an_unreadable_reply_is_left_out_with_a_warning_and_replaced(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     PackedStore(tmp_path / "replies.sqlite").keep(KEY, content)
-    file = old_file(tmp_path, content)
-    cache, other = ReplyCache(tmp_path), "ab" + "1" * 18
+    cache = ReplyCache(tmp_path)
     assert cache.find(KEY) is None
     assert KEY in caplog.text
     cache.keep_all([(KEY, REPLY)])
     assert cache.find(KEY) == REPLY
-    file.rename(file.with_stem("1" * 18))
-    assert cache.find(other) is None
-    assert file.with_name(f"{'1' * 18}.unreadable").read_bytes() == content
-
-
-def test_a_folder_in_the_place_of_an_old_reply_is_moved_aside(tmp_path: Path) -> None:
-    (tmp_path / "ab" / f"{'0' * 18}.json").mkdir(parents=True)
-    assert ReplyCache(tmp_path).find(KEY) is None
-    ReplyCache(tmp_path).keep_all([(KEY, REPLY)])
-    assert ReplyCache(tmp_path).find(KEY) == REPLY
 
 
 def test_a_reply_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:

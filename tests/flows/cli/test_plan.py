@@ -1,6 +1,7 @@
 """What `cosqa annotate --plan` and `cosqa annotators audits` print.
 
-Covers `flows.cli.audits`, `flows.cli.annotators_group`, `flows.cli.reannotation_options`.
+Covers `flows.cli.audits`, `flows.cli.annotators_group`, `flows.cli.reannotation_options`,
+`flows.cli.forecast_options`.
 """
 
 import json
@@ -71,11 +72,15 @@ def test_a_plan_of_the_demo_model_says_that_it_judges_a_few(options: list[str]) 
     assert " ".join(done.output.split()).count("the demo model: it judges a few pairs") == 1
 
 
-def test_a_plan_needs_what_collect_makes(tmp_path: Path, options: list[str]) -> None:
-    other = [*options[:-1], str(tmp_path / "none")]
-    done = CliRunner().invoke(app, ["annotate", "--plan", *other])
-    assert done.exit_code == 1
-    assert "cosqa collect" in str(done.exception)
+def test_a_plan_before_anything_is_collected_makes_no_store(
+    tmp_path: Path, options: list[str]
+) -> None:
+    other = [*options[:-1], str(tmp_path / "none"), "--model", "openai/gpt-4o"]
+    done = CliRunner().invoke(app, ["annotate", "--plan", *other], catch_exceptions=False)
+    assert "3 of 3 pending pairs of jsonl: new queries 3" in done.output
+    stale = [*other, "--reason", "stale"]
+    done = CliRunner().invoke(app, ["annotate", "--plan", *stale], catch_exceptions=False)
+    assert "0 of 3 pending pairs" in done.output
     assert not (tmp_path / "none").exists()
 
 
@@ -130,5 +135,3 @@ def test_a_run_that_did_nothing_says_what_is_pending_for_reasons_that_it_does_no
     assert left_over(settings) == (
         "3 pairs are pending for reasons that are not taken (`--plan` shows them)"
     )
-    elsewhere = settings.store.model_copy(update={"folder": tmp_path / "none"})
-    assert left_over(settings.model_copy(update={"store": elsewhere})) == ""

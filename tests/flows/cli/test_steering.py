@@ -78,8 +78,8 @@ def test_of_a_run_that_does_not_judge_nobody_hears_that_it_obeys(
 
 
 def test_a_command_that_shows_no_stage_is_not_said_to_obey(store: StoreSettings) -> None:
-    with writer_lease(store, "cosqa store compact"):
-        assert "cosqa store compact (process " in (said := steered(store, "pause"))
+    with writer_lease(store, "cosqa store prune"):
+        assert "cosqa store prune (process " in (said := steered(store, "pause"))
     assert "judges no pairs now" in said
 
 

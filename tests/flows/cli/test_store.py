@@ -54,12 +54,6 @@ def test_a_backup_is_made_and_put_back(database: Database, tmp_path: Path) -> No
     assert rows_of(settings.database) == rows
 
 
-def test_compaction_says_the_sizes_before_and_after(database: Database) -> None:
-    printed = run(database.settings, "compact")
-    assert "cosqa.duckdb" in printed
-    assert "MiB" in printed
-
-
 def test_pruning_removes_what_it_has_shown_and_only_if_told(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,16 +70,15 @@ def test_pruning_removes_what_it_has_shown_and_only_if_told(
         assert not tx.count("SELECT count(*) FROM executions WHERE stdout <> ''")
 
 
-@pytest.mark.parametrize("words", [["compact"], ["prune", "--yes"]])
-def test_a_store_that_a_run_writes_to_is_left_alone(database: Database, words: list[str]) -> None:
+def test_a_store_that_a_run_writes_to_is_left_alone(database: Database) -> None:
     with (
         writer_lease(database.settings, "the nightly run"),
         pytest.raises(StoreBusyError, match="the nightly run"),
     ):
-        run(database.settings, *words)
+        run(database.settings, "prune", "--yes")
 
 
-@pytest.mark.parametrize("word", ["check", "compact", "prune"])
+@pytest.mark.parametrize("word", ["check", "prune"])
 def test_a_folder_without_a_store_is_refused_and_stays_empty(tmp_path: Path, word: str) -> None:
     with pytest.raises(StoreError, match="there is no store"):
         run(StoreSettings(folder=tmp_path / "none"), word)

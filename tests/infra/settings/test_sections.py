@@ -238,40 +238,6 @@ def test_a_wrong_line_of_the_file_is_named(tmp_path: Path, text: str, told: str)
     assert told in str(error.value)
 
 
-@pytest.mark.parametrize("way", ["option", "variable", "file"])
-def test_a_former_name_is_taken_with_a_warning(
-    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = {}
-    if way == "option":
-        given = {"publish": {"grades": ["screened"]}}
-    elif way == "variable":
-        monkeypatch.setenv("COSQA_PUBLISH__GRADES", '["screened"]')
-    else:
-        (tmp_path / "cosqa.toml").write_text('[publish]\ngrades = ["screened"]\n')
-    with pytest.warns(FutureWarning, match="'grades' is called 'support' now"):
-        settings = load_settings(given)
-    assert settings.publish.support == ("screened",)
-
-
-def test_a_former_name_beside_the_new_one_is_refused() -> None:
-    both = {"publish": {"grades": ["screened"], "support": ["screened"]}}
-    with pytest.raises(SettingsError, match=r"publish\.grades"):
-        load_settings(both)
-
-
-@pytest.mark.parametrize(
-    ("former", "name", "value"),
-    [("least_killed", "min_killed", 3), ("least_score", "min_mutation_score", 0.9)],
-)
-def test_former_names_of_the_gates_are_taken_with_a_warning(
-    former: str, name: str, value: float
-) -> None:
-    with pytest.warns(FutureWarning, match=f"'{former}' is called '{name}' now"):
-        settings = load_settings({"gates": {former: value}})
-    assert getattr(settings.gates, name) == value
-
-
 def test_a_file_that_is_no_text_is_an_error_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "cosqa.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SettingsError, match=r"cosqa\.toml is not valid TOML"):
@@ -294,14 +260,6 @@ def test_a_key_is_never_shown() -> None:
     settings = load_settings({"llm": {"api_key": "very-secret"}})
     assert "very-secret" not in repr(settings)
     assert "very-secret" not in settings.model_dump_json()
-
-
-def test_a_name_without_effect_is_left_out_with_a_warning_and_an_unknown_one_refused() -> None:
-    with pytest.warns(FutureWarning, match="'shard_size' has no effect any more: pairs are"):
-        settings = load_settings({"annotation": {"shard_size": 50, "in_flight": 3}})
-    assert settings.annotation.in_flight == 3
-    with pytest.warns(FutureWarning, match="'concurrency' is called 'in_flight' now"):
-        assert load_settings({"annotation": {"concurrency": 9}}).annotation.in_flight == 9
 
 
 def test_boxes_in_use_are_bounded_by_memory_where_none_are_given() -> None:

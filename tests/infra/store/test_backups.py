@@ -1,6 +1,6 @@
 """Laws of backups: whole or not there, restored as they were, and no store is overwritten.
 
-Covers `infra.store.restoring`.
+Covers `infra.store.restoring`, `infra.store.copies`.
 """
 
 import json

@@ -131,11 +131,6 @@ def test_vectors_are_those_of_a_plain_computation(name: str, tmp_path: Path) -> 
             assert np.allclose(plain.encode(text, kind), vector, atol=2e-5), (kind, text[:20])
 
 
-def test_a_former_name_is_taken_with_a_warning() -> None:
-    with pytest.warns(FutureWarning, match="'codebert' is called 'codebert-base' now"):
-        assert encoders.get("codebert") is encoders.get("codebert-base")
-
-
 def test_a_changed_specification_has_another_key_but_a_reworded_source_does_not() -> None:
     spec = encoders.get("minilm").spec
     changes: list[dict[str, object]] = [

@@ -1,4 +1,7 @@
-"""Laws of what a run over so many pairs is expected to take."""
+"""Laws of what a run over so many pairs is expected to take.
+
+Covers `tasks.forecast.effort`.
+"""
 
 import numpy as np
 import pytest

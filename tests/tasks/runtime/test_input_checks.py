@@ -41,13 +41,6 @@ def test_references_become_names_in_encoders_and_methods(tmp_path: Path) -> None
     assert with_named_encoders(named) == named
 
 
-def test_a_former_name_becomes_the_new_one() -> None:
-    with pytest.warns(FutureWarning, match="codebert-base"):
-        named = with_named_encoders(settings(("codebert",), ("codebert+bm25",)))
-    assert named.search.encoders == ("codebert-base",)
-    assert named.evaluation.methods == ("codebert-base+bm25",)
-
-
 def test_one_name_for_two_encoders_is_refused(tmp_path: Path) -> None:
     one, other = (make_checkpoint("roberta-base", tmp_path / n / "model", 16) for n in "ab")
     with pytest.raises(SettingsError, match=r"are both named 'model'.*checkpoint:NAME="):

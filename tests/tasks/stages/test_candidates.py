@@ -11,16 +11,14 @@ from infra import machine
 from infra.batches import batched
 from infra.collected import Collected
 from infra.errors import SettingsError
-from infra.identity import MARK_DIGITS, former_id
 from infra.machine import Machine, this_machine
-from infra.records import Candidate, Code, Query, SourceInfo
+from infra.records import Code, Query, SourceInfo
 from infra.settings import SearchSettings, StoreSettings
 from infra.store import Database, benchmarks, candidates, corpus, open_database, vectors
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import SearchReference
 from tasks.stages.candidates import (
     _groups,
-    _identity,
     _passes,
     _search,
     _unsearched_queries,
@@ -150,33 +148,6 @@ def test_a_searchs_identity_holds_what_decides_its_candidates_and_nothing_else(
     ]  # fmt: skip
     ids = [search_identity(database, "c", SEARCH.model_copy(update=some)) for some in others]
     assert len({exact, *ids}) == 6
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [SEARCH, SEARCH.model_copy(update={"fusion": "scaled", "index": "ivf"})],
-    ids=["exact", "ivf"],
-)
-def test_a_search_of_an_earlier_release_keeps_its_candidates_under_the_id_of_today(
-    database: Database, settings: SearchSettings
-) -> None:
-    former = _identity([former_id(code) for code in CODES], settings, MARK_DIGITS)
-    candidates.record_search(database, former, "c", ENCODERS, settings.top_k)
-    found = [
-        Candidate(query_id=query, code_id=CODES[0], rank=1, similarity=0.5, by_encoder={})
-        for query in QUERIES
-    ]
-    candidates.add_candidates(database, former, found)
-    search_id = search_identity(database, "c", settings)
-    assert (len(former), len(search_id)) == (20, 32)
-    assert candidates.searches_by_collection(database) == {"c": [search_id]}
-    assert sorted(candidates.load_candidates(database, search_id, "c"), key=str) == sorted(
-        found, key=str
-    )
-    candidates.record_search(database, former, "c", ENCODERS, settings.top_k)
-    search_identity(database, "c", settings)
-    kept = candidates.searches_by_collection(database)["c"]
-    assert sorted(kept) == sorted([search_id, former]), "no search takes another's place"
 
 
 def test_an_index_and_scaled_fusion_exclude_each_other() -> None:

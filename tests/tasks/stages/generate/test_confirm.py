@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SourceError
-from infra.identity import former_id
 from infra.store import Database, generated
 from tasks.stages.generate.confirm import Confirmed, confirm, write_waiting
 from tests.tasks.benchmarks.test_confirmation_sheets import Row, fill
@@ -54,20 +53,6 @@ def test_a_sheet_holds_what_waits_and_its_words_are_kept(
     assert (refused.is_refused, refused.notes) == (True, "it is off by one")
     assert confirm(database, sheet) == Confirmed(confirmed=1, refused=1), "read twice, held once"
     assert len(states(database)) == 3
-
-
-def test_a_sheet_that_an_earlier_release_has_written_is_read(
-    database: Database, tmp_path: Path
-) -> None:
-    sheet = sheet_of(database, tmp_path)
-    fill(sheet, by_query(q0={"annotator": "first", "relevance": "1"}))
-    text = sheet.read_text("utf-8")
-    for item in generated.load_answers(database, "c"):
-        text = text.replace(item.query_id, former_id(item.query_id))
-    sheet.write_text(text, "utf-8")
-    assert confirm(database, sheet) == Confirmed(confirmed=1)
-    assert confirm(database, sheet) == Confirmed(confirmed=1), "read twice, held once"
-    assert True in states(database)
 
 
 def test_a_changed_code_is_a_further_answer_marked_as_edited(
