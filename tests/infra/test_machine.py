@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 from threading import Event
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,6 +38,11 @@ def test_peak_memory_is_in_megabytes_and_does_not_fall() -> None:
 def test_this_machine_has_a_core_and_more_memory_than_this_process() -> None:
     assert this_machine().cores >= 1
     assert memory_gb() > peak_memory_mb() / 1000
+
+
+def test_ray_that_another_thread_imports_is_no_cluster_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    assert machine.working_machine() == this_machine()
 
 
 def test_a_cluster_that_does_not_answer_holds_no_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
