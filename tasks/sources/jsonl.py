@@ -4,7 +4,8 @@ A folder with ``queries.jsonl`` (lines such as ``{"query": "...", "id": "q1"}``)
 (``{"code": "def ...", "id": "c1", "name": "...", "origin": "..."}``) and, when pairs are labelled
 already, ``labels.jsonl`` (``{"query": "q1", "code": "c1", "relevance": 1}``). All but the query,
 the code and the three parts of a label may be left out. A function may have a ``licence`` (SPDX's
-name), a ``url`` and a ``split``. ``codes.jsonl`` may be larger than memory.
+name), a ``url`` and a ``split``. ``codes.jsonl`` may be larger than memory, and each
+file be compressed (``codes.jsonl.gz``).
 
 A function that does not parse is dropped and counted, unless ``filters`` are set otherwise.
 """
@@ -24,13 +25,13 @@ from infra.records import Label, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import Line, StrictRow, read_lines, read_queries, taken
-from tasks.files.text import require_folder, state_of
+from tasks.files.text import packed_or_not, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.sources import SourceOptions, sources
 
 LABELS = "people:jsonl"
 
-_VERSION = "1"  # to be raised when the same files are to give other records
+_VERSION = "2"  # to be raised when the same files are to give other records
 
 
 class _CodeRow(StrictRow):
@@ -127,15 +128,18 @@ class JsonLinesSource:
 
     @property
     def _queries(self) -> Path:
-        return self._folder / "queries.jsonl"
+        return self._file("queries.jsonl")
 
     @property
     def _codes(self) -> Path:
-        return self._folder / "codes.jsonl"
+        return self._file("codes.jsonl")
 
     @property
     def _labels(self) -> Path:
-        return self._folder / "labels.jsonl"
+        return self._file("labels.jsonl")
+
+    def _file(self, name: str) -> Path:
+        return [*packed_or_not(self._folder, name), self._folder / name][0]
 
 
 def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunction]:
