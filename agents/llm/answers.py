@@ -29,10 +29,7 @@ _DETAILS = {
 
 
 def read_answer(content: bytes) -> dict[str, Any] | None:
-    """Return an answer's body, its replies as texts and with plausible counts alone.
-
-    None where it is no JSON object.
-    """
+    """Return an answer's body with a text and plausible counts, None where it is no JSON object."""
     answer = read_object(content)
     with suppress(LookupError, TypeError):
         message = answer["choices"][0]["message"]  # type: ignore[index]

@@ -96,8 +96,8 @@ class JsonLinesSource:
 
     def inputs(self) -> list[Path]:
         """Return the files of queries and codes, and that of labels where it is there."""
-        labels = [self._labels] if self._labels.exists() else []
-        return [self._queries, self._codes, *labels]
+        labels = filter(Path.exists, [self._file("labels")])
+        return [self._file("queries"), self._file("codes"), *labels]
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
@@ -118,28 +118,16 @@ class JsonLinesSource:
         return {self._name: merged.streamed(info, self._items(merged))}
 
     def _items(self, merged: Merged) -> Iterator[Item]:
-        queries = read_queries(self._queries)
-        rows = list(read_lines(self._labels, _LabelRow)) if self._labels.exists() else []
+        queries, labels = read_queries(self._file("queries")), self._file("labels")
+        rows = list(read_lines(labels, _LabelRow)) if labels.exists() else []
         code_ids = dict.fromkeys((line.row.code for line in rows), "")
         yield from merged.queries(query for _, query in queries)
-        yield from merged.codes(_read_functions(self._codes, code_ids))
+        yield from merged.codes(_read_functions(self._file("codes"), code_ids))
         query_ids = {identity: query.query_id for identity, query in queries if identity}
         yield from merged.labels(_labels(rows, query_ids, code_ids))
 
-    @property
-    def _queries(self) -> Path:
-        return self._file("queries.jsonl")
-
-    @property
-    def _codes(self) -> Path:
-        return self._file("codes.jsonl")
-
-    @property
-    def _labels(self) -> Path:
-        return self._file("labels.jsonl")
-
     def _file(self, name: str) -> Path:
-        return [*packed_or_not(self._folder, name), self._folder / name][0]
+        return [*packed_or_not(self._folder, f"{name}.jsonl"), self._folder / f"{name}.jsonl"][0]
 
 
 def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunction]:
