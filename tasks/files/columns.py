@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.csv
@@ -83,7 +83,7 @@ def _read_folded(file: Path, names: Sequence[str], schema: pa.Schema, skip: int)
         raise SourceError(f"{file}:{place}: {problem or error}") from None
 
 
-def _parsed(stream: BinaryIO, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
+def _parsed(stream: IO[bytes], names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
     return pyarrow.csv.read_csv(stream, **_options(names, schema, skip, _BLOCK_BYTES))
 
 
