@@ -42,8 +42,8 @@ def working_machine() -> Machine | None:
 
     A cluster that does not answer at once, such as one whose head is gone, is None.
     """
-    ray = sys.modules.get("ray")
-    if ray is None or not ray.is_initialized():
+    ray = sys.modules.get("ray")  # half of it while another thread imports it
+    if ray is None or not getattr(ray, "is_initialized", bool)():
         return this_machine()
     found: dict[str, float] = {}
 

@@ -5,6 +5,7 @@ import logging
 import os
 import secrets
 import shutil
+import socket
 import tempfile
 import threading
 from collections.abc import Callable
@@ -43,6 +44,7 @@ _RANDOM = 8  # characters that `mkdtemp` adds
 _starting = threading.Lock()
 _LONGEST_FOLDER = 36  # characters: Linux takes 107 for a socket, and Ray adds 70
 
+_PATIENCE_S = 10.0
 _THIS_MACHINE = (None, "localhost", "127.0.0.1", "::1", "0.0.0.0")  # noqa: S104 - as a client's address
 
 
@@ -81,9 +83,15 @@ def _connect(ray: ModuleType, settings: RaySettings) -> None:
             "_temp_dir": str(_own_folder(ray.shutdown)),
         }
     try:
+        address = settings.address or ""
+        if ":" in address:  # Ray itself asks one that is gone for minutes
+            place = urlsplit(address if "//" in address else f"//{address}")
+            socket.create_connection((place.hostname, place.port), _PATIENCE_S).close()
         with without_own_keys():
             _call_in_lasting_thread(partial(ray.init, **options))
-    except ConnectionError as error:
+    except (OSError, ValueError) as error:
+        if not settings.address:
+            raise
         raise SettingsError(
             f"no Ray cluster answers at {settings.address}; start one there, or unset RAY_ADDRESS "
             "to use this machine"

@@ -3,6 +3,7 @@
 They hold values only: no connection, no path to be opened, no method that does work.
 """
 
+import ast
 from typing import Literal, Self
 
 from pydantic import AliasChoices, Field, field_validator
@@ -19,6 +20,7 @@ from infra.executions import (
 )
 from infra.identity import digest
 from infra.ids import CodeId, PairKey, QueryId, RecipeId
+from infra.languages.python.syntax import UNREADABLE, parse
 
 __all__ = [
     "Annotation",
@@ -51,9 +53,22 @@ def normalise_query(text: str) -> str:
 
 
 def normalise_code(text: str) -> str:
-    """Return code with Unix line ends, no trailing white space and no empty lines around it."""
-    lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
-    return "\n".join(lines).strip("\n")
+    """Return code with Unix line ends and no empty lines around it.
+
+    White space at the ends of lines goes where Python's syntax says that it means nothing; inside a
+    text it is part of a value, and of what is no Python 3 nobody knows.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    bare = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
+    return bare if text == bare or not bare or _dumped(text) == _dumped(bare) != "" else text
+
+
+def _dumped(code: str) -> str:
+    """Return the syntax tree as text, "" of what is no Python 3."""
+    try:
+        return ast.dump(parse(code))
+    except UNREADABLE:
+        return ""
 
 
 def query_id_of(text: str) -> QueryId:
@@ -62,7 +77,7 @@ def query_id_of(text: str) -> QueryId:
 
 
 def code_id_of(text: str) -> CodeId:
-    """Return the id of a code's text, whatever its line ends and trailing white space."""
+    """Return the id of a code's text, whatever its line ends and meaningless white space."""
     return _code_id(normalise_code(text))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from agents.llm.retry import RequestError
 Vectors = npt.NDArray[np.float32]
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_TEXTS = ("text", "output_text")  # parts of a reply
 _LONGEST_NUMBER = 30  # digits; Python refuses to read thousands of them
 _NUMBER = np.dtype("<f4")
 _COUNTS = (
@@ -27,8 +29,11 @@ _DETAILS = {
 
 
 def read_answer(content: bytes) -> dict[str, Any] | None:
-    """Return an answer's body with plausible counts alone, None where it is no JSON object."""
+    """Return an answer's body with a text and plausible counts, None where it is no JSON object."""
     answer = read_object(content)
+    with suppress(LookupError, TypeError):
+        message = answer["choices"][0]["message"]  # type: ignore[index]
+        message["content"] = _text_of(message["content"])
     return answer and {**answer, "usage": plausible_usage(answer.get("usage"))}
 
 
@@ -75,6 +80,14 @@ def bare_reply(answer: object) -> Any:  # noqa: ANN401 - litellm has no types
         raise TypeError(f"{type(text).__name__} in place of a reply's text")
     choice = SimpleNamespace(message=SimpleNamespace(content=text))
     return SimpleNamespace(choices=[choice], usage=None, _hidden_params={})
+
+
+def _text_of(content: object) -> object:
+    """Return a reply's content; of a list of parts the texts, without thoughts and refusals."""
+    if not isinstance(content, list):
+        return content
+    parts = (part for part in content if isinstance(part, dict) and part.get("type") in _TEXTS)
+    return "".join(text for part in parts if isinstance(text := part.get("text"), str))
 
 
 def _plausible_details(details: dict[str, Any], most: int) -> dict[str, int]:

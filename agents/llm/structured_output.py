@@ -7,7 +7,7 @@ JSON schema → JSON object with the schema in the prompt → plain text with a 
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -23,6 +23,8 @@ _FORMAT_COMPLAINT = re.compile(
     r"response.?format|json.?schema|json.?object|structured.?output|grammar|guided", re.IGNORECASE
 )
 _FIELD_LINE = re.compile(r"^=== *(\w+) *===[ \t]*$", re.MULTILINE)
+_OBJECT = re.compile(r'\{\s*"')
+_MOST_OBJECTS = 1_000  # that are looked at, the last ones: what nests without end costs no time
 _CODE_BLOCK = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.DOTALL)
 
 
@@ -102,16 +104,30 @@ def format_instruction(mode: Mode, schema: dict[str, Any]) -> str:
 
 
 def read(text: str, reply_type: type[ReplyType]) -> ReplyType:
-    """Return the reply that the text holds, in whichever mode it was asked for.
+    """Return the one reply that the text holds, in whichever mode it was asked for.
+
+    A text with several is not decided: one may be a draft, or quoted from what is judged. What does
+    not validate before it, as a template does not, and thoughts are no reply.
 
     Raises:
-        ValueError: The text holds no such reply; the message says why, for the model to see.
+        ValueError: The text holds no such reply, or several; the message says it to the model.
     """
-    for candidate in _candidates(text):
-        if candidate.keys() >= reply_type.model_fields.keys():
-            return reply_type.model_validate(_with_valid_unicode(candidate))
-    fields = ", ".join(reply_type.model_fields)
-    raise ValueError(f"the reply is no JSON object with the fields {fields}")
+    names = reply_type.model_fields.keys()
+    replies: list[ReplyType] = []
+    problem: ValueError | None = ValueError(
+        f"the reply is no JSON object with the fields {', '.join(names)}"
+    )
+    for candidate in _candidates(text, names):
+        try:
+            replies.append(reply_type.model_validate(_with_valid_unicode(candidate)))
+            problem = None
+        except ValueError as error:
+            problem = error
+    if problem:
+        raise problem
+    if any(reply != replies[0] for reply in replies):
+        raise ValueError("the reply holds several that differ: write one, without drafts or quotes")
+    return replies[0]
 
 
 def _with_valid_unicode(fields: dict[str, Any]) -> dict[str, Any]:
@@ -122,26 +138,26 @@ def _with_valid_unicode(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _candidates(text: str) -> Iterator[dict[str, Any]]:
+def _candidates(text: str, names: KeysView[str]) -> Iterator[dict[str, Any]]:
+    """Yield what has all the fields and does not end within the model's thoughts."""
     decoder = json.JSONDecoder(strict=False)  # weak models break lines inside strings
-    for start in _openings(text):
-        try:
-            value, _ = decoder.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError):
+    thoughts, end = text.rfind("</think>"), 0
+    for opening in list(_OBJECT.finditer(text))[-_MOST_OBJECTS:]:
+        if opening.start() < end:
             continue
-        if isinstance(value, dict):
-            yield value
-    lines = list(_FIELD_LINE.finditer(text))
+        try:
+            value, after = decoder.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            continue
+        if value.keys() >= names:
+            end = after
+            if end > thoughts:
+                yield value
+    lines = list(_FIELD_LINE.finditer(text, max(thoughts, 0)))
     ends = [line.start() for line in lines[1:]] + [len(text)]
-    if lines:
-        yield {
-            line[1]: _CODE_BLOCK.sub(r"\1", text[line.end() : end].strip())
-            for line, end in zip(lines, ends, strict=True)
-        }
-
-
-def _openings(text: str, most: int = 20) -> Iterator[int]:
-    start = text.find("{")
-    while start >= 0 and most:
-        yield start
-        start, most = text.find("{", start + 1), most - 1
+    fields = [
+        (line[1], _CODE_BLOCK.sub(r"\1", text[line.end() : end].strip()))
+        for line, end in zip(lines, ends, strict=False)  # no line, one end
+    ]
+    if dict(fields).keys() >= names:
+        yield from (dict(reversed(fields)), dict(fields))  # differ where a field comes twice

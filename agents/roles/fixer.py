@@ -12,7 +12,7 @@ from agents.llm.structured_output import Reply
 from agents.roles.base import Agent
 from agents.roles.installation import missing_requirement
 from infra.languages.python.assertions import assertions_of
-from infra.languages.python.imports import import_statements
+from infra.languages.python.imports import import_statements, with_imports
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
 
@@ -93,9 +93,9 @@ async def _install(requirement: str, draft: Draft, box: Box) -> Draft:
 def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
     try:
         import_statements(lines)
-    except ValueError as error:
+        program = with_imports(draft.program, lines)
+    except (SyntaxError, ValueError) as error:
         return failed(draft, "add_import", repr(lines), str(error))
-    program = f"{lines.strip()}\n{draft.program}"
     fault = faults_of(program, code).get(Gate.LEAVES_TARGET_ALONE)
     if fault and Gate.LEAVES_TARGET_ALONE not in faults_of(draft.program, code):
         return failed(draft, "add_import", repr(lines), fault)

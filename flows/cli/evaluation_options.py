@@ -33,7 +33,9 @@ from tasks.metrics import metrics
 Benchmark = Annotated[
     Path,
     typer.Option(
-        "--benchmark", metavar="FOLDER", help="Folder of an exported benchmark, or a BEIR folder."
+        "--benchmark",
+        metavar="FOLDER",
+        help="Folder of an exported benchmark, or a BEIR folder (or its qrels/SPLIT.tsv).",
     ),
 ]
 Runs = Annotated[

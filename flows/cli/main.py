@@ -270,9 +270,18 @@ def cosqa(
         hide_tracebacks()
 
 
+def ask_loopback_directly() -> None:
+    """Except this machine from the environment's proxies, here and in all that is started."""
+    known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")
+    if known != "*":
+        direct = ",".join(filter(None, (known, "localhost,127.0.0.1,::1")))
+        os.environ |= dict.fromkeys(("no_proxy", "NO_PROXY"), direct)
+
+
 def main() -> None:
     """Run the command line; an error is one message and exit status 1, a signal status 130."""
     logging.captureWarnings(capture=True)
+    ask_loopback_directly()
     is_terminated = Event()
 
     def terminate(*_: object) -> None:

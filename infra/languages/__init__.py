@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Protocol
 
-from infra.records import Record
+from infra.executions import Record
 from infra.registry import Registry
 
 

@@ -203,6 +203,11 @@ def open_database(settings: StoreSettings) -> Database:
 
 
 def _make_folder(settings: StoreSettings) -> None:
+    if {"?", "\\"} & set(str(settings.folder.absolute())):
+        raise StoreError(
+            f"the path of the store folder {settings.folder} has a ? or a \\, with which DuckDB "
+            "would write elsewhere; choose another with --store"
+        )
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -2,7 +2,7 @@
 
 ``corpus.jsonl`` and ``queries.jsonl`` have an ``_id`` and a ``text`` on each line, the corpus maybe
 a ``title``, which BEIR's own tools put before the text; ``qrels/<split>.tsv`` has a header and then
-query, code and score. The ids stay as the folder gives them.
+query, code and score. The ids stay as the folder gives them. Each file may be compressed by gzip.
 """
 
 import json
@@ -21,6 +21,7 @@ from tasks.benchmarks.splits import SPLITS
 from tasks.benchmarks.trec import qrels_table, write_lines
 from tasks.files.columns import NAME, NUMBER, read_columns
 from tasks.files.json_lines import read_lines, refuse_repeated
+from tasks.files.text import packed_or_not, printable
 
 _TYPES = {"query": NAME, "code": NAME, "relevance": NUMBER}
 _QRELS = tuple(_TYPES)
@@ -38,16 +39,31 @@ class _Document(BaseModel):
 
 def is_beir(folder: Path) -> bool:
     """Return whether a folder has BEIR's corpus."""
-    return (folder / "corpus.jsonl").is_file()
+    return any((folder / f"corpus.jsonl{ending}").is_file() for ending in ("", ".gz"))
 
 
-def beir_files(folder: Path, split: str = "test") -> list[Path]:
-    """Return the files that `read_beir` reads."""
-    return [
-        folder / "corpus.jsonl",
-        folder / "queries.jsonl",
-        folder / "qrels" / f"{split}.tsv",
-    ]
+def beir_split(path: Path, usual: str = "") -> tuple[Path, str] | None:
+    """Return the BEIR folder and the split that a path names; None where it is no such path.
+
+    Args:
+        path: A BEIR folder, or a file in its ``qrels``.
+        usual: The split of a folder with several, if it has that one.
+
+    Raises:
+        SourceError: The folder has several splits, and none of them is named.
+    """
+    if path.parent.name == "qrels" and path.is_file() and is_beir(path.parent.parent):
+        return path.parent.parent, path.name.partition(".tsv")[0]
+    if not is_beir(path):
+        return None
+    files = packed_or_not(path / "qrels", "*.tsv")
+    splits = {file.name.partition(".tsv")[0] for file in files} or {"test"}
+    if len(splits) > 1 and usual not in splits:
+        raise SourceError(
+            f"{printable(path)} has {len(splits)} splits: name one of "
+            f"{', '.join(map(printable, files))}"
+        )
+    return path, usual if usual in splits else splits.pop()
 
 
 def read_beir(folder: Path, split: str = "test") -> Benchmark:
@@ -59,12 +75,20 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
 
     Raises:
         SourceError: A file is missing or a line malformed, an id is repeated, or a judged id is not
-            in the folder.
+            in the folder, or no code is relevant.
     """
-    corpus, queries_file, file = beir_files(folder, split)
+    corpus, queries_file, file = (
+        [*packed_or_not(folder, name), folder / name][0]
+        for name in ("corpus.jsonl", "queries.jsonl", f"qrels/{split}.tsv")
+    )
     codes: dict[str, Code] = {code.code_id: code for code in _codes(corpus)}
     queries: dict[str, Query] = {query.query_id: query for query in _queries(queries_file)}
     qrels = read_beir_qrels(file)
+    if not (qrels.relevance > 0).any():
+        raise SourceError(
+            f"{file} judges no code as relevant, so nothing can be scored: take another split, or "
+            "put the judgements there, lines such as q1<tab>c1<tab>1"
+        )
     _refuse_unknown(file, "query", set(qrels.query_ids) - queries.keys())
     _refuse_unknown(file, "code", set(qrels.code_ids) - codes.keys())
     origin = f"beir:{split}"

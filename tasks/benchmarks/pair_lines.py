@@ -9,14 +9,13 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from infra.errors import SourceError
 from infra.languages.python.functions import functions_of
 from tasks.files.json_lines import read_items
-from tasks.files.text import printable
+from tasks.files.text import packed_or_not, printable
 from tasks.filters.documentation import first_paragraph
 
 PAIR_FORMS = (
     'write lines such as {"query": "...", "code": "def ...", "label": 1}, or name an exported '
     "benchmark, a BEIR folder or a folder of CodeSearchNet's jsonl files"
 )
-_ENDINGS = (".jsonl", ".jsonl.gz")
 
 
 class PairLine(NamedTuple):
@@ -67,20 +66,14 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise SourceError(f"{printable(path)}: no such file or folder: name one with pairs")
-    files = sorted(file for file in path.iterdir() if file.name.endswith(_ENDINGS))
+    files = packed_or_not(path, "*.jsonl")
     if not files:
-        below = sorted({file.parent for end in _ENDINGS for file in path.rglob(f"*{end}")})
+        below = sorted({file.parent for file in path.rglob("*.jsonl*")})
         names = ", ".join(printable(folder) for folder in below[:5])
         raise SourceError(
             f"{printable(path)} holds no *.jsonl or *.jsonl.gz: "
             + (f"name one of {names}" if names else PAIR_FORMS)
         )
-    for file in files:
-        if file.with_name(f"{file.name}.gz") in files:
-            raise SourceError(
-                f"{printable(file)} is there compressed too, and its pairs would count twice: "
-                "move one of the two away"
-            )
     return files
 
 

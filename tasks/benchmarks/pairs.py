@@ -13,7 +13,7 @@ from typing import Self
 from infra.errors import SourceError
 from infra.identity import digest
 from infra.records import normalise_code, normalise_query
-from tasks.benchmarks.beir import is_beir, read_beir
+from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark
 from tasks.benchmarks.pair_lines import PAIR_FORMS, PairLine, read_pair_lines
 from tasks.benchmarks.reader import is_export, read_benchmark
@@ -93,11 +93,12 @@ def read_pairs(path: Path) -> Pairs:
     return pairs
 
 
-def benchmark_at(path: Path) -> Benchmark | None:
+def benchmark_at(path: Path, usual: str = "") -> Benchmark | None:
     """Return the exported benchmark or BEIR folder at a path; None where it is neither.
 
     Args:
         path: A folder, or a file in the ``qrels`` of a BEIR folder, which names a split.
+        usual: The split of a BEIR folder with several, if it has that one.
 
     Raises:
         SourceError: A BEIR folder has several splits, or a file of it is malformed.
@@ -105,21 +106,8 @@ def benchmark_at(path: Path) -> Benchmark | None:
     """
     if is_export(path):
         return read_benchmark(path)
-    if is_beir(path):
-        return read_beir(path, _only_split(path))
-    if path.parent.name == "qrels" and path.suffix == ".tsv" and is_beir(path.parent.parent):
-        return read_beir(path.parent.parent, path.stem)
-    return None
-
-
-def _only_split(folder: Path) -> str:
-    splits = sorted(folder.glob("qrels/*.tsv"))
-    if len(splits) > 1:
-        raise SourceError(
-            f"{printable(folder)} has {len(splits)} splits: name one of "
-            f"{', '.join(printable(split) for split in splits)}"
-        )
-    return splits[0].stem if splits else "test"
+    split = beir_split(path, usual)
+    return read_beir(*split) if split else None
 
 
 def _of_benchmark(benchmark: Benchmark) -> Pairs:

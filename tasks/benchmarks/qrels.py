@@ -17,7 +17,9 @@ Qrels = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class QrelsTable:
-    """Qrels as columns; a relevance of 0 or less is judged and not relevant.
+    """Qrels as columns; a relevance of 0 is judged and not relevant, one below 0 is not judged.
+
+    So TREC marks what was pooled and not judged (-1), or is junk (-2).
 
     Attributes:
         query_ids: The judged queries.

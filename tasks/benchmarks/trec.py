@@ -29,6 +29,7 @@ from tasks.benchmarks.runs import (
     refuse_unfit_ids,
 )
 from tasks.files.columns import NAME, NUMBER, read_columns, stream_columns
+from tasks.files.text import UNREADABLE
 
 _RUN = ("query", "Q0", "code", "rank", "score", "tag")
 _QRELS = ("query", "iteration", "code", "relevance")
@@ -46,7 +47,7 @@ def read_run(file: Path) -> Rankings:
     types = {"query": NAME, "code": NAME, "score": NUMBER}
     try:
         columns = _run_columns(stream_columns(file, _RUN, types))
-    except (OSError, pa.ArrowInvalid):
+    except (*UNREADABLE, pa.ArrowInvalid):
         columns = _run_columns(read_columns(file, _RUN, types).to_batches())
     try:
         return rank_numbered(*columns)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from infra.errors import EncoderError, SettingsError
 from infra.identity import digest
 from tasks.encoders import Encoder, EncoderClass, encoders, split_dtype
-from tasks.encoders._sentence_transformers import MODULES, read_modules
+from tasks.encoders._sentence_transformers import LONGEST, MODULES, max_length, read_modules
 from tasks.encoders._transformer import TransformerEncoder, TransformerSpec
 
 OPTIONS = (
@@ -26,7 +26,6 @@ _NO_CONTENT = {
     "trainer_state.json", "training_args.bin", "optimizer.bin", "scheduler.bin",
     "all_results.json", "train_results.json", "eval_results.json",
 }  # fmt: skip
-_LONGEST = 512  # tokens, where neither the files nor the options say
 
 
 @dataclass(frozen=True)
@@ -148,11 +147,9 @@ def _known(
     width = config.get("hidden_size") or config.get("d_model") or config.get("dim")
     if not isinstance(width, int):
         raise EncoderError(f"{folder / 'config.json'} states no hidden_size")
-    positions = config.get("max_position_embeddings")
-    longest = min(_LONGEST, positions - 2) if isinstance(positions, int) else _LONGEST
     return TransformerEncoder, {
         "dimension": width,
-        "max_length": longest,
+        "max_length": min(LONGEST, max_length(folder, {})),
         "special_tokens": "tokenizer",
     }
 

@@ -21,6 +21,8 @@ _LEGACY = {
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
     "pooling_mode_weightedmean_tokens": "weightedmean",
 }
+LONGEST = 512  # tokens, where no file says
+_NO_LIMIT = 10**9  # tokens: a tokenizer that has no limit states 10^30
 _QUERY_PROMPTS = ("query", "search_query")
 _CODE_PROMPTS = ("code", "document", "passage", "corpus", "search_document")
 _LIMITS = (
@@ -54,7 +56,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
             f"{folder / MODULES}: the transformer is in the subfolder {transformer}; save the "
             "model again with sentence-transformers 5 or later, which puts it into the folder"
         )
-    limits = next((_read(folder / name) for name in _LIMITS if (folder / name).is_file()), {})
+    limits = next(filter(None, (_read_if_there(folder / name) for name in _LIMITS)), {})
     mode, width = _pooling(folder / pooling / "config.json")
     projections = tuple(path for step, path in modules if step == "Dense")
     if projections:
@@ -63,7 +65,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
         "pooling": mode,
         "dimension": width,
         "projections": projections,
-        "max_length": _max_length(folder, limits),
+        "max_length": max_length(folder, limits),
         "lower_case": bool(limits.get("do_lower_case", False)),
         "special_tokens": "tokenizer",
         **_prefixes(folder),
@@ -88,8 +90,8 @@ def _pooling(file: Path) -> tuple[str, int]:
     return _POOLINGS[modes[0]], width
 
 
-def _max_length(folder: Path, limits: Mapping[str, Any]) -> int:
-    """Return the number of tokens: as stated, else what tokenizer and positions allow.
+def max_length(folder: Path, limits: Mapping[str, Any]) -> int:
+    """Return the number of tokens: as stated, else what tokenizer and positions allow, else 512.
 
     Of a model like RoBERTa, whose positions begin behind the padding's id, older releases of
     sentence-transformers state all positions: more tokens than it takes.
@@ -100,19 +102,17 @@ def _max_length(folder: Path, limits: Mapping[str, Any]) -> int:
         if isinstance(stated, int):
             return stated
     elif isinstance(positions, int):
-        positions -= int(config.get("pad_token_id") or 1) + 1
+        padding = config.get("pad_token_id")
+        positions -= (padding if isinstance(padding, int) else 1) + 1
     if not isinstance(stated, int):
-        stated = _read(folder / "tokenizer_config.json").get("model_max_length")
-    allowed = [number for number in (stated, positions) if isinstance(number, int)]
-    if not allowed:
-        raise EncoderError(f"{folder}: no file states how many tokens the model takes")
-    return min(allowed)
+        stated = _read_if_there(folder / "tokenizer_config.json").get("model_max_length")
+    allowed = (number for number in (stated, positions) if isinstance(number, int))
+    return min((number for number in allowed if number < _NO_LIMIT), default=LONGEST)
 
 
 def _prefixes(folder: Path) -> dict[str, str]:
     """Return the prompts for queries and codes, or the default prompt for both."""
-    file = folder / "config_sentence_transformers.json"
-    config = _read(file) if file.is_file() else {}
+    config = _read_if_there(folder / "config_sentence_transformers.json")
     prompts: Mapping[str, str] = config.get("prompts") or {}
     default = prompts.get(config.get("default_prompt_name") or "", "")
     return {
@@ -139,6 +139,10 @@ def _read(file: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise EncoderError(f"{file} holds no JSON object")
     return content
+
+
+def _read_if_there(file: Path) -> dict[str, Any]:
+    return _read(file) if file.is_file() else {}
 
 
 def _parsed(file: Path) -> Any:  # noqa: ANN401 - JSON

@@ -15,6 +15,7 @@ from tasks.encoders._weights import load_adapters, load_model, load_projections
 if TYPE_CHECKING:
     import torch
 
+_ENCODERS_ALONE = ("t5", "mt5", "umt5")  # models whose decoder says nothing of the text
 _TOKENS_ON_CPU, _TOKENS_ON_GPU = 1024, 32768  # of a batch: what caches, or a small GPU, hold
 
 Pooling = Literal["mean", "first", "pooler", "last"]
@@ -194,9 +195,11 @@ class TransformerEncoder:
         }
 
     def _load_model(self, source: dict[str, Any]) -> Any:  # noqa: ANN401 - a torch module
-        from transformers import AutoModel  # noqa: PLC0415
+        from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding  # noqa: PLC0415
 
-        return load_model(AutoModel, source, needs_pooler=self.spec.pooling == "pooler")
+        kind = AutoConfig.from_pretrained(**source).model_type
+        factory = AutoModelForTextEncoding if kind in _ENCODERS_ALONE else AutoModel
+        return load_model(factory, source, needs_pooler=self.spec.pooling == "pooler")
 
     def _cannot_load(self, checkpoint: Path | None, error: Exception) -> str:
         origin = f"{self.spec.model} at revision {self.spec.revision}"

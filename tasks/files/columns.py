@@ -4,13 +4,13 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.csv
 
 from infra.errors import SourceError
-from tasks.files.text import regular
+from tasks.files.text import UNREADABLE, not_utf_8, opened, printable, regular
 
 NAME = pa.string()  # made a dictionary later: the reader is slow at making one itself
 NUMBER = pa.float64()
@@ -27,7 +27,8 @@ def read_columns(
     """Return the columns of a file that have a type; empty lines are passed over.
 
     Args:
-        file: UTF-8 text whose lines have as many fields as there are names.
+        file: UTF-8 text whose lines have as many fields as there are names; compressed if its name
+            ends with ``.gz``.
         names: Of the columns.
         types: Column → type.
         skip: Lines at the top to leave out.
@@ -38,10 +39,11 @@ def read_columns(
     """
     schema = pa.schema(types)
     try:
-        with regular(file).open("rb") as stream:
+        with opened(regular(file)) as stream:
             return _parsed(stream, names, schema, skip)
-    except OSError as error:
-        raise SourceError(f"{file} cannot be read: {error.strerror}") from None
+    except UNREADABLE as error:
+        problem = getattr(error, "strerror", None) or error
+        raise SourceError(f"{printable(file)} cannot be read: {problem}") from None
     except pa.ArrowInvalid:
         return _read_folded(file, names, schema, skip)
 
@@ -57,18 +59,19 @@ def stream_columns(
         types: Column → type.
 
     Raises:
-        OSError: The file cannot be read.
+        OSError: The file cannot be read; or what else a damaged gzip raises.
         SourceError: It is missing or no file.
         pyarrow.ArrowInvalid: It is not such a file; `read_columns` reads it or says what is wrong.
     """
     options = _options(names, pa.schema(types), 0, _STREAMED_BYTES)
-    with regular(file).open("rb") as stream:
+    with opened(regular(file)) as stream:
         yield from pyarrow.csv.open_csv(stream, **options)
 
 
 def _read_folded(file: Path, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
     """Return a file whose fields are not separated by single spaces, or raise what is wrong."""
-    content = file.read_bytes()
+    with opened(file) as stream:
+        content = stream.read()
     lines = content.split(b"\n")
     if not any(line.strip() for line in lines[skip:]):
         return schema.empty_table()
@@ -80,7 +83,7 @@ def _read_folded(file: Path, names: Sequence[str], schema: pa.Schema, skip: int)
         raise SourceError(f"{file}:{place}: {problem or error}") from None
 
 
-def _parsed(stream: BinaryIO, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
+def _parsed(stream: IO[bytes], names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
     return pyarrow.csv.read_csv(stream, **_options(names, schema, skip, _BLOCK_BYTES))
 
 
@@ -104,18 +107,21 @@ def _first_fault(
 ) -> tuple[int, str]:
     numbers = {name for name in schema.names if schema.field(name).type == NUMBER}
     for number, line in enumerate(lines[skip:], skip + 1):
-        fields = line.split()
+        try:
+            fields = line.decode().split()
+        except UnicodeDecodeError as error:
+            return number, not_utf_8(error)
         if fields and len(fields) != len(names):
             return number, f"{len(fields)} fields where {' '.join(names)} were expected"
         for name, field in zip(names, fields, strict=False):
             if name in numbers and not _is_number(field):
-                return number, f"{name} is {field.decode(errors='replace')!r}, no number"
+                return number, f"{name} is {field!r}, no number"
     return skip + 1, ""
 
 
-def _is_number(field: bytes) -> bool:
+def _is_number(field: str) -> bool:
     try:
-        pa.array([field.decode()]).cast(NUMBER)
-    except (pa.ArrowInvalid, UnicodeDecodeError):
+        pa.array([field]).cast(NUMBER)
+    except pa.ArrowInvalid:
         return False
     return True

@@ -10,6 +10,7 @@ from typing import IO, cast
 from infra.errors import SourceError
 from infra.identity import mark_of
 
+UNREADABLE = (OSError, EOFError, zlib.error)  # what reading a file, or its gzip, raises
 _LARGEST_TEXT = 1 << 29  # bytes; such a file must fit into memory
 
 
@@ -34,7 +35,7 @@ def read_text(file: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise SourceError(_not_utf_8(file, line, content[error.start])) from None
+        raise SourceError(f"{printable(file)}:{line}: {not_utf_8(error)}") from None
 
 
 def regular(file: Path) -> Path:
@@ -73,7 +74,7 @@ def read_text_lines(file: Path) -> Iterator[tuple[int, str]]:
     number = size = 0
     try:
         most = max(_LONGEST_LINE, _MOST_TIMES * regular(file).stat().st_size)
-        with _opened(file) as stream:
+        with opened(file) as stream:
             while line := stream.readline(_LONGEST_LINE):
                 number += 1
                 size += len(line)
@@ -96,8 +97,25 @@ def _too_large(file: Path, number: int) -> SourceError:
     )
 
 
-def _opened(file: Path) -> IO[bytes]:
+def opened(file: Path) -> IO[bytes]:
+    """Return a file's bytes as a stream, decompressed if its name ends with ``.gz``."""
     return cast("IO[bytes]", gzip.open(file)) if file.suffix == ".gz" else file.open("rb")
+
+
+def packed_or_not(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder that fit a pattern, also those compressed by gzip, by name.
+
+    Raises:
+        SourceError: A file is there in both forms, and would count twice.
+    """
+    files = sorted((*folder.glob(pattern), *folder.glob(f"{pattern}.gz")))
+    for file in files:
+        if file.with_name(f"{file.name}.gz") in files:
+            raise SourceError(
+                f"{printable(file)} is there compressed too, and what it holds would count twice: "
+                "move one of the two away"
+            )
+    return files
 
 
 def _decoded(file: Path, number: int, line: bytes) -> str:
@@ -110,14 +128,13 @@ def _decoded(file: Path, number: int, line: bytes) -> str:
     try:
         return line.removesuffix(b"\n").decode()
     except UnicodeDecodeError as error:
-        raise SourceError(_not_utf_8(file, number, line[error.start])) from None
+        raise SourceError(f"{printable(file)}:{number}: {not_utf_8(error)}") from None
 
 
-def _not_utf_8(file: Path, line: int, byte: int) -> str:
-    return (
-        f"{printable(file)}:{line}: byte 0x{byte:02x} is not UTF-8: convert the file, for example "
-        "with iconv -t UTF-8"
-    )
+def not_utf_8(error: UnicodeDecodeError) -> str:
+    """Return what is wrong with a text, and how to mend it."""
+    byte = error.object[error.start]
+    return f"byte 0x{byte:02x} is not UTF-8: convert the file, for example with iconv -t UTF-8"
 
 
 def state_of(files: Iterable[Path]) -> str:

@@ -12,7 +12,8 @@ takes it. ``cosqa evaluate`` prints `STANDARD`.
 
 What a name does not say is the same for all:
 
-- unjudged results count as not relevant; with ``-condensed`` they are removed first;
+- unjudged results, and those with a grade below 0, count as not relevant; with ``-condensed`` they
+  are removed first;
 - a query without a relevant code is left out, since no ranking could do well on it; with ``-zero``
   it scores 0 and counts in the mean;
 - a query with relevant codes but an empty ranking scores 0;

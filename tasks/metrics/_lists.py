@@ -23,7 +23,7 @@ class JudgedLists:
     Attributes:
         query_ids: One for each row.
         relevance: (queries, ranks) 0 where there is no result, or it is unjudged or not relevant.
-        judged: (queries, ranks) whether the result is judged.
+        judged: (queries, ranks) whether the result is judged, by a grade that is not below 0.
         ideal: (queries, most relevant codes of any query) all positive relevances of each query in
             falling order, padded with 0.
         irrelevant: (queries,) how many codes are judged not relevant, returned or not.
@@ -47,7 +47,7 @@ class JudgedLists:
         queries = len(qrels.query_ids)
         positive = qrels.relevance > 0
         relevant = np.bincount(qrels.rows[positive], minlength=queries)
-        irrelevant = np.bincount(qrels.rows[~positive], minlength=queries)
+        irrelevant = np.bincount(qrels.rows[qrels.relevance == 0], minlength=queries)
         scorable = np.flatnonzero(relevant)
         relevance, judged = _relevance_of(_aligned(rankings, qrels, scorable), qrels, scorable)
         return cls(
@@ -75,8 +75,8 @@ class JudgedLists:
         relevance, judged = np.zeros(shape), np.zeros(shape, np.bool_)
         for row, (query, codes) in enumerate(zip(lists.query_ids, ranked, strict=True)):
             for rank, code in enumerate(codes):
-                judged[row, rank] = code in qrels[query]
-                relevance[row, rank] = max(qrels[query].get(code, 0.0), 0.0)
+                grade = qrels[query].get(code, -1.0)
+                judged[row, rank], relevance[row, rank] = grade >= 0, max(grade, 0.0)
         return replace(lists, relevance=relevance, judged=judged)
 
     @property
@@ -124,10 +124,10 @@ def _relevance_of(codes: Positions, qrels: QrelsTable, scorable: Positions) -> t
         return np.zeros(codes.shape), np.zeros(codes.shape, np.bool_)
     pairs = qrels.rows * len(qrels.code_ids) + qrels.columns
     order = np.argsort(pairs, kind="stable")
-    pairs, grades = pairs[order], np.maximum(qrels.relevance[order], 0.0)
+    pairs, grades = pairs[order], qrels.relevance[order]
     wanted = scorable[:, None] * len(qrels.code_ids) + codes
     at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-    judged: Marks = (pairs[at] == wanted) & (codes != NOTHING)
+    judged: Marks = (pairs[at] == wanted) & (codes != NOTHING) & (grades[at] >= 0)
     return np.where(judged, grades[at], 0.0), judged
 
 

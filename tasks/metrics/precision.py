@@ -51,8 +51,8 @@ class Bpref:
     """Share of judged irrelevant codes that are ranked below each relevant one, averaged.
 
     (1 / R) Σ (1 - min(n_r, R) / min(R, N)) over the returned relevant codes r, where n_r of the N
-    codes judged irrelevant are ranked above r: unjudged results do not matter (Buckley and Voorhees
-    2004, as corrected in trec_eval).
+    codes judged irrelevant are ranked above r: unjudged results, and those with a grade below 0, do
+    not matter (Buckley and Voorhees 2004, as corrected in trec_eval).
     """
 
     needs_depth: ClassVar[bool] = False

@@ -16,7 +16,7 @@ from tasks.retrievers._tokens import spellings
 class BagOfWords:
     """Cosine of the vectors of word counts (Salton et al. 1975, without weights)."""
 
-    revision = "2"  # 1 filled rankings with codes that share no word with the query
+    revision = "3"  # 2 split words at accents, 1 ranked codes without a word of the query
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose counts are nearest to each query's."""

@@ -34,7 +34,7 @@ class BM25:
     order of the query, which gives the figures of the library bm25s to the last bit.
     """
 
-    revision = "2"  # 1 filled rankings with codes that share no word with the query
+    revision = "3"  # 2 split words at accents, 1 ranked codes without a word of the query
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes with the highest BM25 score for each query."""

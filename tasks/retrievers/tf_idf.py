@@ -30,7 +30,7 @@ class TfIdf:
     nothing: a code that shares no other with the query is not ranked.
     """
 
-    revision = "2"  # 1 filled rankings with codes that share no word with the query
+    revision = "3"  # 2 split words at accents, 1 ranked codes without a word of the query
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose weighted counts are nearest to each query's."""

@@ -12,13 +12,13 @@ from pathlib import Path
 from infra.errors import EncoderError, SettingsError, SourceError
 from infra.settings import EncoderSettings, SearchSettings, Settings
 from tasks.benchmarks import is_export
-from tasks.benchmarks.beir import is_beir
+from tasks.benchmarks.beir import beir_split
 from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import split_path
 from tasks.corpus.composed import Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, split_dtype
 from tasks.estimators import measure_named
-from tasks.files.text import printable
+from tasks.files.text import printable, read_text_lines
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.sources import open_source
@@ -173,15 +173,16 @@ def check_folder(folder: Path) -> None:
     """Refuse a folder that is not a benchmark.
 
     Raises:
-        SourceError: It is missing, or neither an export nor a BEIR folder.
+        SourceError: It is missing, neither an export nor a BEIR folder nor a split of one, or one
+            with several splits.
     """
     _check_path(folder)
-    if not folder.is_dir():
+    if not folder.exists():
         raise SourceError(f"{folder} is not a benchmark: there is no such folder")
-    if not is_export(folder) and not is_beir(folder):
+    if not is_export(folder) and not beir_split(folder, usual="test"):
         raise SourceError(
-            f"{folder} is not a benchmark: the folder has neither an export's {MANIFEST} nor "
-            "BEIR's corpus.jsonl"
+            f"{folder} is not a benchmark: it has neither an export's {MANIFEST} nor BEIR's "
+            "corpus.jsonl"
         )
 
 
@@ -235,3 +236,5 @@ def _check_runs(methods: Sequence[str], runs: Sequence[Path]) -> None:
     for run in runs:
         if not run.is_file():
             raise SourceError(f"run {run} cannot be read: there is no such file")
+        if not any(line.strip() for _, line in read_text_lines(run)):
+            raise SourceError(f"run {run} has no results: lines of query Q0 code rank score tag")

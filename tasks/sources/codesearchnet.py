@@ -2,9 +2,10 @@
 
 Source: Husain et al., "CodeSearchNet Challenge: Evaluating the State of Semantic Code Search"
 (arXiv 1909.09436). Read as published, unpacked: ``<language>_dedupe_definitions_v2.pkl`` with all
-functions of a language, or ``<language>/final/jsonl/{train,valid,test}/*.jsonl.gz`` with those that
-are documented, and ``<language>_licenses.pkl`` with the licences of their repositories. Pickles are
-read as data (`tasks.files.pickles`), and everything as it comes: the files are larger than memory.
+functions of a language, or ``<language>/final/jsonl/{train,valid,test}/*.jsonl.gz`` (or ``*.jsonl``
+after gunzip) with those that are documented, and ``<language>_licenses.pkl`` with the licences of
+their repositories. Pickles are read as data (`tasks.files.pickles`), and everything as it comes:
+the files are larger than memory.
 """
 
 import gzip
@@ -27,7 +28,7 @@ from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import text_of_language
 from tasks.files.json_lines import read_lines, validated
 from tasks.files.pickles import pickled_items, pickled_pairs
-from tasks.files.text import printable, require_folder, state_of
+from tasks.files.text import packed_or_not, printable, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.filters.documentation import first_paragraph
 from tasks.sources import SourceOptions, sources, split_names
@@ -35,7 +36,7 @@ from tasks.sources import SourceOptions, sources, split_names
 NO_QUERY = "documentation that is no query"
 EMPTY = "empty function"
 
-_VERSION = "3"  # to be raised when the same files are to give other records
+_VERSION = "4"  # to be raised when the same files are to give other records
 _DEFINITIONS, _LICENCES = "{}_dedupe_definitions_v2.pkl", "{}_licenses.pkl"
 _WHERE = "https://s3.amazonaws.com/code-search-net/CodeSearchNet/v2"
 _INFO = SourceInfo(
@@ -227,7 +228,7 @@ class CodeSearchNetSource:
             return [definitions]
         folders = [self._folder / language / "final" / "jsonl", self._folder / "final" / "jsonl"]
         folder = next(filter(Path.is_dir, folders), folders[0])
-        found = (sorted((folder / split).glob("*.jsonl.gz")) for split in self._options.splits)
+        found = (packed_or_not(folder / split, "*.jsonl") for split in self._options.splits)
         files = list(chain.from_iterable(found))
         if not files or self._options.part == "definitions":
             wanted = {"definitions": definitions, "documented": folder}

@@ -30,7 +30,7 @@ from tasks.files.text import printable, read_text, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.sources import SourceOptions, sources
 
-_VERSION = "2"  # to be raised when the same files are to give other records
+_VERSION = "3"  # to be raised when the same files are to give other records
 _FILES = "code_idx_map.txt, cosqa-retrieval-*.json and cosqa-*.json"
 _INFO = SourceInfo(
     name="cosqa",

@@ -4,7 +4,8 @@ A folder with ``queries.jsonl`` (lines such as ``{"query": "...", "id": "q1"}``)
 (``{"code": "def ...", "id": "c1", "name": "...", "origin": "..."}``) and, when pairs are labelled
 already, ``labels.jsonl`` (``{"query": "q1", "code": "c1", "relevance": 1}``). All but the query,
 the code and the three parts of a label may be left out. A function may have a ``licence`` (SPDX's
-name), a ``url`` and a ``split``. ``codes.jsonl`` may be larger than memory.
+name), a ``url`` and a ``split``. ``codes.jsonl`` may be larger than memory, and each
+file be compressed (``codes.jsonl.gz``).
 
 A function that does not parse is dropped and counted, unless ``filters`` are set otherwise.
 """
@@ -24,13 +25,13 @@ from infra.records import Label, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import Line, StrictRow, read_lines, read_queries, taken
-from tasks.files.text import require_folder, state_of
+from tasks.files.text import packed_or_not, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.sources import SourceOptions, sources
 
 LABELS = "people:jsonl"
 
-_VERSION = "1"  # to be raised when the same files are to give other records
+_VERSION = "2"  # to be raised when the same files are to give other records
 
 
 class _CodeRow(StrictRow):
@@ -95,8 +96,8 @@ class JsonLinesSource:
 
     def inputs(self) -> list[Path]:
         """Return the files of queries and codes, and that of labels where it is there."""
-        labels = [self._labels] if self._labels.exists() else []
-        return [self._queries, self._codes, *labels]
+        labels = filter(Path.exists, [self._file("labels")])
+        return [self._file("queries"), self._file("codes"), *labels]
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
@@ -117,25 +118,16 @@ class JsonLinesSource:
         return {self._name: merged.streamed(info, self._items(merged))}
 
     def _items(self, merged: Merged) -> Iterator[Item]:
-        queries = read_queries(self._queries)
-        rows = list(read_lines(self._labels, _LabelRow)) if self._labels.exists() else []
+        queries, labels = read_queries(self._file("queries")), self._file("labels")
+        rows = list(read_lines(labels, _LabelRow)) if labels.exists() else []
         code_ids = dict.fromkeys((line.row.code for line in rows), "")
         yield from merged.queries(query for _, query in queries)
-        yield from merged.codes(_read_functions(self._codes, code_ids))
+        yield from merged.codes(_read_functions(self._file("codes"), code_ids))
         query_ids = {identity: query.query_id for identity, query in queries if identity}
         yield from merged.labels(_labels(rows, query_ids, code_ids))
 
-    @property
-    def _queries(self) -> Path:
-        return self._folder / "queries.jsonl"
-
-    @property
-    def _codes(self) -> Path:
-        return self._folder / "codes.jsonl"
-
-    @property
-    def _labels(self) -> Path:
-        return self._folder / "labels.jsonl"
+    def _file(self, name: str) -> Path:
+        return [*packed_or_not(self._folder, f"{name}.jsonl"), self._folder / f"{name}.jsonl"][0]
 
 
 def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunction]:

@@ -27,7 +27,7 @@ from tasks.sources import SourceOptions, sources
 
 EMPTY = "empty snippet"
 
-_VERSION = "1"  # to be raised when the same files are to give other records
+_VERSION = "2"  # to be raised when the same files are to give other records
 # The published names end with .pickle; copies of them with .pkl.
 _SEVERAL = "python_how_to_do_it_by_classifier_multiple_iid_to_code"
 _SINGLE = "python_how_to_do_it_qid_by_classifier_unlabeled_single_code_answer_qid_to_code"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from prefect.artifacts import create_markdown_artifact
+from prefect.logging import get_run_logger
 
 from infra.errors import SourceError
 from infra.outputs import write_outputs
@@ -112,12 +113,23 @@ def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Ra
     """
     rankings = {run.method: read_run(run.file) for run in runs}
     queries = {query.query_id for query in benchmark.content.queries}
+    codes = {code.code_id for code in benchmark.content.codes}
     for method, ranked in rankings.items():
-        if ranked.query_ids and queries.isdisjoint(ranked.query_ids):
-            raise SourceError(
-                f"run {method!r} ranks none of the queries of {benchmark.name}: it belongs to "
-                "another benchmark"
-            )
+        for kind, ids, own in (
+            ("queries", ranked.query_ids, queries),
+            ("codes", ranked.code_ids, codes),
+        ):
+            known = len(own.intersection(ids))
+            if ids and not known:
+                raise SourceError(
+                    f"run {method!r} ranks none of the {kind} of {benchmark.name}: it belongs to "
+                    "another benchmark"
+                )
+            if known < len(ids):
+                get_run_logger().warning(
+                    "run %r: %s of its %s %s are of %s; the others count for nothing",
+                    method, f"{known:,}", f"{len(ids):,}", kind, benchmark.name,
+                )  # fmt: skip
     return rankings
 
 

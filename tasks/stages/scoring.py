@@ -12,6 +12,7 @@ from pathlib import Path
 from prefect.logging import get_run_logger
 
 from infra.disk import OTHER_OUTPUT, space_on
+from infra.errors import SourceError
 from infra.identity import digest, digest_of_set, mark, mark_of_set
 from infra.ids import BenchmarkId
 from infra.records import Record
@@ -23,12 +24,11 @@ from tasks.benchmarks import (
     benchmark_fingerprint,
     is_export,
     is_vouched_for,
-    read_benchmark,
     read_manifest,
     write_run,
 )
-from tasks.benchmarks.beir import read_beir
 from tasks.benchmarks.manifest import state_of_export
+from tasks.benchmarks.pairs import benchmark_at
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run, run_file, run_tag
@@ -116,7 +116,10 @@ def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
 
 
 def _content(folder: Path) -> Benchmark:
-    return read_benchmark(folder) if is_export(folder) else read_beir(folder)
+    content = benchmark_at(folder, usual="test")
+    if content is None:
+        raise SourceError(f"{folder} is not a benchmark any more: put it there again")
+    return content
 
 
 def _identity(database: Database, folder: Path, content: Benchmark) -> BenchmarkId:

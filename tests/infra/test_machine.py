@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 from threading import Event
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -37,6 +37,11 @@ def test_peak_memory_is_in_megabytes_and_does_not_fall() -> None:
 
 def test_this_machine_has_a_core() -> None:
     assert this_machine().cores >= 1
+
+
+def test_ray_that_another_thread_imports_is_no_cluster_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    assert machine.working_machine() == this_machine()
 
 
 def test_a_cluster_that_does_not_answer_holds_no_run_up(monkeypatch: pytest.MonkeyPatch) -> None:

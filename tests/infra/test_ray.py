@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +16,12 @@ import pytest
 import ray
 from prefect.states import Completed
 
+import infra.ray
 from flows import annotate
 from flows.runtime.approval import Approval
 from infra.errors import SettingsError
 from infra.ray import box_resources, check_reach
-from infra.settings import Settings, StoreSettings
+from infra.settings import RaySettings, Settings, StoreSettings
 
 KEY = "sk-of-this-test"
 CLUSTER = """
@@ -66,6 +68,20 @@ print("inside", ray.cluster_resources())
 def without_ray_variables(**others: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     return {**kept, **others}
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}", "[::1]:{}", "a:b", "a"])
+def test_an_address_of_a_cluster_that_is_gone_is_told_without_asking_ray(address: str) -> None:
+    def init(**_: object) -> None:
+        raise ValueError("Invalid address format")
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        gone = address.format(closed.getsockname()[1])
+        started = time.monotonic()
+        with pytest.raises(SettingsError, match=r"no Ray cluster answers at .*; start one there"):
+            infra.ray._connect(SimpleNamespace(init=init), RaySettings(address=gone))
+    assert time.monotonic() - started < 15
 
 
 @pytest.mark.slow

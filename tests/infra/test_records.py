@@ -3,6 +3,8 @@
 Covers `infra.identity` and `infra.records`.
 """
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,31 @@ def test_white_space_does_not_change_a_query() -> None:
 
 def test_line_ends_and_trailing_white_space_do_not_change_code() -> None:
     assert Code.of("def f(x):  \r\n    return x\r\n\r\n") == Code.of("def f(x):\n    return x")
+
+
+LETTER = 'def letter(name):\n    return """Dear %s,  \nsecond line\t\nend""" % name'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LETTER,
+        'x = """|   \n|---\n"""   # a comment  ',
+        'def f():\n    """Adds.  \n\n    >>> 1\n    """',
+        "print 'of Python 2'  \nx",
+        "const text = `Dear you,  \nend`",
+        '\f\nx = """\v\n"""',
+    ],
+)
+def test_white_space_inside_a_text_is_what_was_read(text: str) -> None:
+    code = Code.of(f"\n{text}\n".replace("\n", "\r\n"))
+    assert code.text == text
+    assert code.code_id == code_id_of(text) != code_id_of(re.sub(r"[ \t\v]+\n", "\n", text))
+
+
+def test_white_space_at_the_ends_of_other_lines_goes() -> None:
+    bare = 'def f():\n    # why\n\n    return """a\nb"""'
+    assert Code.of('def f():  \n    # why \t\n   \n    return """a\nb""" \f \n') == Code.of(bare)
 
 
 def test_indentation_changes_code() -> None:

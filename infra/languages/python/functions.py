@@ -147,8 +147,8 @@ def _end(node: ast.stmt) -> int:
 def functions_of(text: str) -> list[Function]:
     """Return a file's top-level functions and the methods of its classes, in their order.
 
-    Functions within functions are part of them and not listed. Those under ``if``, ``try``
-    or ``with`` at module or class level are.
+    Functions within functions are part of them and not listed. Those under ``if``, ``try``,
+    ``with`` or ``match`` at module or class level are.
 
     Raises:
         SyntaxError: The text is not Python.
@@ -174,5 +174,5 @@ def _functions(
 def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
     for name in ("body", "orelse", "finalbody"):
         yield getattr(statement, name, [])
-    for handler in getattr(statement, "handlers", []):
-        yield handler.body
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body

@@ -6,19 +6,24 @@ from infra.languages.python.syntax import parse
 
 
 def with_imports(code: str, lines: str) -> str:
-    """Return code with import statements before it, after those that must be first.
+    """Return code with statements before it, or right behind those that must be first.
 
     Raises:
         SyntaxError: The code is no Python 3.
     """
-    first = [
-        statement.end_lineno or 0
+    futures = [
+        statement
         for statement in parse(code).body
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
     ]
-    before = code.split("\n")
-    place = max(first, default=0)
-    return "\n".join((*before[:place], *lines.strip().splitlines(), *before[place:]))
+    if not futures:
+        return f"{lines.strip()}\n{code}"
+    rows = code.split("\n")
+    place = (futures[-1].end_lineno or 0) - 1
+    row, end = rows[place].encode(), futures[-1].end_col_offset
+    added = "; ".join(("", *map(ast.unparse, parse(lines.strip()).body)))
+    rows[place] = row[:end].decode() + added + row[end:].decode()
+    return "\n".join(rows)
 
 
 def import_statements(lines: str) -> tuple[ast.Import | ast.ImportFrom, ...]:

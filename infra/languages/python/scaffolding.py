@@ -12,7 +12,8 @@ import builtins
 import sys
 from collections.abc import Collection, Iterable, Iterator
 
-from infra.languages.python.syntax import FunctionNode, parse_or_none
+from infra.languages.python.imports import with_imports
+from infra.languages.python.syntax import FunctionNode, parse_or_none, variable_of
 
 _SHIMS = {
     "xrange": "xrange = range",
@@ -66,8 +67,8 @@ def scaffolded(code: str) -> str:
     members = _members(tree)
     lacking = _evaluated(tree) - known
     lines = sorted(filter(None, (_binding(name, members.get(name, ())) for name in lacking)))
-    before = "; ".join(lazy + lines) + "\n" if lazy or lines else ""
-    return f"{before}{code}{'' if DUMMY in known else _dummy(tree)}"
+    whole = with_imports(code, "; ".join(lazy + lines)) if lazy or lines else code
+    return f"{whole}{'' if DUMMY in known else _dummy(tree)}"
 
 
 def bound_names(code: str) -> frozenset[str]:
@@ -150,16 +151,12 @@ def _evaluated(tree: ast.Module) -> set[str]:
 
 def _bound(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
+        if name := variable_of(node):
+            yield name
         elif isinstance(node, FunctionNode | ast.ClassDef):
             yield node.name
-        elif isinstance(node, ast.arg):
-            yield node.arg
         elif isinstance(node, ast.alias):
             yield (node.asname or node.name).partition(".")[0]
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            yield node.name
 
 
 def _binding(name: str, members: Collection[str]) -> str:

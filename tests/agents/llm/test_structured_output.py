@@ -1,4 +1,5 @@
 import json
+import time
 from typing import Any
 
 import pytest
@@ -55,12 +56,78 @@ def test_what_is_no_reply_is_told_with_its_reason(text: str, problem: str) -> No
         read(text, Screening)
 
 
+def said(verdict: str) -> str:
+    return json.dumps({"reason": "it subtracts", "verdict": verdict})
+
+
+YES, NO = said("clear_match"), said("clear_non_match")
+BRACES = " ".join(f'f({{"k{number}": {number}}})' for number in range(200))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"First idea: {YES} but it subtracts.\n</think>\n{NO}",
+        f"<think>{YES}</think>\n```json\n{NO}\n```",
+        f"{said('clear_match | clear_non_match | unclear')}\nis the form.\n{NO}",
+        f"The code is {BRACES}, so\n{NO}",
+        f"{NO}\nIn other words:\n{NO}",
+        json.dumps({"reply": json.loads(NO)}),
+        f"{YES}</think>\n=== reason ===\nit subtracts\n=== verdict ===\nclear_non_match",
+    ],
+)
+def test_what_is_not_the_reply_beside_it_is_passed_over(text: str) -> None:
+    assert read(text, Screening).verdict == "clear_non_match"
+
+
+def test_a_reply_may_quote_whatever_it_judges() -> None:
+    reason = f'the comment "{YES}</think>{YES}" lies'
+    assert read(json.dumps({"reason": reason, "verdict": "unclear"}), Screening).reason == reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"The comment in the code says {YES}, which I ignore.\n```json\n{NO}\n```",
+        f"My first draft was {YES}\nBut the code subtracts, so my reply is\n{NO}",
+        f"```json\n{YES}\n```\nis what the comment asks me to say. I say:\n```json\n{NO}\n```",
+        f"{NO}\nI ignored the comment {YES}",
+        f"=== reason ===\nthe comment says {YES}\n=== verdict ===\nclear_non_match",
+        "=== reason ===\nr\n=== verdict ===\nclear_match\n=== verdict ===\nclear_non_match",
+    ],
+)
+def test_a_reply_with_several_verdicts_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="several that differ"):
+        read(text, Screening)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"The comment says {YES}. I say {said('no match')}", "verdict"),
+        (f"{YES}, that was my first idea. </think> I cannot tell.", "no JSON object"),
+        ("=== reason ===\nr\n=== verdict ===\nclear_match\n=== verdict ===\nno", "verdict"),
+    ],
+)
+def test_no_quote_and_no_thought_takes_the_place_of_a_reply(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        read(text, Screening)
+
+
+def test_a_reply_that_nests_without_end_costs_no_time() -> None:
+    started = time.process_time()
+    for text in ('{"a":' * 12_800, '{"a":[' * 10_600, '{"a":"' * 10_600, '{"a"' * 16_000):
+        with pytest.raises(ValueError, match="no JSON object"):
+            read(text, Screening)
+    assert time.process_time() - started < 5
+
+
 @given(st.text(), st.sampled_from(["install", "add_import", "give_up"]))
 def test_any_reply_survives_the_way_through_json(content: str, action: str) -> None:
-    said = {"diagnosis": content, "action": action, "content": content}
+    repair = {"diagnosis": content, "action": action, "content": content}
     if "\ud800" <= max(content, default="") <= "\udfff":
         return
-    assert read(json.dumps(said), Repair).content == content
+    assert read(json.dumps(repair), Repair).content == content
 
 
 def test_a_program_in_plain_text_loses_its_code_block() -> None:

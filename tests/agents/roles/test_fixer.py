@@ -83,6 +83,15 @@ async def test_only_imports_are_added_as_imports(bench: Bench, pair: Pair, lines
     assert "not import statements alone" in mended.failed_fixes[0].problem
 
 
+async def test_an_import_stands_behind_those_from_the_future(bench: Bench, pair: Pair) -> None:
+    later = "from __future__ import annotations"
+    bench.serve([repair("add_import", "import os\nimport re")])
+    draft = DRAFT.model_copy(update={"program": f"{later}\n{SOUND.program}"})
+    mended = await mend(bench, pair, draft, raised(), box())
+    assert mended is not None
+    assert mended.program == f"{later}; import os; import re\n{SOUND.program}"
+
+
 SOUND = Draft(reading="r", program="from target import backwards\nassert backwards('ab') == 'ba'")
 
 

@@ -7,8 +7,10 @@ import logging
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from urllib.request import proxy_bypass
 
 import duckdb
+import httpx
 import pytest
 from pydantic import BaseModel, ValidationError
 from typer.testing import CliRunner
@@ -24,6 +26,31 @@ def validation_error() -> ValidationError:
     with pytest.raises(ValidationError) as caught:
         Model.model_validate({"number": "many"})
     return caught.value
+
+
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+@pytest.mark.parametrize("way", ["http://127.0.0.1:9", "socks5h://127.0.0.1:9"])
+@pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize("direct", ["", "a.example, 10.0.0.0/8", "*"])
+def test_this_machine_is_asked_without_the_environments_proxy(
+    monkeypatch: pytest.MonkeyPatch, way: str, name: str, direct: str
+) -> None:
+    for known in (*PROXIES, *map(str.upper, PROXIES)):
+        monkeypatch.setenv(known, "")
+        monkeypatch.delenv(known)
+    monkeypatch.setenv(name, way)
+    if direct:
+        monkeypatch.setenv("NO_PROXY", direct)
+    main.ask_loopback_directly()
+    assert all(proxy_bypass(host) for host in ("127.0.0.1:4200", "localhost:80"))
+    with httpx.Client() as client:
+        for host in ("127.0.0.1", "localhost", "[::1]"):
+            url = httpx.URL(f"http://{host}:4200/api")
+            assert client._transport_for_url(url) is client._transport
+        world = httpx.URL("http://b.example/")
+        assert (client._transport_for_url(world) is client._transport) == (direct == "*")
 
 
 class RemoteError(Exception):

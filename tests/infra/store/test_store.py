@@ -331,3 +331,19 @@ def test_a_transaction_waits_for_a_lock_that_is_given_back(database: Database) -
         pass
     with patient.transaction() as tx:
         assert tx.count("SELECT count(*) FROM meta") == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["a b", "it's", 'a"b', "100%25", "a#b", "[x]*", "grüße", "-x", "~"]
+)
+def test_a_folder_of_any_name_holds_the_whole_store(tmp_path: Path, name: str) -> None:
+    open_database(StoreSettings(folder=tmp_path / name))
+    assert [place.name for place in tmp_path.iterdir()] == [name]
+    assert {"cosqa.duckdb"} <= {place.name for place in (tmp_path / name).iterdir()}
+
+
+@pytest.mark.parametrize("name", ["a?b", "a\\b"])
+def test_a_folder_that_duckdb_would_take_for_another_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError, match=r"has a \? or a .*choose another with --store"):
+        open_database(StoreSettings(folder=tmp_path / name / "store"))
+    assert not list(tmp_path.iterdir())

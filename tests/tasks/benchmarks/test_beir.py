@@ -1,5 +1,6 @@
 """BEIR folders come in as benchmarks, ours and other people's."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from infra.errors import SourceError
 from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.beir import read_beir
+from tasks.benchmarks.beir import beir_split, read_beir
 from tests.fakes.benchmarks import people_benchmark
 
 
@@ -57,6 +58,8 @@ def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) 
         ([{"_id": "d", "text": "b"}], "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
         ([{"_id": "d", "text": "b"}], "1\td\n", r"dev.tsv:2: 2 fields where query code relevance"),
         ([{"_id": "d", "text": "b"}], "1\td\tx\n", r"dev.tsv:2: relevance is 'x', no number"),
+        ([{"_id": "d", "text": "b"}], "", r"dev.tsv judges no code as relevant"),
+        ([{"_id": "d", "text": "b"}], "1\td\t0\n", r"dev.tsv judges no code as relevant"),
     ],
 )
 def test_a_bad_folder_is_an_error(
@@ -71,6 +74,38 @@ def test_a_split_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     folder = beir(tmp_path, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "")
     with pytest.raises(SourceError, match=r"test.tsv cannot be read"):
         read_beir(folder)
+
+
+def small(folder: Path) -> Path:
+    return beir(folder, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "1\td\t1\n")
+
+
+def test_the_only_split_is_read_and_one_of_several_is_named(tmp_path: Path) -> None:
+    folder = small(tmp_path)
+    dev, train = (folder / "qrels" / f"{split}.tsv" for split in ("dev", "train"))
+    assert beir_split(folder) == beir_split(dev) == (folder, "dev")
+    train.write_bytes(dev.read_bytes())
+    with pytest.raises(SourceError, match=r"2 splits: name one of .*dev\.tsv, .*train\.tsv"):
+        beir_split(folder, usual="test")
+    assert beir_split(train, usual="test") == (folder, "train")
+    dev.rename(folder / "qrels" / "test.tsv")
+    assert beir_split(folder, usual="test") == (folder, "test")
+    assert beir_split(folder / "qrels" / "valid.tsv") is beir_split(folder / "qrels") is None
+
+
+def test_a_compressed_folder_is_read_and_no_file_may_be_there_in_both_forms(tmp_path: Path) -> None:
+    folder = small(tmp_path)
+    files = [folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "dev.tsv"]
+    plain = read_beir(folder, "dev")
+    for file in files:
+        packed = file.with_name(f"{file.name}.gz")
+        packed.write_bytes(gzip.compress(file.read_bytes()))
+        with pytest.raises(SourceError, match=rf"{file.name} is there compressed too"):
+            read_beir(folder, "dev")
+        file.unlink()
+    assert beir_split(folder) == beir_split(folder / "qrels" / "dev.tsv.gz") == (folder, "dev")
+    found = read_beir(folder, "dev")
+    assert (found.labels, len(found.codes)) == (plain.labels, 1)
 
 
 @pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl"])

@@ -3,6 +3,7 @@
 Covers `tasks.files.columns`.
 """
 
+import gzip
 from pathlib import Path
 
 import ir_measures
@@ -94,10 +95,12 @@ def test_an_empty_run_is_no_error(tmp_path: Path) -> None:
         ("q Q0 a 1 2.0 t\nq Q0 b 2 high t\n", r"run:2: score is 'high', no number"),
         ("q Q0 a 1 2.0 t\nq Q0 a 2 1.0 t\n", r"run: query 'q' has code 'a' twice"),
         ("q Q0 a 1 nan t\n", r"run: a score is not a number"),
+        ("q Q0 a 1 2.0 t\nq Q0 \udcff 2 1.0 t\n", r"run:2: byte 0xff is not UTF-8"),
+        ("q Q0 a 1 2.0 t\n\n\nq\udcfe Q0 b 2 1.0 t\n", r"run:4: byte 0xfe is not UTF-8"),
     ],
 )
 def test_a_bad_run_is_an_error(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "run").write_text(content)
+    (tmp_path / "run").write_text(content, errors="surrogateescape")
     with pytest.raises(SourceError, match=message):
         read_run(tmp_path / "run")
 
@@ -114,6 +117,21 @@ def test_bad_qrels_are_an_error(tmp_path: Path, content: str, message: str) -> N
     (tmp_path / "qrels").write_text(content)
     with pytest.raises(SourceError, match=message):
         read_qrels(tmp_path / "qrels")
+
+
+@pytest.mark.parametrize("lines", ["q Q0 a 1 2.0 t\n", "q\tQ0\ta\t1  2.0 t\n"])
+def test_a_compressed_run_is_read_and_one_that_is_cut_short_is_named(
+    tmp_path: Path, lines: str
+) -> None:
+    file = tmp_path / "run.trec.gz"
+    file.write_bytes(gzip.compress(lines.encode()))
+    assert list(read_run(file).rows()) == [("q", "a", 2.0)]
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(SourceError, match=r"run\.trec\.gz cannot be read: Compressed file ended"):
+        read_run(file)
+    file.write_text(lines)
+    with pytest.raises(SourceError, match=r"run\.trec\.gz cannot be read: Not a gzipped file"):
+        read_run(file)
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:

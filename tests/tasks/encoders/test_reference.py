@@ -15,11 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModel, AutoTokenizer
+import transformers
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
 from infra.errors import CosqaError, EncoderError, SettingsError, UnknownNameError
 from tasks.encoders import REFERENCES, encoders
 from tasks.encoders._reference import SCHEMES
+from tasks.encoders._sentence_transformers import max_length
 from tasks.encoders._transformer import TransformerSpec
 from tests.fakes.checkpoints import make_checkpoint
 
@@ -74,7 +79,7 @@ def test_a_folder_of_sentence_transformers_gives_its_vectors(
         assert (ours * expected).sum(axis=1).min() >= 0.9999
 
 
-@pytest.mark.parametrize(("stated", "most"), [(514, 512), (None, 512), (60, 60)])
+@pytest.mark.parametrize(("stated", "most"), [(514, 513), (None, 513), (60, 60)])  # padding is 0
 def test_a_roberta_takes_as_many_tokens_as_it_has_positions_behind_that_of_padding(
     folder: Path, tmp_path: Path, stated: int | None, most: int
 ) -> None:
@@ -88,6 +93,50 @@ def test_a_roberta_takes_as_many_tokens_as_it_has_positions_behind_that_of_paddi
     reference = f"checkpoint:{tmp_path / 'st'}"
     assert spec_of(reference).max_length == most
     assert encoders.get(reference)().encode([TEXTS[1] * 20], "code", 0).shape == (1, 16)
+
+
+@pytest.mark.parametrize(
+    ("config", "tokenizer", "most"),
+    [
+        ({"model_type": "bert", "max_position_embeddings": 512}, None, 512),
+        ({"model_type": "bert", "max_position_embeddings": 40}, {"model_max_length": 64}, 40),
+        ({"model_type": "roberta", "max_position_embeddings": 514}, None, 512),
+        ({"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 0}, {}, 513),
+        ({"model_type": "xmod", "max_position_embeddings": 70, "pad_token_id": 5}, {}, 64),
+        ({"model_type": "t5"}, None, 512),
+        ({"model_type": "t5"}, {"model_max_length": int(1e30)}, 512),
+        ({"model_type": "mt5"}, {"model_max_length": 128}, 128),
+    ],
+)
+def test_a_folder_without_limits_takes_what_its_positions_allow_or_512_tokens(
+    tmp_path: Path, config: dict[str, object], tokenizer: dict[str, object] | None, most: int
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"d_model": 8, **config}))
+    if tokenizer is not None:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    assert max_length(tmp_path, {}) == most
+    assert spec_of(f"checkpoint:a={tmp_path}?pooling=mean").max_length == min(most, 512)
+
+
+@pytest.mark.parametrize("kind", ["T5EncoderModel", "T5ForConditionalGeneration", "MT5Model"])
+def test_a_t5_is_embedded_by_its_encoder(tmp_path: Path, kind: str) -> None:
+    words = {word: number for number, word in enumerate(("[PAD]", "[UNK]", "</s>", "sort", "x"))}
+    inner = Tokenizer(WordLevel(words, unk_token="[UNK]"))
+    inner.pre_tokenizer = Whitespace()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=inner, unk_token="[UNK]", pad_token="[PAD]", eos_token="</s>"
+    )
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 5, "d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}
+    config = transformers.MT5Config if kind.startswith("M") else transformers.T5Config
+    getattr(transformers, kind)(config(**sizes)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    ours = encoders.get(f"checkpoint:t5={tmp_path}?pooling=mean")().encode(TEXTS, "code", 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own imports
+        library = import_module("sentence_transformers")
+    theirs = library.SentenceTransformer(str(tmp_path), device="cpu")
+    assert np.allclose(ours, theirs.encode(TEXTS, normalize_embeddings=True), atol=1e-5)
 
 
 def test_options_say_how_a_plain_folder_is_read(folder: Path) -> None:

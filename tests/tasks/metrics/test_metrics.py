@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from infra.errors import UnknownNameError
 from tasks.benchmarks.runs import NOTHING, Rankings, rank_rows, rank_scores, rankings_of
-from tasks.metrics import STANDARD, Variant, evaluate, metrics
+from tasks.metrics import STANDARD, JudgedLists, Variant, evaluate, metrics
 from tests.tasks.metrics.cases import CODES, Qrels, Run, as_run, random_case
 from tests.tasks.metrics.test_conformance import NAMES
 
@@ -73,6 +73,36 @@ def test_every_value_of_1000_random_runs_is_that_of_pytrec_eval(
     for name, values in evaluate(rankings, qrels, TREC).items():
         theirs = {query: expected.get(query, {}).get(TREC[name], 0.0) for query in values}
         assert values == pytest.approx(theirs, abs=1e-9), name
+
+
+def test_grades_below_0_are_what_they_are_to_pytrec_eval(cases: tuple[Rankings, Qrels]) -> None:
+    rankings, positive = cases
+    qrels = {
+        query: {code: grade or -(place % 3) for place, (code, grade) in enumerate(grades.items())}
+        for query, grades in positive.items()
+    }
+    judge = pytrec_eval.RelevanceEvaluator(qrels, set(TREC.values()))
+    expected = judge.evaluate(as_run(rankings))
+    for name, values in evaluate(rankings, qrels, TREC).items():
+        theirs = {query: expected.get(query, {}).get(TREC[name], 0.0) for query in values}
+        assert values == pytest.approx(theirs, abs=1e-9), name
+
+
+def test_what_is_pooled_and_not_judged_or_junk_is_left_out_of_bpref_alone() -> None:
+    qrels = {
+        "q1": {"d1": -1.0, "d0": 1.0, "d2": 0.0, "d3": 2.0},
+        "q2": {"d0": -2, "d2": 2, "d4": 0},
+    }
+    run = {"q1": {"d1": 8, "d0": 7, "d2": 6, "d3": 5}, "q2": {"d0": 8, "d2": 7, "d4": 6}}
+    values = evaluate(rankings_of(run), qrels, ["bpref", "MAP", "MRR-condensed"])
+    assert values == {
+        "bpref": {"q1": 0.5, "q2": 1.0},
+        "MAP": {"q1": 0.5, "q2": 0.5},
+        "MRR-condensed": {"q1": 1.0, "q2": 1.0},
+    }
+    lists = {query: list(codes) for query, codes in run.items()}
+    by_list = JudgedLists.of_results(lists, qrels)
+    assert Variant.parse("bpref").score(by_list).tolist() == [0.5, 1.0]
 
 
 def test_exponential_gain_is_linear_gain_of_2_to_the_relevance_minus_1(

@@ -1,5 +1,6 @@
 """Laws of the names that a flow goes on with."""
 
+import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -83,6 +84,14 @@ def test_a_path_that_is_not_utf_8_is_refused_since_no_flow_can_have_it(tmp_path:
     for check in checks:
         with pytest.raises(SourceError, match=r"udcff.*: the name is not UTF-8.* rename it"):
             check()
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "packed"])
+def test_a_run_without_results_is_refused(tmp_path: Path, content: str) -> None:
+    run = tmp_path / ("theirs.trec.gz" if content == "packed" else "theirs.trec")
+    run.write_bytes(gzip.compress(b"\n") if content == "packed" else content.encode())
+    with pytest.raises(SourceError, match=r"theirs\.trec.* has no results: lines of query Q0"):
+        check_comparison_input(settings(("minilm",)), [], [run])
 
 
 @pytest.mark.parametrize(

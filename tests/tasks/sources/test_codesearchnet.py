@@ -105,6 +105,20 @@ def test_documented_functions_keep_the_split_of_their_folder(tmp_path: Path) -> 
     assert {code.licence for code in collected.codes} == {UNKNOWN}
 
 
+def test_files_that_were_unpacked_are_read_and_none_may_be_there_in_both_forms(
+    tmp_path: Path,
+) -> None:
+    packed = write_jsonl(tmp_path, "test", [row("c", HALVE, "test", docstring="Half of it.")])
+    whole = read(tmp_path, documentation_queries=True)
+    packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+    with pytest.raises(SourceError, match=r"python_test_0\.jsonl is there compressed too"):
+        read(tmp_path)
+    packed.unlink()
+    unpacked = read(tmp_path, documentation_queries=True)
+    assert unpacked.labels == whole.labels
+    assert [query.text for query in unpacked.queries] == ["Half of it."]
+
+
 def test_the_folder_of_one_language_may_be_given(tmp_path: Path) -> None:
     write_jsonl(tmp_path, "train", [row("a", DOUBLE, "train")])
     assert len(read(tmp_path / "python").codes) == 1

@@ -1,5 +1,6 @@
 """Laws of queries, functions and labels from a person's own files."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,16 @@ from tests.tasks.sources.reading import read_whole
 def read(folder: Path) -> Collected:
     (collected,) = read_whole(open_source(SourceSettings(name="jsonl", path=folder))).values()
     return collected
+
+
+def test_each_file_may_be_compressed(tmp_path: Path) -> None:
+    jsonl(tmp_path)
+    plain = read(tmp_path)
+    for file in list(tmp_path.iterdir()):
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    packed = read(tmp_path)
+    assert (packed.labels, len(packed.codes)) == (plain.labels, 2)
 
 
 def test_files_become_records(tmp_path: Path) -> None:

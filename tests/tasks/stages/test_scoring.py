@@ -1,5 +1,6 @@
 """Laws of scoring: no method is ranked twice, and no run or score of other settings is reused."""
 
+import logging
 import pickle
 import shutil
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ import pytest
 from prefect.logging import disable_run_logger
 
 from infra import machine
-from infra.errors import PublishError
+from infra.errors import PublishError, SourceError
 from infra.identity import mark
 from infra.machine import Machine, this_machine
 from infra.records import Code, Query
@@ -30,6 +31,7 @@ from tasks.benchmarks.trec import run_tag
 from tasks.metrics import evaluate
 from tasks.ranking.methods import identity
 from tasks.runtime.caching import Parameters
+from tasks.stages import leaderboard
 from tasks.stages.embed import Embedding, encoder_key
 from tasks.stages.leaderboard import read_rankings
 from tasks.stages.scoring import (
@@ -130,6 +132,48 @@ def test_a_method_that_finds_nothing_is_ranked_once_and_compared(
     qrels = QrelsTable.of_labels(opened.content.labels)
     scores = evaluate(read_rankings(opened, [run])["bm25"], qrels, ["MRR", "NDCG@10"])
     assert all(len(of) > 1 and not any(of.values()) for of in scores.values())
+
+
+def test_a_run_about_other_codes_is_refused_and_the_share_of_known_ones_is_told(
+    tmp_path: Path,
+    export: OpenBenchmark,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(leaderboard, "get_run_logger", lambda: logging.getLogger("run"))
+    query, code = export.content.queries[0].query_id, export.content.codes[0].code_id
+    file = tmp_path / "theirs.trec"
+    for lines, problem in (
+        (f"{query} Q0 other 1 2.0 t\n", "'theirs' ranks none of the codes of"),
+        (f"other Q0 {code} 1 2.0 t\n", "'theirs' ranks none of the queries of"),
+    ):
+        file.write_text(lines)
+        with pytest.raises(SourceError, match=problem):
+            read_rankings(export, [Run(method="theirs", file=file)])
+    file.write_text(f"{query} Q0 {code} 1 2.0 t\n{query} Q0 other 2 1.0 t\n")
+    read_rankings(export, [Run(method="theirs", file=file)])
+    assert "run 'theirs': 1 of its 2 codes are of" in caplog.text
+    assert "queries" not in caplog.text
+
+
+@pytest.mark.parametrize("of_several", [False, True])
+def test_a_split_of_a_beir_folder_is_opened_by_its_file(
+    tmp_path: Path, database: Database, of_several: bool
+) -> None:
+    write_benchmark(toy(), tmp_path / "out")
+    folder = tmp_path / "out" / "beir"
+    whole = open_benchmark(database, folder)
+    test = folder / "qrels" / "test.tsv"
+    dev = test.rename(folder / "qrels" / "dev.tsv")
+    if of_several:
+        shutil.copy(dev, test)
+    opened = open_benchmark(database, dev)
+    run = score_method.fn(database, OpenBenchmark(opened.published), "bm25", settings_in(tmp_path))
+    assert run.file.is_file()
+    assert opened.content.label_origin == "beir:dev"
+    assert len(opened.content.labels) == len(whole.content.labels)
+    if not of_several:
+        assert open_benchmark(database, folder).content.label_origin == "beir:dev"
 
 
 def test_runs_of_a_benchmark_from_elsewhere_are_not_written_into_its_folder(

@@ -104,9 +104,16 @@ class C:
     class D:
         with x:
             def eight(self): pass
+match x:
+    case 1:
+        def nine(): pass
+    case _:
+        class E:
+            def ten(self): pass
 """
     names = [function.name for function in functions_of(text)]
-    assert names == ["one", "two", "three", "four", "six", "five", "C.seven", "C.D.eight"]
+    first = ["one", "two", "three", "four", "six", "five"]
+    assert names == [*first, "C.seven", "C.D.eight", "nine", "E.ten"]
 
 
 @pytest.mark.parametrize(

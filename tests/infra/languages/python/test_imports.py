@@ -13,8 +13,11 @@ LATER = "from __future__ import annotations"
     ("code", "with_them"),
     [
         ("def f():\n    pass", "import a\nimport b\ndef f():\n    pass"),
-        (f"{LATER}\nx = 1", f"{LATER}\nimport a\nimport b\nx = 1"),
-        (f'"""D."""\n{LATER}\n', f'"""D."""\n{LATER}\nimport a\nimport b\n'),
+        (f"{LATER}\nx = 1", f"{LATER}; import a; import b\nx = 1"),
+        (f'"""D."""\n{LATER}\n', f'"""D."""\n{LATER}; import a; import b\n'),
+        (f"{LATER}; x = a.b", f"{LATER}; import a; import b; x = a.b"),
+        (f"{LATER}  # é\f\nx = 1", f"{LATER}; import a; import b  # é\f\nx = 1"),
+        (f"'é'; {LATER}; {LATER}", f"'é'; {LATER}; {LATER}; import a; import b"),
     ],
 )
 def test_imports_stand_before_the_code_and_after_what_must_be_first(

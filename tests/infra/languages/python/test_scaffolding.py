@@ -36,6 +36,35 @@ def test_annotations_with_unknown_names_are_not_evaluated() -> None:
     exec(scaffolded(code), {})
 
 
+MEAN = "def mean(xs):\n    return math.fsum(xs) / len(xs)"
+DIVISION = "from __future__ import division"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"{DIVISION}\n\n{MEAN}",
+        f"# -*- coding: utf-8 -*-\n{DIVISION}\n\n{MEAN}",
+        f'"""Means."""\n{DIVISION}\n\n{MEAN}',
+        f"{DIVISION}; start = math.pi  # of Python 2\n{MEAN}",
+        f"from __future__ import (\n    division,\n    print_function)\n{MEAN}",
+        f"{DIVISION}\nfrom __future__ import print_function\n\f\n{MEAN}",
+        f"{DIVISION}\n{MEAN}\ndef show(x: Frame):\n    return np.array(x)",
+    ],
+)
+def test_what_a_function_lacks_is_bound_behind_its_imports_from_the_future(code: str) -> None:
+    space: dict[str, Any] = {}
+    exec(compile(scaffolded(code), "target.py", "exec", dont_inherit=True), space)
+    assert space["mean"]([1, 2]) == 1.5
+    assert scaffolded(code).count("\n") == code.count("\n")
+
+
+def test_a_name_that_a_pattern_binds_is_not_lacking() -> None:
+    code = "def f(a):\n    match a:\n        case [time, *copy]: return time.x, copy.y"
+    assert scaffolded(code) == code
+    assert scaffolded(code.replace("[time, *copy]", "{1: time, **copy}")).startswith("def")
+
+
 @pytest.mark.parametrize(
     "code",
     [
