@@ -5,13 +5,16 @@ import warnings
 from collections.abc import Mapping
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+
+from infra.secrets import holds_a_secret
 
 
 class Section(BaseModel):
     """Base of all sections: frozen, unknown keys refused, and so are numbers without an end.
 
-    A limit of ``inf`` or ``nan`` would be none, in silence.
+    A limit of ``inf`` or ``nan`` would be none, in silence. What settings say is stored, printed
+    and published, so that no address in them may hold a password.
 
     Attributes:
         former_names: Key of the last release → its name in this one; taken with a warning.
@@ -22,6 +25,16 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     former_names: ClassVar[Mapping[str, str]] = {}
     retired_names: ClassVar[Mapping[str, str]] = {}
+
+    @field_validator("*")
+    @classmethod
+    def _refuse_secrets(cls, value: object) -> object:
+        if holds_a_secret(str(value)):
+            raise ValueError(
+                "an address must have no user, password or key in it, as it is stored and printed; "
+                "a key is given as COSQA_LLM__API_KEY or COSQA_ENCODER__API_KEY"
+            )
+        return value
 
     @model_validator(mode="before")
     @classmethod
