@@ -41,7 +41,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of Linux
 def exchange(one: Path, other: Path) -> None:
     """Let two files or folders on one disk take each other's names.
 
-    On Linux that is one step; elsewhere, where ``one`` is absent for an instant, three.
+    On Linux that is one step; elsewhere, where ``one`` is absent for an instant, three: see `heal`.
 
     Raises:
         OSError: They cannot be renamed.
@@ -50,7 +50,16 @@ def exchange(one: Path, other: Path) -> None:
     names = os.fsencode(one), os.fsencode(other)
     if rename and not rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE):
         return
-    aside = one.with_name(f".{one.name}.{os.getpid()}.aside")
-    one.rename(aside)
+    one.rename(_aside(one))
     other.rename(one)
-    aside.rename(other)
+    _aside(one).rename(other)
+
+
+def heal(one: Path) -> None:
+    """Give a file or folder its name back, if a process was killed while it was exchanged."""
+    if not one.exists() and _aside(one).exists():
+        _aside(one).rename(one)
+
+
+def _aside(one: Path) -> Path:
+    return one.with_name(f".{one.name}.aside")

@@ -10,6 +10,7 @@ from dataclasses import asdict, astuple, dataclass, fields
 from functools import partial
 from math import isfinite
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Generic, NamedTuple, TypeVar
 
 from infra.atomic import atomic_write, sync
@@ -107,10 +108,12 @@ class Ledger(Generic[Numbers]):
             DamagedLedgerError: The file holds something else than numbers that can be true.
             OSError: It cannot be read or written.
         """
+        if not self.file.exists():
+            self._make()
         with locked(self.file) as handle:
             content = os.pread(handle, self._most + 1, 0)
             try:
-                numbers = _read(content, self._kind) if content else self._kind()
+                numbers = _read(content, self._kind)
             except DamagedLedgerError as error:
                 raise DamagedLedgerError(f"{self.file}: {error}") from None
             yield numbers
@@ -119,8 +122,16 @@ class Ledger(Generic[Numbers]):
                 _write(handle, changed)
                 if durable:
                     os.fdatasync(handle)
-                    if not content:
-                        sync(self.file.parent)
+
+    def _make(self) -> None:
+        """Make the file, whole from its first moment: an empty one has lost what it said."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=self.file.parent) as new, suppress(FileExistsError):
+            new.write(_written(self._kind()))
+            new.flush()
+            os.fsync(new.fileno())
+            os.link(new.name, self.file)
+            sync(self.file.parent)
 
 
 def take_over(former: Path, ledger: Ledger[Money]) -> None:

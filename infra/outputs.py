@@ -40,7 +40,10 @@ def write_outputs(folder: Path, files: Mapping[str, str | pa.Table]) -> None:
 
     Raises:
         DiskFullError: The disk is full; all older files are as they were.
+        SettingsError: A folder has the name of a file; likewise.
     """
+    if taken := [folder / name for name in files if (folder / name).is_dir()]:
+        raise SettingsError(f"{taken[0]} is a folder, where a file is to be written: move it away")
     with space_on(folder, OTHER_OUTPUT), ExitStack() as written:
         for name, content in files.items():
             partial = written.enter_context(atomic_write(folder / name))

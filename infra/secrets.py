@@ -11,6 +11,7 @@ _SHORTEST = 8  # characters; shorter values are words of their own
 _NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 _OWN_KEY = re.compile(r"COSQA_\w+__API_KEY", re.IGNORECASE)
 _OWN_SECTION = re.compile(r"COSQA_(LLM|ENCODER)", re.IGNORECASE)  # whole, as JSON
+_SECRET_OF_URL = re.compile(rf"://\S*(@|[?&;#][^\s=&]*({_NAME.pattern})[^\s=&]*=)", re.IGNORECASE)
 _USER_OF_URL = re.compile(r"(?<=://)[^\s/@]+(?=@)")
 
 
@@ -39,6 +40,11 @@ def forms_of_secrets(*secrets: str | None) -> list[str]:
 def tells_of_a_secret(name: str) -> bool:
     """Return whether a variable of that name would be struck out of texts."""
     return name.isidentifier() and _NAME.search(name) is not None
+
+
+def holds_a_secret(text: str) -> bool:
+    """Return whether a text has an address with a user, a password or a key in it."""
+    return _SECRET_OF_URL.search(text) is not None
 
 
 @contextmanager

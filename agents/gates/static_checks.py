@@ -12,7 +12,7 @@ from infra.languages.python.scaffolding import DUMMY
 from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, parse_or_none
 
 _TARGET = "target"
-_PATCHES = {"unittest.mock.patch", "unittest.mock.patch.object", "setattr", "delattr"}
+_LOOKS = {"getattr", "hasattr"}  # every other call with a module and the name of its part may patch
 # What leads to the text of the code or to its instructions, and parts that do not.
 _READERS = {"inspect", "dis", "linecache", "tokenize"}
 _HARMLESS = (
@@ -69,10 +69,18 @@ def _faults_of_tree(tree: ast.Module, target_names: frozenset[str]) -> dict[Gate
 
 
 def names_defined_by(code: str) -> frozenset[str]:
-    """Return the names that the code under test binds at its top level; none if it is no Python."""
+    """Return the names that the code under test binds at its top level, methods by dotted names.
+
+    There are none if it is no Python.
+    """
     tree = parse_or_none(code)
     body = tree.body if tree else []
-    return frozenset(name for statement in body for name in _bound_by(statement))
+    methods = (
+        f"{owner.name}.{method.name}"
+        for owner in body if isinstance(owner, ast.ClassDef)
+        for method in owner.body if isinstance(method, FunctionNode)
+    )  # fmt: skip
+    return frozenset([*methods, *(name for statement in body for name in _bound_by(statement))])
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[str]:
@@ -89,24 +97,37 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
         return defined
     places = (_TARGET, f"{_TARGET}.{DUMMY}")
     replaced = {f"{place}.{name}" for place in places for name in target_names}
-    replaced.add(f"sys.modules['{_TARGET}']")
     for node in ast.walk(tree):
+        if _is_name_space(node, names):
+            return f"line {getattr(node, 'lineno', 0)} takes target's names as a dictionary"
         if changed := replaced.intersection(_changed_by(node, names)):
             return f"line {getattr(node, 'lineno', 0)} replaces {min(changed)}"
     return "" if _imports_target(tree) else "the program does not import the code from target"
+
+
+def _is_name_space(node: ast.AST, names: DottedNames) -> bool:
+    match node:
+        case (
+            ast.Call(func=ast.Name(id="vars"), args=[module])
+            | ast.Attribute(value=module, attr="__dict__")
+        ):
+            return names.of(module) == _TARGET
+        case ast.Subscript(value=modules, slice=ast.Constant(value="target")):
+            return names.of(modules) == "sys.modules"
+    return False
 
 
 def _changed_by(node: ast.AST, names: DottedNames) -> Iterator[str]:
     """Yield the dotted names that a node binds or deletes, or a call patches."""
     if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
         yield names.of(node) or ast.unparse(node)
-    elif isinstance(node, ast.Call) and names.of(node.func) in _PATCHES:
-        patched = [
-            part.value if isinstance(part, ast.Constant) else names.of(part)
-            for part in node.args[:2]
-        ]
-        yield ".".join(str(part) for part in patched)
-        yield from (str(part) for part in patched[:1])
+    elif isinstance(node, ast.Call) and names.of(node.func) not in _LOOKS:
+        values = (getattr(part, "value", "") for part in node.args)
+        texts = [value if isinstance(value, str) else "" for value in values]
+        places = [names.of(part) or text for part, text in zip(node.args, texts, strict=True)]
+        yield from texts
+        yield from map(".".join, zip(places, texts[1:], strict=False))
+        yield from (f"{place}.{key.arg}" for place in places[:1] for key in node.keywords)
 
 
 def _imports_target(tree: ast.Module) -> bool:

@@ -47,7 +47,8 @@ class OracleValidator:
         if faults or evidence is not RunEvidence.PASSED:
             return OracleReport(faults=faults)
         report, faults = await self._run_on_mutants(pair.code.text, draft, result, box)
-        if faults := faults or self._faults_of_mutant_runs(report):
+        faults = faults or self._faults_of_mutant_runs(report)
+        if faults := faults or await self._faults_of_emptiness(pair.code.text, draft, box):
             return report.model_copy(update={"faults": faults})
         return report.model_copy(update=await self._run_apart(draft, result, box))
 
@@ -131,6 +132,16 @@ class OracleValidator:
             return {}
         told = f"the same code, spelt otherwise, ended with {run.outcome}, not {result.outcome}"
         return {Gate.IGNORES_SPELLING: f"{told}; test what it does, not how it is written"}
+
+    async def _faults_of_emptiness(self, code: str, draft: Draft, box: Box) -> dict[Gate, str]:
+        """Return whether a program passes where nothing is returned in place of something."""
+        for emptied, telling in self._language.emptied_of(code):
+            if (await self._run_on(emptied, draft, box)).outcome != "passed":
+                continue
+            if (await self._run_on(telling, draft, box)).outcome != "passed":
+                fault = "the code may return empty containers: demand what is in them, and how much"
+                return {Gate.KILLS_MUTANTS: fault}
+        return {}
 
     async def _run_on(self, mutant: Mutant, draft: Draft, box: Box) -> MutantRun:
         result = await box.run(

@@ -12,10 +12,15 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import aclosing
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+import httpx
+
+from agents.llm.bounds import TOO_LONG, bounded
 from agents.llm.budget import TokenLimits
 from agents.llm.cache import RawReply, valid_unicode
 from agents.llm.endpoint import Endpoint
@@ -29,6 +34,7 @@ from infra.settings import LanguageModelSettings
 
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
 _LONGEST_MESSAGE = 600
+_OF_BODY = {"content-encoding", "content-length", "transfer-encoding"}
 
 _LOST = ("APIConnectionError", "Timeout", "APIResponseValidationError")  # litellm's
 _UNSENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError")
@@ -143,7 +149,7 @@ def request_error(error: Any, key: str | None) -> RequestError:  # noqa: ANN401 
         message=message[:_LONGEST_MESSAGE],
         error_type=type(error).__name__,
         retry_after=headers.get("retry-after"),
-        may_be_billed=_may_be_billed(error) if told is None else told,
+        may_be_billed=TOO_LONG in message or (_may_be_billed(error) if told is None else told),
     )
 
 
@@ -214,6 +220,22 @@ def loaded_litellm() -> ModuleType:
 
         litellm.ModelResponse()  # builds its lazy types here, where their warnings are ignored
     litellm.suppress_debug_info = True
+    litellm.DEFAULT_MAX_RETRIES = 0  # taken for embeddings in place of the 0 that is asked for
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+    _bound_answers()
     module: ModuleType = litellm
     return module
+
+
+def _bound_answers() -> None:
+    """Bound what litellm's own clients read; it has no setting for that."""
+    transport = import_module("litellm.llms.custom_httpx.aiohttp_transport").LiteLLMAiohttpTransport
+    unbounded = transport.handle_async_request
+
+    async def handle(self: object, request: httpx.Request) -> httpx.Response:
+        async with aclosing(await unbounded(self, request)) as answer:
+            status, content = await bounded(answer.status_code, answer.aiter_bytes())
+        headers = [(name, text) for name, text in answer.headers.items() if name not in _OF_BODY]
+        return httpx.Response(status, headers=headers, content=content, request=request)
+
+    transport.handle_async_request = handle

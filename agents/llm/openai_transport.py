@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from agents.llm.answers import bare_reply, read_answer
+from agents.llm.bounds import bounded
 from agents.llm.price_list import prices_of
 
 if TYPE_CHECKING:
@@ -167,9 +168,12 @@ class ChatCompletions:
         self, url: str, headers: dict[str, str], body: dict[str, Any]
     ) -> httpx.Response:
         session = self._session = self._session or open_session(url)
-        async with session.post(url, data=json.dumps(body).encode(), headers=headers) as response:
+        sent = session.post(
+            url, data=json.dumps(body).encode(), headers=headers, allow_redirects=False
+        )
+        async with sent as response:
             given = {name: response.headers.get(name, "") for name in _HEADERS}
-            return _answer(response.status, await response.read(), given)
+            return _answer(*await bounded(response.status, response.content.iter_any()), given)
 
     def _response(self, raw: httpx.Response, body: dict[str, Any]) -> Any:  # noqa: ANN401
         if raw.is_error:

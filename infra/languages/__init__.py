@@ -116,6 +116,10 @@ class Language(ABC):
         """Return at most ``limit`` further mutants, which nearly any test would notice."""
         return ()
 
+    def emptied_of(self, code: str) -> Sequence[tuple[Mutant, Mutant]]:  # noqa: ARG002
+        """Return mutants that return nothing, each with one that raises where that differs."""
+        return ()
+
     def control_of(self, code: str) -> str:
         """Return code that does the same in another text, to tell who reads it from who runs it."""
         return code

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from infra.secrets import holds_a_secret
 from infra.settings.environment import variable_name
 from infra.settings.toml_file import read_toml
 
@@ -40,7 +41,8 @@ def problem_line(
     if problem["type"] == "extra_forbidden":
         return _unknown(section, key, origin, model)
     name = f"{section}.{key}" if key else section
-    told = name if not key or key in _SECRETS else f"{name} = {_shown(problem['input'])}"
+    is_secret = key in _SECRETS or holds_a_secret(str(problem["input"]))
+    told = name if not key or is_secret else f"{name} = {_shown(problem['input'])}"
     field = _fields(model, section).get(key)
     place = f" ({origin})" if origin else ""
     return f"{told}{place}: {(_number(field) if field else '') or _message(problem['msg'])}"

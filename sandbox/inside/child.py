@@ -104,7 +104,8 @@ def _program_runner(
     count_assert: Callable[[], int],
     count_call: Callable[[], int],
 ) -> Callable[[], Tests]:
-    called, asserted, noticed = job["names"]
+    called, asserted, noticed, failed, held = job["names"]
+    failures: list[str] = []
     target, program = job["texts"]
     seed = job["hash_seed"] if "numpy" in target + program else None
     if job["apart"]:
@@ -113,8 +114,9 @@ def _program_runner(
         load = loader(job["code"], {called: count_call})
     sys.meta_path.insert(0, Importer(target, load))
     names = {asserted: count_assert, noticed: entered.setdefault}
+    names |= {failed: failures.append, held: failures.pop}
     definitions = definitions_in(job["program"], job["tests"])
-    return program_runner(program, loader(job["program"], names), definitions, seed)
+    return program_runner(program, loader(job["program"], names), definitions, seed, failures)
 
 
 def places(code: CodeType) -> Places:

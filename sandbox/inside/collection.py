@@ -92,6 +92,18 @@ def require(
             raise error(f"{name} is not the test that the program defines")
 
 
+def unhidden(test: Call, failures: list[str], error: type[Exception] = RuntimeError) -> Call:
+    """Return a test that also fails where an assertion failed and the program hid that."""
+
+    def run() -> None:
+        failures.clear()
+        test()
+        if failures:
+            raise error(f"an assertion failed, which the program hides: {failures[0]}")
+
+    return run
+
+
 def functions_of(
     items: Items,
     kinds: tuple[type[type], type[FunctionType]] = (type, FunctionType),

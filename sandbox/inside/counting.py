@@ -25,12 +25,13 @@ def instrumented(job: Job) -> Job:
     """Return a job with ``code`` and ``program`` compiled; ``texts`` keeps them as they were.
 
     What does not compile becomes the name and the arguments of the error. ``names`` are what the
-    compiled texts call: where a function of the target begins, where something is asserted, and
-    where a test is entered. ``tests`` are the names of the tests that the program must have.
+    compiled texts call: where a function of the target begins, where something is asserted, where a
+    test is entered, and where an assertion failed or held after all. ``tests`` are the names of the
+    tests that the program must have.
     """
-    called, asserted, entered = names = [f"_{os.urandom(8).hex()}" for _ in range(3)]
+    called, *others = names = [f"_{os.urandom(8).hex()}" for _ in range(5)]
     target, program = texts = job["code"], job["program"]
-    counter = ProgramCounter(asserted, entered)
+    counter = ProgramCounter(*others)
     return {
         **job,
         "code": _compiled(target, TARGET, TargetCounter(called)),
@@ -73,11 +74,15 @@ class ProgramCounter(ast.NodeTransformer):
     Args:
         asserted: Name of the function called for each assertion.
         entered: Name of the function called with a test function's name when it is entered.
+        failed: Name of the function called with the place of an assertion that fails, or may.
+        held: Name of the function called where the last of these did not fail.
     """
 
-    def __init__(self, asserted: str, entered: str) -> None:
+    def __init__(self, asserted: str, entered: str, failed: str, held: str) -> None:
         self._asserted = asserted
         self._entered = entered
+        self._failed = failed
+        self._held = held
         self._tests: set[str] = set()
         self._plain: list[str] = []
         self._bound: list[str] = []
@@ -102,7 +107,11 @@ class ProgramCounter(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
         """Count an assert before it is judged."""
         self.generic_visit(node)
-        return [ast.copy_location(ast.Expr(_call(self._asserted)), node), node]
+        count = ast.copy_location(ast.Expr(_call(self._asserted)), node)
+        note = ast.Expr(_call(self._failed, f"line {node.lineno}"))
+        failing = ast.copy_location(ast.Assert(ast.Constant(value=False), node.msg), node)
+        wrong = ast.UnaryOp(ast.Not(), node.test)
+        return [count, ast.copy_location(ast.If(wrong, [note, failing], []), node)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Count ``case.assertEqual(…)``, ``pytest.raises(…)`` and the like."""
@@ -111,6 +120,13 @@ class ProgramCounter(ast.NodeTransformer):
         if is_method or (isinstance(node.func, ast.Name) and node.func.id in self._asserting):
             both = ast.Tuple([_call(self._asserted), node.func], ast.Load())
             node.func = ast.Subscript(both, ast.Constant(1), ast.Load())
+            # An argument that is none, for it is the last thing that is done before the call.
+            note = _call(self._failed, f"line {node.lineno}")
+            pair = ast.Tuple([note, ast.Dict([], [])], ast.Load())
+            nothing = ast.Subscript(pair, ast.Constant(1), ast.Load())
+            node.keywords.append(ast.keyword(None, nothing))
+            done = ast.Tuple([node, _call(self._held)], ast.Load())
+            return ast.copy_location(ast.Subscript(done, ast.Constant(0), ast.Load()), node)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:

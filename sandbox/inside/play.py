@@ -14,7 +14,13 @@ import sys
 from collections.abc import Callable
 from types import CodeType, FrameType, ModuleType
 
-from sandbox.inside.collection import cases_of, functions_of, require, went_through_a_test
+from sandbox.inside.collection import (
+    cases_of,
+    functions_of,
+    require,
+    unhidden,
+    went_through_a_test,
+)
 from sandbox.inside.failures import PROGRAM, TARGET, describe_end, note_failure
 
 TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
@@ -155,6 +161,7 @@ def program_runner(
     load: Callable[[Space], None],
     definitions: Definitions,
     numpy_seed: int | None,
+    failures: list[str],
 ) -> Callable[[], Tests]:
     """Return what runs a program as ``__main__`` and returns its tests.
 
@@ -163,13 +170,14 @@ def program_runner(
         load: Runs it in a name space.
         definitions: Tests that must be there when it ran to its end.
         numpy_seed: Seed of NumPy's random numbers, where NumPy is imported.
+        failures: Has the places of assertions of the program that failed.
     """
 
     def run_program() -> Tests:
         # Found now: after the program ran, these names may stand for something else.
         functions, cases, called_a_test = functions_of, cases_of, went_through_a_test
         again, name, catch = _raising, PROGRAM.encode(), BaseException
-        demand, tests, whole = require, definitions, tuple
+        demand, tests, whole, checked = require, definitions, tuple, unhidden
         if numpy_seed is not None:
             _seed_numpy(numpy_seed)
         module = sys.modules["__main__"] = ModuleType("__main__")
@@ -178,7 +186,7 @@ def program_runner(
         space = vars(module)
         own_calls: Tests = ()
         try:
-            load(space)
+            checked(lambda: load(space), failures)()
         except catch as error:
             if not called_a_test(error):
                 raise
@@ -186,7 +194,8 @@ def program_runner(
         items = whole(space.items())  # once: threads of the program may go on changing it
         if not own_calls:
             demand(items, space, tests)
-        return (*functions(items), *cases(items), *own_calls)
+        own_tests = (*functions(items), *cases(items), *own_calls)
+        return whole([(name, checked(test, failures)) for name, test in own_tests])
 
     return run_program
 

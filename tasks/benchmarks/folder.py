@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from infra.atomic import exchange
+from infra.atomic import exchange, heal
 from infra.errors import PublishError
 
 
@@ -31,6 +31,7 @@ def atomic_folder(folder: Path, own: Callable[[Path], Collection[str]]) -> Itera
     partial = folder.with_name(f".{folder.name}.partial")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _exclusive(folder.parent):
+        heal(folder)
         shutil.rmtree(partial, ignore_errors=True)
         _refuse_foreign(folder, own)
         partial.mkdir()

@@ -20,6 +20,8 @@ text with the word ``spoils``) or nothing, for vectors that `embedding_of` makes
 
 Batches of requests are answered by the same rules; see `tests.fakes.llm_batches`.
 
+Where ``flood`` is set, its parts are sent in place of every answer, as they come.
+
 ``python -m tests.fakes.llm_server --script rules.json --log calls.jsonl`` prints its address.
 """
 
@@ -31,7 +33,7 @@ import socket
 import sys
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
@@ -68,6 +70,7 @@ class ScriptedServer:
         self.embedded: list[dict[str, Any]] = []
         self.embedding_steps: list[dict[str, Any]] = [{}]
         self.batches = Batches(self._answer_in_batch)
+        self.flood: Callable[[], Iterator[bytes]] | None = None
         self._formats = formats
         self._log = log
         self._turns: Counter[tuple[int, str, str, str]] = Counter()
@@ -151,6 +154,11 @@ class ScriptedServer:
                 head = await reader.readuntil(b"\r\n\r\n")
                 method, path, headers = _read_head(head)
                 body = await _read_body(reader, headers)
+                for part in self.flood() if self.flood else ():
+                    writer.write(part)
+                    await writer.drain()
+                if self.flood:
+                    return
                 if path.startswith(("/v1/files", "/v1/batches")):
                     writer.write(self._respond_on_batches(method, path, headers, body))
                 else:

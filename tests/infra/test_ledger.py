@@ -5,12 +5,13 @@ import struct
 import subprocess
 import sys
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from infra.ledger import Ledger, Money, Pace, merge, take_over
+from infra.ledger import DamagedLedgerError, Ledger, Money, Pace, merge, take_over
 
 KILLED = """
 import os, signal, sys
@@ -132,3 +133,33 @@ def test_a_ledger_of_an_earlier_release_is_read(tmp_path: Path, numbers: int) ->
     packed = struct.pack(f"<8s{numbers}d", b"cosqa-2\n", *[2.0] * numbers)
     (tmp_path / "file").write_bytes(packed + struct.pack("<I", zlib.crc32(packed)))
     assert money_in(tmp_path / "file")["usd"] == 2.0
+
+
+@pytest.mark.parametrize("kind", [Money, Pace])
+@pytest.mark.parametrize("content", [b"", b"\0" * 64, b"cosqa-2\n"])
+def test_a_ledger_that_was_emptied_is_damaged_not_new(
+    tmp_path: Path, kind: type[Money], content: bytes
+) -> None:
+    file = holding(tmp_path / "sum", usd=50.0) if kind is Money else tmp_path / "pace"
+    file.write_bytes(content)
+    with pytest.raises(DamagedLedgerError, match=str(file)), Ledger(file, kind).opened():
+        pass
+    assert file.read_bytes() == content
+
+
+def test_a_new_ledger_is_whole_also_if_its_first_use_fails(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "sum"
+    with pytest.raises(ZeroDivisionError), Ledger(file, Money).opened():
+        raise ZeroDivisionError
+    assert money_in(file) == {}
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_many_that_make_a_ledger_at_once_lose_nothing(tmp_path: Path) -> None:
+    def spend(_: int) -> None:
+        with Ledger(tmp_path / "sum", Money).opened() as money:
+            money.tokens += 1
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(spend, range(64)))
+    assert money_in(tmp_path / "sum") == {"tokens": 64.0}

@@ -45,3 +45,15 @@ def test_what_cannot_be_written_is_said_before_any_work(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "file" / "f", Path("/dev/null"), Path("/proc/f"), "a\0b"):
         with pytest.raises(SettingsError, match="cannot be written"):
             require_writable(Path(path))
+
+
+def test_a_folder_with_the_name_of_a_file_is_named_and_all_stay_as_they_were(
+    tmp_path: Path,
+) -> None:
+    write_outputs(tmp_path, {"a.html": "old", "z.html": "old"})
+    (tmp_path / "report.html" / "own").mkdir(parents=True)
+    with pytest.raises(SettingsError, match=r"report\.html is a folder.*move it away"):
+        write_outputs(tmp_path, {"a.html": "new", "report.html": "new", "z.html": "new"})
+    assert (tmp_path / "report.html" / "own").is_dir()
+    assert {(tmp_path / name).read_text() for name in ("a.html", "z.html")} == {"old"}
+    assert len(list(tmp_path.iterdir())) == 3

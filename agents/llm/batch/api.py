@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from agents.llm.answers import read_object
+from agents.llm.bounds import bounded
 from agents.llm.openai_transport import open_session
 from agents.llm.retry import RequestError
 from infra.records import Record
@@ -27,6 +28,8 @@ _PAGE = 100
 _MAX_PAGES = 100
 _NOT_TOLD = 405  # as by a server that lists no batches
 _CHUNK = 2**20
+_LONGEST_FILE = 4 * 2**30  # twenty times what a batch's file may have
+_FILE_S = 3600.0
 _MAX_MESSAGE = 600
 _SHORT = 100  # of what cannot be read
 _MARK = "cosqa"
@@ -69,7 +72,7 @@ class BatchApi:
     Args:
         base_url: The server's address.
         key: The key, None for a server that needs none.
-        timeout_s: Longest silence of the server.
+        timeout_s: Longest silence of the server, and longest answer but for files, of an hour each.
     """
 
     def __init__(self, base_url: str, key: str | None, timeout_s: float) -> None:
@@ -131,6 +134,8 @@ class BatchApi:
         async with self._answer("GET", f"/files/{file_id}/content") as response:
             with to.open("wb") as stream:
                 async for chunk in response.content.iter_chunked(_CHUNK):
+                    if stream.tell() > _LONGEST_FILE:
+                        raise RequestError(422, f"the results {file_id} have more than 4 GB")
                     stream.write(chunk)
 
     async def close(self) -> None:
@@ -141,8 +146,8 @@ class BatchApi:
 
     async def _send(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401 - aiohttp's
         async with self._answer(method, path, **options) as response:
-            content = await response.read()
-        answer = read_object(content)
+            status, content = await bounded(response.status, response.content.iter_any())
+        answer = read_object(content) if status == response.status else None
         if answer is None:
             shown = self._shown(repr(content))[:_SHORT]
             raise RequestError(502, f"{path} was answered by {shown}, not a JSON object")
@@ -159,18 +164,18 @@ class BatchApi:
 
         url = f"{self._base_url}{path}"
         session = self._session = self._session or open_session(url)
+        total_s = _FILE_S if path.startswith("/files") else self._timeout_s
         patience = aiohttp.ClientTimeout(
-            total=None, sock_connect=self._timeout_s, sock_read=self._timeout_s
+            total=total_s, sock_connect=self._timeout_s, sock_read=self._timeout_s
         )
+        options |= {"headers": self._headers, "timeout": patience, "allow_redirects": False}
         try:
-            async with session.request(
-                method, url, headers=self._headers, timeout=patience, **options
-            ) as response:
-                if response.status >= 400:
-                    text = (await response.read()).decode(errors="replace")
+            async with session.request(method, url, **options) as response:
+                if response.status >= 300:
+                    status, content = await bounded(response.status, response.content.iter_any())
                     retry_after = response.headers.get("Retry-After")
-                    message = self._shown(f"{method} {path}: {text}")
-                    raise RequestError(response.status, message, retry_after=retry_after)
+                    message = self._shown(f"{method} {path}: {content.decode(errors='replace')}")
+                    raise RequestError(status, message, retry_after=retry_after)
                 yield response
         except TimeoutError:
             message = f"{method} {path}: no answer in {self._timeout_s:g} s"

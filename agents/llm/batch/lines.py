@@ -3,11 +3,13 @@
 import json
 import logging
 from collections.abc import Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from agents.llm.answers import read_object
 from agents.llm.batch.api import ENDPOINT
+from agents.llm.bounds import LONGEST_REPLY
 from agents.llm.retry import RequestError
 from infra.records import Record
 from infra.secrets import without_secrets_in
@@ -55,7 +57,7 @@ def outcomes_of(file: Path, keys: Collection[str], api_key: str | None) -> Itera
     """
     strange = 0
     with file.open("rb") as stream:
-        for line in stream:
+        for line in iter(partial(stream.readline, LONGEST_REPLY), b""):
             outcome = _outcome(line, api_key) if line.strip() else None
             if outcome and outcome.key in keys:
                 yield outcome

@@ -6,6 +6,7 @@ from infra.languages import Language, Mutant, languages
 from infra.languages.python import (
     canonical,
     control,
+    emptying,
     functions,
     imports,
     mutation,
@@ -47,6 +48,10 @@ class Python(Language):
     def strong_mutants_of(self, code: str, limit: int) -> Sequence[Mutant]:
         """Return mutants with one gross mistake each."""
         return mutation.strong_mutants_of(code, limit)
+
+    def emptied_of(self, code: str) -> Sequence[tuple[Mutant, Mutant]]:
+        """Return mutants that return empty containers, each with one that tells whether it does."""
+        return emptying.emptied_of(code)
 
     def control_of(self, code: str) -> str:
         """Return the code with other local names."""

@@ -24,6 +24,21 @@ SCALED = """def scaled(self, number):
 WORDS = """def words(text):
     return list(set(text.split()))
 """
+DOUBLED = """import numpy as np
+def doubled(numbers):
+    return np.asarray(numbers) * 2
+"""
+PAIRS = """def pairs(items):
+    return [(one, two) for one, two in zip(items, items[1:])]
+"""
+EVENS = """def evens(numbers):
+    for number in numbers:
+        if number % 2 == 0:
+            yield number
+"""
+SPLIT = """def split(numbers):
+    return [n for n in numbers if n < 0], [n for n in numbers if n >= 0]
+"""
 HOME = """import os
 def config_path(name):
     return os.path.join(os.environ["HOME"], "." + name)
@@ -191,12 +206,12 @@ import target
 target.clamp = lambda value, low, high: high
 assert target.clamp(5, 0, 3) == 3
 """),
-    Case("replaces it by its module's names", _CALLS, """
+    Case("replaces it by its module's names", _ALONE, """
 import target
 vars(target)["clamp"] = lambda value, low, high: high
 assert target.clamp(9, 1, 5) == 5
 """),
-    Case("replaces it by another name of setattr", _CALLS, """
+    Case("replaces it by another name of setattr", _ALONE, """
 import target
 put = setattr
 put(target, "clamp", lambda value, low, high: high)
@@ -382,7 +397,7 @@ from target import clamp
 clamp(1, 2, 3)
 assert clamp.__code__.co_firstlineno == 1
 """),
-    Case("asks the loader by a text", _SPELLING, """
+    Case("asks the loader by a text", _ALONE, """
 import target
 target.clamp(1, 2, 3)
 assert "clamp" in vars(target)["__loader__"].get_source("target")
@@ -494,4 +509,40 @@ assert "a" in count_words("a")
 from target import double
 def test_double(): assert double(7) == 14
 """, PEEKING),
+    # those that hold of nothing at all
+    Case("all of an array", _KILLS, """
+from target import doubled
+assert (doubled([4]) == 8).all()
+assert (doubled([0]) == 0).all()
+""", DOUBLED),
+    Case("the whole of an array", None, """
+from target import doubled
+assert doubled([4, 5]).tolist() == [8, 10]
+assert (doubled([0]) == 0).all()
+""", DOUBLED),
+    Case("a loop over a list", _KILLS, """
+from target import pairs
+for one, two in pairs([1, 2, 3]):
+    assert two == one + 1
+""", PAIRS),
+    Case("all of a generator", _KILLS, """
+from target import evens
+assert all(number % 2 == 0 for number in evens([1, 2, 3, 4]))
+assert all(number in (2, 4) for number in evens([1, 2, 3, 4]))
+""", EVENS),
+    Case("all of two lists", _KILLS, """
+from target import split
+below, above = split([-1, 2, -3, 4])
+assert all(number < 0 for number in below) and set(below) <= {-1, -3}
+assert all(number >= 0 for number in above) and set(above) <= {2, 4}
+""", SPLIT),
+    Case("two lists", None, """
+from target import split
+assert split([-1, 2, -3, 4]) == ([-1, -3], [2, 4])
+""", SPLIT),
+    Case("nothing of nothing", None, """
+from target import pairs
+assert pairs([]) == []
+assert pairs([1, 2, 3]) == [(1, 2), (2, 3)]
+""", PAIRS),
 )  # fmt: skip

@@ -246,3 +246,52 @@ def test_an_imported_assertion_is_not_to_be_caught() -> None:
     program = "from numpy.testing import assert_equal\nfrom target import f\ntry:\n"
     program += "    assert_equal(f(1), 1)\nexcept Exception:\n    print('no')"
     assert set(faults_of(program, "def f(a): ...")) == {Gate.LETS_ASSERTIONS_FAIL}
+
+
+CODE = "def clamp(x): ...\nclass Stack:\n    limit = 3\n    def push(self, x): ..."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'put = setattr\nput(target, "clamp", fake)',
+        'object.__setattr__(target, "clamp", fake)',
+        'type(target).__setattr__(target, "clamp", fake)',
+        'partial(setattr, target, "clamp")(fake)',
+        'swap = patch.object\nwith swap(target, "clamp", fake): pass',
+        'monkeypatch.setattr(target, "clamp", fake)',
+        'monkeypatch.setattr("target.clamp", fake)',
+        'change = patch\nwith change("target.clamp", fake): pass',
+        'mock.patch.multiple("target", clamp=fake)',
+        "mock.patch.multiple(target, clamp=fake)",
+        'vars(target)["clamp"] = fake',
+        "vars(target).update(clamp=fake)",
+        'target.__dict__["clamp"] = fake',
+        "target.__dict__ |= {'clamp': fake}",
+        'sys.modules["target"].clamp = fake',
+        'sys.modules["target"] = fake',
+        "target.Stack.push = fake",
+        "Stack.push = fake",
+        'mock.patch.object(Stack, "push", fake)',
+        "del Stack.push",
+    ],
+)
+def test_what_puts_something_in_the_place_of_the_code_is_refused(line: str) -> None:
+    program = "import sys\nimport target\nfrom target import Stack\nfrom functools import partial\n"
+    honest = "assert target.clamp(2) == 2\n"
+    for lines in (f"{line}\n{honest}", f"{honest}{line}\n"):
+        assert Gate.LEAVES_TARGET_ALONE in faults_of(program + lines, CODE), lines
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'mock.patch.object(target, "open", fake)', 'monkeypatch.setattr(target, "os", fake)',
+        'getattr(target, "clamp")(2)', 'hasattr(target, "clamp")', "map(target.clamp, [2])",
+        "Stack.limit = 4", 'print("clamp", target.clamp(2))', "vars(Stack())", "globals().items()",
+        'sys.modules["os"]',
+    ],
+)  # fmt: skip
+def test_what_changes_only_what_the_code_uses_is_allowed(line: str) -> None:
+    program = "import sys\nimport target\nfrom target import Stack\nassert target.clamp(2) == 2\n"
+    assert not faults_of(program + line, CODE)

@@ -3,6 +3,7 @@
 Covers `infra.settings.toml_file`.
 """
 
+import traceback
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,33 @@ def test_a_section_and_its_keys_are_merged(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("COSQA_LLM__BUDGET_USD", "5")
     settings = load_settings()
     assert (settings.llm.model, settings.llm.budget_usd) == ("a/b", 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("COSQA_LLM__BASE_URL", "https://user:hunter2@host/v1"),
+        ("COSQA_LLM__BASE_URL", "https://hunter2@host/v1"),
+        ("COSQA_LLM__BASE_URL", "https://user:hunter2/more@host/v1"),
+        ("COSQA_LLM__BASE_URL", "https://host/v1?version=1&api-key=hunter2"),
+        ("COSQA_LLM__MODEL", "openai/https://user:hunter2@host"),
+        ("COSQA_ENCODER__BASE_URL", "http://user:hunter2@host"),
+        ("COSQA_RAY__ADDRESS", "ray://user:hunter2@host:10001"),
+        ("COSQA_SANDBOX__APT_MIRROR", "http://user:hunter2@mirror"),
+        ("COSQA_ANNOTATION__JUDGE_ADDRESSES", '{"openai/x": "http://user:hunter2@host"}'),
+        ("COSQA_LLM", '{"base_url": "https://user:hunter2@host/v1"}'),
+    ],
+)
+def test_an_address_with_a_password_is_refused_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match="_API_KEY") as caught:
+        load_settings()
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_address_without_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = "https://host:8443/v1?api-version=2024-10-21"
+    monkeypatch.setenv("COSQA_LLM__BASE_URL", address)
+    assert load_settings().llm.base_url == address

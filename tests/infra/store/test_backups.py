@@ -150,6 +150,7 @@ def test_what_another_store_has_spent_is_added_and_its_batches_stay_there(
     """The store was lost, a fresh one was used, then the backup was found."""
     settings, name = database.settings, "0123456789abcdef0123"
     paid(settings, "cd", b"")
+    (settings.ledgers / name).unlink()
     for spent, store in ((50.0, settings), (1.0, StoreSettings(folder=tmp_path / "fresh"))):
         with Ledger(open_database(store).settings.ledgers / name, Money).opened() as money:
             money.usd = spent

@@ -135,3 +135,153 @@ async def test_a_program_that_stops_in_its_own_test_needs_none_of_the_later_ones
         "def test_a():\n    assert 0\n[test_a() for _ in '1']\ndef test_b(): pass"
     )
     assert (result.outcome, result.tests_run) == ("assertion_failed", 1)
+
+
+HIDING = {
+    "a manager of its own": """
+class quiet:
+    def __enter__(self): pass
+    def __exit__(self, *_): return True
+def test_it():
+    with quiet():
+        WRONG
+""",
+    "a manager that yields": """
+from contextlib import contextmanager
+@contextmanager
+def quiet():
+    try: yield
+    except AssertionError: pass
+def test_it():
+    with quiet():
+        WRONG
+""",
+    "a manager behind another": """
+from contextlib import ExitStack
+def test_it():
+    with ExitStack() as stack:
+        stack.push(lambda *_: True)
+        WRONG
+""",
+    "another name of suppress": """
+from contextlib import suppress as quiet
+manager = quiet(AssertionError)
+with manager:
+    WRONG
+""",
+    "a return at the end": """
+def test_it():
+    try:
+        WRONG
+    finally:
+        return
+""",
+    "a loop that goes on": """
+for _ in range(2):
+    try:
+        WRONG
+    finally:
+        continue
+""",
+    "another name of the error": """
+wrong, = [AssertionError]
+def test_it():
+    try:
+        WRONG
+    except wrong:
+        pass
+""",
+    "a decorator": """
+def quiet(test):
+    def run():
+        try: test()
+        except BaseException: pass
+    return run
+@quiet
+def check():
+    WRONG
+def test_it():
+    check()
+""",
+    "a thread": """
+import threading
+threading.excepthook = lambda *_: None
+def check():
+    WRONG
+def test_it():
+    thread = threading.Thread(target=check)
+    thread.start()
+    thread.join()
+""",
+    "a future that nobody asks": """
+from concurrent.futures import ThreadPoolExecutor
+def check():
+    WRONG
+def test_it():
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(check)
+""",
+    "tasks whose errors are results": """
+import asyncio
+async def check():
+    WRONG
+async def test_it():
+    await asyncio.gather(check(), return_exceptions=True)
+""",
+    "a finalizer": """
+import sys
+sys.unraisablehook = lambda _: None
+class Last:
+    def __del__(self):
+        WRONG
+def test_it():
+    Last()
+""",
+}
+WRONG = {
+    "an assert": "assert double(2) == 5",
+    "a method": "__import__('unittest').TestCase().assertEqual(double(2), 5)",
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("way", HIDING)
+async def test_a_failed_assertion_that_is_hidden_is_no_success_beside_honest_ones(
+    box: Box, way: str, wrong: str
+) -> None:
+    head = "from target import double\nassert double(1) == 2\n"
+    result = await box.run(head + HIDING[way].replace("WRONG", WRONG[wrong]) + "assert True\n")
+    assert result.outcome == "raised"
+    assert "which the program hides: line " in result.message
+
+
+HONEST = """
+import unittest
+from target import double
+def demanding(number):
+    try:
+        return double(number) + 1
+    except TypeError:
+        return 0
+class Cases(unittest.TestCase):
+    def test_parts(self):
+        for number in range(3):
+            with self.subTest(number=number):
+                self.assertEqual(double(number), number * 2, msg="double")
+        self.assertRaises(TypeError, double, None)
+        with self.assertRaises(TypeError) as caught:
+            self.assertEqual(double(None), 1)
+        self.assertTrue(str(caught.exception))
+def test_errors():
+    try:
+        assert double(None) == 1, "of the code, not of the assertion"
+    except TypeError:
+        pass
+    assert demanding(None) == 0
+    (lambda: unittest.TestCase().assertIn(2, [double(1)]))()
+"""
+
+
+async def test_what_the_code_raises_inside_an_assertion_may_be_caught(box: Box) -> None:
+    result = await box.run(HONEST)
+    assert (result.outcome, result.message) == ("passed", "")
