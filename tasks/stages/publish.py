@@ -141,7 +141,8 @@ def _warn_of_unlicensed(name: str, dropped: Mapping[str, int]) -> None:
     if left_out := dropped.get(UNLICENSED):
         get_run_logger().warning(
             "%s is published without %s codes whose licence is unknown or does not permit "
-            "redistribution, and without their labels; --include-unlicensed exports them too",
+            "redistribution, and without their labels; put a LICENSE file into their folder, "
+            "or export them too by --include-unlicensed",
             name, f"{left_out:,}",
         )  # fmt: skip
 
