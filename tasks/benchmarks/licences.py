@@ -100,19 +100,19 @@ def permits_redistribution(licence: str) -> bool:
 
     Args:
         licence: A name, or several with AND and OR between; all of them must permit it where
-            brackets tell which may be chosen. "" is that of code which the licence of its whole
-            source covers: True.
+            brackets tell which may be chosen.
     """
     text = " ".join(licence.lower().split())
     choices = map(_BETWEEN.split, [text] if "(" in text else text.split(" or "))
     named = [{_SUFFIX.sub("", name.strip()) for name in names if name} for names in choices]
-    return not licence or any(names and names <= _PERMITTED for names in named)
+    return any(names and names <= _PERMITTED for names in named)
 
 
-def licence_of_files(files: Iterable[Path]) -> str:
-    """Return the licence that the first recognisable file of a licence states, or "unknown"."""
-    found = sorted(file for file in files if _LICENCE_FILE.match(file.name) and file.is_file())
-    return licence_of(file.read_text("utf-8", "replace") for file in found)
+def licence_texts(files: Iterable[Path]) -> Iterator[str]:
+    """Yield the texts of those files that are named like a licence, by name."""
+    for file in sorted(files):
+        if _LICENCE_FILE.match(file.name) and file.is_file():
+            yield file.read_text("utf-8", "replace")
 
 
 def _recognised(text: str) -> str:

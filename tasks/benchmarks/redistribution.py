@@ -59,15 +59,9 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
 def _permitted(codes: Rows[Code], sources: Sequence[SourceInfo]) -> pa.ChunkedArray:
     """Return for each code whether it may be published."""
     licences, known = codes.column("licence"), {source.name for source in sources}
-    refusing = {
-        source.name
-        for source in sources
-        if not (source.licence and permits_redistribution(source.licence))
-    }
+    refusing = {source.name for source in sources if not permits_redistribution(source.licence)}
     covering = sorted(known - refusing if refusing else {*known, ""})
-    own = [
-        name for name in pc.unique(licences).to_pylist() if name and permits_redistribution(name)
-    ]
+    own = [name for name in pc.unique(licences).to_pylist() if permits_redistribution(name)]
     by_source = pc.and_(
         pc.equal(licences, ""),
         pc.is_in(codes.column("source"), value_set=pa.array(covering, pa.string())),

@@ -11,12 +11,7 @@ from pathlib import Path, PurePath
 
 from infra.errors import SettingsError, SourceError
 from infra.records import SourceInfo
-from tasks.benchmarks.licences import (
-    UNKNOWN,
-    licence_of,
-    licence_of_files,
-    permits_redistribution,
-)
+from tasks.benchmarks import licences
 
 _TESTS = frozenset({"test", "tests", "idle_test"})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -104,7 +99,7 @@ def folder(path: Path) -> PythonFiles:
     files = _below(path, _INSTALLED)
     if not files:
         raise SourceError(f"{path} holds no *.py files: give --path with a folder of Python files")
-    licence = licence_of_files(path.iterdir())
+    licence = licences.licence_of(licences.licence_texts(path.iterdir()))
     return PythonFiles(path, files, licence, "unknown", path.resolve().name)
 
 
@@ -141,20 +136,17 @@ def _is_kept(folder_name: str, skipped: frozenset[str]) -> bool:
 
 
 def _licence(distribution: importlib.metadata.Distribution) -> str:
-    """Return the licence that a distribution states, by SPDX's name where one of its texts has it.
-
-    A whole text in the field ``License`` is not its name.
-    """
+    """Return the licence that a distribution states, by SPDX's name where one can be recognised."""
     metadata = distribution.metadata
     stated = [*_all(metadata, "License-Expression"), *_all(metadata, "License")]
     classified = [line for line in _all(metadata, "Classifier") if line.startswith("License :: ")]
     short = [text for text in stated if "\n" not in text]
-    name = next(iter([*short, *(line.rpartition(" :: ")[2] for line in classified)]), UNKNOWN)
-    if permits_redistribution(name):
+    name = next(iter([*short, *(line.rpartition(" :: ")[2] for line in classified)]), "unknown")
+    if licences.permits_redistribution(name):
         return name
     files = (Path(str(distribution.locate_file(file))) for file in distribution.files or ())
-    known = licence_of([name, *stated]), licence_of_files(files), name
-    return next((licence for licence in known if licence != UNKNOWN), UNKNOWN)
+    found = licences.licence_of([name, *stated, *licences.licence_texts(files)])
+    return name if found == licences.UNKNOWN else found
 
 
 def _all(metadata: importlib.metadata.PackageMetadata, key: str) -> list[str]:

@@ -21,7 +21,7 @@ from infra.errors import SourceError
 from infra.identity import mark
 from infra.ids import CodeId, QueryId
 from infra.records import Label, SourceInfo
-from tasks.benchmarks.licences import licence_of_files
+from tasks.benchmarks.licences import licence_of, licence_texts
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import Line, StrictRow, read_lines, read_queries, taken
@@ -77,7 +77,7 @@ class JsonLinesSource:
         self._name = collection
         self._options = options
         self._folder = require_folder(options.path)
-        self._licence = licence_of_files(self._folder.iterdir())
+        self._licence = licence_of(licence_texts(self._folder.iterdir()))
 
     @classmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
