@@ -188,12 +188,7 @@ def _dollars(
 
 
 def _minutes(
-    requests: Amount,
-    tokens: Amount,
-    seconds: Amount,
-    boxes: Amount,
-    cluster: Cluster,
-    least_s: float,
+    requests: Amount, tokens: Amount, seconds: Amount, boxes: Amount, cluster: Cluster, least: float
 ) -> Amount:
     """Return the minutes of whatever takes longest; the interval is that of the pairs' seconds."""
     asked = max(requests.expected, 1e-9)
@@ -206,12 +201,12 @@ def _minutes(
         box_seconds=boxes.expected,
         source="",
     )
-    minutes = max(least_s, *bounds(1, effort, cluster).values()) / 60
+    minutes = max(least, *bounds(1, effort, cluster).values()) / 60
     if not seconds.expected or seconds.low is None or seconds.high is None:
         return Amount(expected=minutes)
     return Amount(
         expected=minutes,
-        low=max(least_s / 60, minutes * seconds.low / seconds.expected),
+        low=max(least / 60, minutes * seconds.low / seconds.expected),
         high=minutes * seconds.high / seconds.expected,
     )
 
