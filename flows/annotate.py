@@ -161,7 +161,10 @@ def agreed(plan: RunPlan, ready: Ready) -> Approval:
         rename_run(f"{annotate.name} {plan_sentence(plan)}")
     key = artifact_key("plan", plan.collection)
     create_markdown_artifact(plan_markdown(plan), key=key, description=plan_sentence(plan))
-    return approved(plan, ready.database, ready.settings.operation)
+    approval = approved(plan, ready.database, ready.settings.operation)
+    if flow_run.flow_name == annotate.name and approval.decision == "declined":
+        rename_run(f"{annotate.name}, declined: {plan_sentence(plan)}")
+    return approval
 
 
 def audit_labels(

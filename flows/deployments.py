@@ -155,7 +155,7 @@ DEPLOYMENTS: tuple[Deployment, ...] = (
     ),
     _deployment(
         "diff",
-        "Compare two versions of a benchmark: queries, code, labels, and methods' scores.",
+        "Compare two versions of a benchmark: queries, code, labels, scores of named methods.",
         ask.BEFORE, ask.AFTER, ask.METHODS, ask.METRICS, ask.OUTPUT,
     ),
     _deployment(

@@ -14,7 +14,7 @@ from tasks.stages.scoring import open_benchmark
 
 @flow(name="diff", flow_run_name="diff-{before.name}-{after.name}", task_runner=SIDE_BY_SIDE)
 def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDifference:
-    """Compare two versions of a benchmark: queries, codes, labels, and the methods' scores.
+    """Compare two versions of a benchmark: queries, codes, labels, and scores of named methods.
 
     Args:
         before: The first version's folder.
@@ -23,8 +23,9 @@ def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDif
     """
     ready = check_comparison(settings, [before, after])
     first, second = (open_benchmark(ready.database, folder) for folder in (before, after))
-    old = score_methods(ready.database, first, ready.settings)
-    new = score_methods(ready.database, second, ready.settings)
+    is_asked = bool(ready.settings.evaluation.methods)
+    old = score_methods(ready.database, first, ready.settings) if is_asked else []
+    new = score_methods(ready.database, second, ready.settings) if is_asked else []
     return compare_versions(
         first, second, results_of(old), results_of(new), ready.settings, wait_for=[*old, *new]
     )

@@ -52,10 +52,11 @@ SourcePath = Annotated[
     ),
 ]
 Distribution = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="Installed distribution that python-source reads, in place of --path.",
+        help="Installed distribution that python-source reads, in place of --path. Repeat it for "
+        "several.",
         rich_help_panel=_INPUT,
     ),
 ]

@@ -32,6 +32,9 @@ def leaderboard(options: LeaderboardOptions) -> None:
 
 def print_leaderboard(board: Leaderboard, page: str, when: str = "") -> None:
     """Print the methods' means, and the letters of the methods that each surpasses."""
+    if not board.scored:
+        say(f"There is nothing to score: no query of {board.benchmark} has a relevant code.")
+        return
     demo = ", labels by the demo model" if board.demo else ""
     print_table(
         f"{board.benchmark}{demo}{when}: {board.scored:,} queries, {board.codes:,} codes",
@@ -54,7 +57,10 @@ def diff(options: DiffOptions) -> None:
         written = diff_flow(options.before, options.after, options.settings)
     page = str(written.folder / "difference.md")
     print_difference(written.change)
-    print_score_changes(written.score_changes, page)
+    if written.score_changes.methods:
+        print_score_changes(written.score_changes, page)
+    elif options.settings.evaluation.methods:
+        say("There is nothing to score: no query has a relevant code in both versions.")
     say(f"difference: {page}")
 
 

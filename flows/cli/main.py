@@ -201,7 +201,7 @@ class _Cosqa(LazyGroup):
             ),
         ),
         "diff": Command(
-            "Compare two versions of a benchmark: queries, code, labels, and methods' scores.",
+            "Compare two versions of a benchmark: queries, code, labels, scores of named methods.",
             options="evaluation_options:diff",
             check="checks:diff",
             action="leaderboard:diff",

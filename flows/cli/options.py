@@ -4,7 +4,8 @@ The function `pipeline` has the options as its parameters and returns what they 
 is imported here: ``--help`` reads this file.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -157,7 +158,7 @@ Methods = Annotated[
         metavar="NAME",
         help=f"Retrieval method to score: {', '.join([*retrievers, *encoders])}, several fused "
         "(bm25+minilm), or re-ranked by the language model (llm:bm25). Repeat it for several.",
-        show_default="all lexical methods and the chosen encoders",
+        show_default="all lexical methods and the chosen encoders; of `diff` none",
         rich_help_panel=SCORING,
     ),
 ]
@@ -174,24 +175,14 @@ Replay = Annotated[
 
 @dataclass(frozen=True)
 class PipelineOptions:
-    """What a command of the pipeline is to do."""
+    """What a command of the pipeline is to do; ``lasting`` options hold for later ones too."""
 
     command: str
     settings: Settings
     replay: bool
     plan: bool = False
-
-
-def _judging(
-    model: str | None, judges: list[str] | None, limit: int | None, batch: bool | None
-) -> dict[str, dict[str, object]]:
-    """Return the sections of who judges what; who names a model alone wants no other judges."""
-    judged: dict[str, object] = {
-        "limit": limit,
-        "batch": batch,
-        "judges": judges or (() if model else None),
-    }
-    return {"llm": {"model": model}, "annotation": judged}
+    lasting: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    preset: str | None = None
 
 
 def pipeline(
@@ -226,20 +217,22 @@ def pipeline(
 ) -> PipelineOptions:
     """Return what a command of the pipeline is to do; ``SettingsError`` if options contradict."""
     refuse_several({"--plan": plan, "--replay": replay})
-    own = {"path": path, "distribution": distribution, "queries": queries, "reread": reread}
-    settings = load_settings(
-        {
-            "source": {"name": source, "collection": collection, "codes": codes or None}
-            | source_options(own, source_option or []),
-            "search": {"encoders": encoder or None, "top_k": top_k},
-            "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
-            **_judging(model, judge, limit, batch),
-            "reannotation": reannotation(reason or [], pairs, budget_usd),
-            "store": {"folder": store},
-            "publish": {"folder": output, "allow_demo": allow_demo}
-            | {"include_unlicensed": unlicensed},
-            "evaluation": {"methods": method or None},
-        },
-        preset,
-    )
-    return PipelineOptions(str(ctx.info_name), settings, replay, plan)
+    own = {"path": path, "distribution": distribution or None, "queries": queries}
+    lasting: dict[str, dict[str, object]] = {
+        "source": {"name": source, "collection": collection, "codes": codes or None}
+        | source_options(own, source_option or []),
+        "search": {"encoders": encoder or None, "top_k": top_k},
+        "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
+        "llm": {"model": model},
+        "annotation": {"judges": judge or (() if model else None)},
+        "store": {"folder": store},
+        "publish": {"folder": output, "allow_demo": allow_demo, "include_unlicensed": unlicensed},
+        "evaluation": {"methods": method or None},
+    }
+    of_this_run = {
+        "source": lasting["source"] | {"reread": reread},
+        "annotation": lasting["annotation"] | {"limit": limit, "batch": batch},
+        "reannotation": reannotation(reason or [], pairs, budget_usd),
+    }
+    settings = load_settings(lasting | of_this_run, preset)
+    return PipelineOptions(str(ctx.info_name), settings, replay, plan, lasting, preset)

@@ -22,7 +22,7 @@ def show(options: PairOptions) -> None:
     """Print a pair's texts and, for each recipe that judged it, the label and how it came about.
 
     Raises:
-        StoreError: No pair has such ids, or several have.
+        StoreError: No pair is named so, or several are.
     """
     require_store(options.settings.store)
     database = open_database(options.settings.store)
@@ -44,11 +44,11 @@ def _only_key(keys: list[PairKey], options: PairOptions) -> PairKey:
     asked = f"query {options.query}, code {options.code}"
     if not distinct:
         raise StoreError(
-            f"no judged pair has ids that begin so: {asked}; the artifact of slowest and failed "
+            f"no judged pair is named so: {asked}; the artifact of slowest and failed "
             "pairs and the exported evidence have the ids"
         )
     named = "\n".join(f"  {key.query_id} {key.code_id}" for key in distinct[:_MOST_NAMED])
-    raise StoreError(f"{len(distinct)} judged pairs have ids that begin so: {asked}\n{named}")
+    raise StoreError(f"{len(distinct)} judged pairs are named so: {asked}\n{named}")
 
 
 def _judgement(database: Database, recipe_id: RecipeId, annotation: Annotation) -> str:

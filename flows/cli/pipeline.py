@@ -1,6 +1,8 @@
 """What the commands of the pipeline do: run a flow, ``--plan``, ``--replay``."""
 
+import os
 from importlib import import_module
+from pathlib import Path
 
 from prefect.settings import PREFECT_API_URL
 
@@ -11,6 +13,7 @@ from flows.cli.rounds import print_rounds
 from flows.cli.tables import print_table
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import Settings
+from infra.settings.reference import lasting_settings
 from infra.store import open_database
 from tasks.reports.run import BenchmarkScores
 from tasks.stages.preflight import check_model_early, import_early
@@ -29,6 +32,16 @@ def run(options: PipelineOptions) -> None:
         print_replay(options.settings)
     else:
         run_flow(options.command, options.settings)
+        _remember(options)
+
+
+def _remember(options: PipelineOptions) -> None:
+    """Write the options of the first command that names its input into the settings file."""
+    file, asked = Path("cosqa.toml"), options.lasting.get("source", {}).values()
+    is_named = options.preset or any(value is not None for value in asked)
+    if is_named and not file.exists() and "COSQA_CONFIG" not in os.environ:
+        file.write_text(lasting_settings(options.lasting, options.preset), encoding="utf-8")
+        say(f"{file} keeps these options: later commands in this folder need not be given them.")
 
 
 def run_flow(name: str, settings: Settings) -> None:

@@ -216,15 +216,15 @@ class PairOptions:
 
 
 def pair(
-    query: Annotated[str, typer.Argument(help="Id of the query, or how it begins.")],
-    code: Annotated[str, typer.Argument(help="Id of the code, or how it begins.")],
+    query: Annotated[str, typer.Argument(help="How the query's id begins, or a part of its text.")],
+    code: Annotated[str, typer.Argument(help="How the code's id begins, or a part of its text.")],
     *,
     store: Store = None,
 ) -> PairOptions:
     """Return which pair to show.
 
     Raises:
-        SettingsError: An id is empty.
+        SettingsError: One is empty.
     """
     if not (query and code):
         raise SettingsError("a pair is named by the ids of its query and of its code")

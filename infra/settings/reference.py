@@ -34,6 +34,15 @@ def settings_reference(settings: Settings, source_options: type[BaseModel] | Non
     return "\n".join([*_preset(settings.preset), *text])
 
 
+def lasting_settings(given: Mapping[str, Mapping[str, object]], preset: str | None) -> str:
+    """Return section → key → value as TOML, without what is None."""
+    text = [f"preset = {_toml(preset)}"] if preset else []
+    for section, fields in given.items():
+        lines = [f"{key} = {_toml(value)}" for key, value in fields.items() if value is not None]
+        text += [f"[{section}]", *lines] if lines else []
+    return "\n".join([*text, ""])
+
+
 def _preset(name: str | None) -> list[str]:
     """Return the key that chooses the preset; its values follow in the sections."""
     if name is None:

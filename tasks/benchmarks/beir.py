@@ -98,7 +98,7 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
         queries=tuple(queries[query] for query in sorted(qrels.query_ids)),
         codes=tuple(codes.values()),
         labels=tuple(_labels(qrels, origin)),
-        sources=(SourceInfo(name="beir", licence="unknown", revision=split, location=str(folder)),),
+        sources=(SourceInfo(name="beir", licence="unknown", revision=split, location=folder.name),),
     )
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
+from pathlib import Path
 
 UNKNOWN = "unknown"
 
@@ -77,9 +78,11 @@ _FORBIDDING: tuple[_Phrases, ...] = (
     ("LicenseRef-Commons-Clause", ("commons clause",)),
 )
 _REDISTRIBUTABLE = frozenset(name for name, _ in _PHRASES if name != UNKNOWN)
-_OTHERS = frozenset({"0BSD", "Python-2.0", "CC-BY-3.0", "CC-BY-SA-3.0", "MIT-0"})
+_OTHERS = frozenset({"0BSD", "Python-2.0", "CC-BY-3.0", "CC-BY-SA-3.0", "MIT-0", "C-UDA"})
 _PERMITTED = frozenset(name.lower() for name in _REDISTRIBUTABLE | _OTHERS)
-_SUFFIX = re.compile(r"-(only|or-later)$|\+$")
+_SUFFIX = re.compile(r"-(only|or-later)$|\+$| with \S+$")
+_BETWEEN = re.compile(r" and | or |[()]")
+_LICENCE_FILE = re.compile(r"(un)?licen[cs]e|copying", re.IGNORECASE)
 _LONGEST = 200_000  # characters of a text that are looked at
 # "not under the MIT License", but "not … except in compliance with the Apache License" permits.
 _DENIED = re.compile(
@@ -96,9 +99,20 @@ def permits_redistribution(licence: str) -> bool:
     """Return whether code may be published under a licence by SPDX's name.
 
     Args:
-        licence: "" is that of code which the licence of its whole source covers: True.
+        licence: A name, or several with AND and OR between; all of them must permit it where
+            brackets tell which may be chosen.
     """
-    return not licence or _SUFFIX.sub("", licence.strip().lower()) in _PERMITTED
+    text = " ".join(licence.lower().split())
+    choices = map(_BETWEEN.split, [text] if "(" in text else text.split(" or "))
+    named = [{_SUFFIX.sub("", name.strip()) for name in names if name} for names in choices]
+    return any(names and names <= _PERMITTED for names in named)
+
+
+def licence_texts(files: Iterable[Path]) -> Iterator[str]:
+    """Yield the texts of those files that are named like a licence, by name."""
+    for file in sorted(files):
+        if _LICENCE_FILE.match(file.name) and file.is_file():
+            yield file.read_text("utf-8", "replace")
 
 
 def _recognised(text: str) -> str:

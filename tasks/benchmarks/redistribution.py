@@ -1,12 +1,13 @@
 """Which of a benchmark's codes may be published."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from infra.records import Label, Query
-from tasks.benchmarks.benchmark import Benchmark, columns_of
+from infra.records import Code, Label, Query, SourceInfo
+from tasks.benchmarks.benchmark import GENERATED, Benchmark, columns_of
 from tasks.benchmarks.licences import permits_redistribution
 from tasks.benchmarks.rows import Row, Rows, Undecided
 
@@ -19,16 +20,13 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
     """Return a benchmark without code that may not be redistributed, and all that refers to it.
 
     What is left out is counted in ``dropped``. Code without a licence of its own is under that of
-    its source, and stays.
+    its source; written answers stay.
     """
     columns = columns_of(benchmark)
-    licences = pc.unique(columns.codes.column("licence"))
-    permitted = [name for name in licences.to_pylist() if permits_redistribution(name)]
-    if len(permitted) == len(licences):
+    permitted = _permitted(columns.codes, benchmark.sources)
+    if pc.all(permitted, min_count=0).as_py():
         return benchmark
-    codes = columns.codes.where(
-        pc.is_in(columns.codes.column("licence"), value_set=pa.array(permitted, pa.string()))
-    )
+    codes = columns.codes.where(permitted)
     kept = codes.column("code_id").combine_chunks()
     labels = _of_codes(columns.labels, kept)
     undecided = _of_codes(columns.undecided, kept)
@@ -56,6 +54,21 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
             "dropped": dict(+dropped),
         }
     )
+
+
+def _permitted(codes: Rows[Code], sources: Sequence[SourceInfo]) -> pa.ChunkedArray:
+    """Return for each code whether it may be published."""
+    licences, known = codes.column("licence"), {source.name for source in sources}
+    refusing = {source.name for source in sources if not permits_redistribution(source.licence)}
+    covering = sorted(known - refusing if refusing else {*known, ""})
+    own = [name for name in pc.unique(licences).to_pylist() if permits_redistribution(name)]
+    by_source = pc.and_(
+        pc.equal(licences, ""),
+        pc.is_in(codes.column("source"), value_set=pa.array(covering, pa.string())),
+    )
+    by_itself = pc.is_in(licences, value_set=pa.array(own, pa.string()))
+    written = pc.starts_with(codes.column("origin"), GENERATED)
+    return pc.or_(pc.or_(by_itself, by_source), written)
 
 
 def _of_codes(pairs: Rows[Row], codes: pa.Array) -> Rows[Row]:

@@ -65,7 +65,7 @@ class QueriesFile:
 class Composed:
     """The queries and labels of one source over the codes of several, in their order.
 
-    Of equal codes the first stays; each keeps the name of its source. Of every source the main
+    Of equal codes the first stays, with its source's name and licence. Of every source the main
     collection is taken.
 
     Args:
@@ -119,7 +119,8 @@ def _items(
     for content in found:
         for item in content.items():
             if isinstance(item, Code):
-                code = item.model_copy(update={"source": content.info.name})
+                licence = item.licence or content.info.licence
+                code = item.model_copy(update={"source": content.info.name, "licence": licence})
                 yield from merged.codes([CorpusFunction(code, None)])
         dropped.update(content.dropped)
         notes.extend(f"{content.info.name}: {note}" for note in content.notes)

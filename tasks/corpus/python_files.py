@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 
 from infra.errors import SettingsError, SourceError
 from infra.records import SourceInfo
+from tasks.benchmarks import licences
 
 _TESTS = frozenset({"test", "tests", "idle_test"})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -81,7 +82,7 @@ def installed(name: str) -> PythonFiles:
     return PythonFiles(
         root=root,
         files=tuple(files),
-        licence=_licence(distribution.metadata),
+        licence=_licence(distribution),
         revision=distribution.version,
         location=f"distribution {distribution.name}",
     )
@@ -98,7 +99,8 @@ def folder(path: Path) -> PythonFiles:
     files = _below(path, _INSTALLED)
     if not files:
         raise SourceError(f"{path} holds no *.py files: give --path with a folder of Python files")
-    return PythonFiles(path, files, "unknown", "unknown", str(path))
+    licence = licences.licence_of(licences.licence_texts(path.iterdir()))
+    return PythonFiles(path, files, licence, "unknown", path.resolve().name)
 
 
 def read_python(file: Path) -> str:
@@ -133,12 +135,18 @@ def _is_kept(folder_name: str, skipped: frozenset[str]) -> bool:
     return folder_name not in skipped and not folder_name.startswith(".")
 
 
-def _licence(metadata: importlib.metadata.PackageMetadata) -> str:
-    """Return the licence that a distribution states, not a whole text in ``License``."""
+def _licence(distribution: importlib.metadata.Distribution) -> str:
+    """Return the licence that a distribution states, by SPDX's name where one can be recognised."""
+    metadata = distribution.metadata
     stated = [*_all(metadata, "License-Expression"), *_all(metadata, "License")]
     classified = [line for line in _all(metadata, "Classifier") if line.startswith("License :: ")]
     short = [text for text in stated if "\n" not in text]
-    return next(iter([*short, *(line.rpartition(" :: ")[2] for line in classified)]), "unknown")
+    name = next(iter([*short, *(line.rpartition(" :: ")[2] for line in classified)]), "unknown")
+    if licences.permits_redistribution(name):
+        return name
+    files = (Path(str(distribution.locate_file(file))) for file in distribution.files or ())
+    found = licences.licence_of([name, *stated, *licences.licence_texts(files)])
+    return name if found == licences.UNKNOWN else found
 
 
 def _all(metadata: importlib.metadata.PackageMetadata, key: str) -> list[str]:

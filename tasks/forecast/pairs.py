@@ -23,6 +23,7 @@ from tasks.forecast.effort import (
 ANY_PATH = ""  # the path of a pair that was not judged before
 _ENOUGH = 20  # pairs of a path, for its own figures
 _QUANTILE = 0.975
+_START_S = 10.0  # of Ray and its judges, cold (`bench_orchestration`)
 
 
 class Spread(Record):
@@ -131,7 +132,7 @@ def expected_effort(pairs: Mapping[str, float], history: History, cluster: Clust
     """
     known = history.paths.get(ANY_PATH)
     if known is None:
-        return _built_in(sum(pairs.values()), history, cluster)
+        return _built_in(pairs, history, cluster)
     strata = _strata(pairs, history.paths)
     requests = _total((path.requests, path.pairs, n) for path, n in strata)
     tokens = _total((path.tokens, path.pairs, n) for path, n in strata)
@@ -141,7 +142,9 @@ def expected_effort(pairs: Mapping[str, float], history: History, cluster: Clust
         requests=requests,
         tokens=tokens,
         usd=_dollars(strata, sum(pairs.values()), history),
-        minutes=_minutes(requests, tokens, seconds, boxes, cluster),
+        minutes=_minutes(
+            requests, tokens, seconds, boxes, cluster, _least_s(pairs, known.seconds.mean)
+        ),
     )
 
 
@@ -190,7 +193,7 @@ def _dollars(
 
 
 def _minutes(
-    requests: Amount, tokens: Amount, seconds: Amount, boxes: Amount, cluster: Cluster
+    requests: Amount, tokens: Amount, seconds: Amount, boxes: Amount, cluster: Cluster, least: float
 ) -> Amount:
     """Return the minutes of whatever takes longest; the interval is that of the pairs' seconds."""
     asked = max(requests.expected, 1e-9)
@@ -203,22 +206,28 @@ def _minutes(
         box_seconds=boxes.expected,
         source="",
     )
-    minutes = max(bounds(1, effort, cluster).values()) / 60
+    minutes = max(least, *bounds(1, effort, cluster).values()) / 60
     if not seconds.expected or seconds.low is None or seconds.high is None:
         return Amount(expected=minutes)
     return Amount(
         expected=minutes,
-        low=minutes * seconds.low / seconds.expected,
+        low=max(least / 60, minutes * seconds.low / seconds.expected),
         high=minutes * seconds.high / seconds.expected,
     )
 
 
-def _built_in(pairs: float, history: History, cluster: Cluster) -> Expected:
-    effort = BUILT_IN_EFFORT
+def _least_s(pairs: Mapping[str, float], of_one_s: float) -> float:
+    """Return the seconds of a run's start and of one pair, which no run is shorter than."""
+    return _START_S + of_one_s if any(pairs.values()) else 0.0
+
+
+def _built_in(pairs: Mapping[str, float], history: History, cluster: Cluster) -> Expected:
+    effort, number = BUILT_IN_EFFORT, sum(pairs.values())
+    least = _least_s(pairs, effort.calls * effort.call_seconds)
     usd = 0.0 if history.free else cost_of_pair(history.price)[0] * history.batch_share
     return Expected(
-        requests=Amount(expected=pairs * effort.calls),
-        tokens=Amount(expected=pairs * effort.tokens),
-        usd=Amount(expected=pairs * usd),
-        minutes=Amount(expected=max(bounds(pairs, effort, cluster).values()) / 60),
+        requests=Amount(expected=number * effort.calls),
+        tokens=Amount(expected=number * effort.tokens),
+        usd=Amount(expected=number * usd),
+        minutes=Amount(expected=max(least, *bounds(number, effort, cluster).values()) / 60),
     )

@@ -1,6 +1,7 @@
 """Formatting of numbers and untrusted text for reports."""
 
 import re
+from collections.abc import Mapping
 
 from markupsafe import Markup, escape
 
@@ -55,6 +56,11 @@ def share(part: int, whole: int) -> str:
 def rate(part: int, whole: int) -> str:
     """Return a part, its whole and its share: "1 of 8 (12.5%)"."""
     return f"{part:,} of {whole:,} ({share(part, whole)})"
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """Return what was counted in words: "3 labels, 1 relevant"; "nothing" without any."""
+    return ", ".join(f"{n:,} {words(what)}" for what, n in counts.items() if n) or "nothing"
 
 
 def words(identifier: str) -> str:

@@ -1,4 +1,4 @@
-"""Lexical retrieval methods, one file each.
+"""Retrieval methods, one file each; those here are lexical.
 
 To add a method, write a file with a class that has ``rank`` and decorate it with
 ``@retrievers.register("name")``, the name being that of the file with dashes for underscores;
@@ -26,8 +26,9 @@ class Retriever(Protocol):
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` best codes for each query, ties by code id in ascending order.
 
-        A ranking ends early (`NOTHING`) where the other codes share no word with the query, unless
-        the method's source ranks these too.
+        A code stands once, with a finite score; scores fall, and mean what the method means. Where
+        a method finds no more, as one by words that the other codes lack, its ranking ends early
+        (`NOTHING`, score 0). One by meaning ranks ``depth`` codes, or all where there are fewer.
 
         The result does not depend on the order of ``queries`` or ``codes``.
         """

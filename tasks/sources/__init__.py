@@ -200,10 +200,12 @@ def open_source(settings: SourceSettings) -> Readable:
     """
     parts = Parts.of(settings)
     if not parts.codes:
-        if parts.queries is None:
-            return _open(settings)
-        rest = _without_queries(settings)
-        return _composed(settings, parts.queries.open(settings), [_open(rest)], parts)
+        rest = _without_queries(settings) if parts.queries else settings
+        each = [_open(item) for item in _each_distribution(rest)]
+        if parts.queries is None and len(each) == 1:
+            return each[0]
+        asked = parts.queries.open(settings) if parts.queries else each[0]
+        return _composed(settings, asked, each, parts)
     codes = [part.open(settings) for part in parts.codes]
     if parts.queries:
         queries: Readable = parts.queries.open(settings)
@@ -220,6 +222,16 @@ def _composed(
     first = parts.queries.name if parts.queries else settings.name
     names = dict.fromkeys((first, *(part.name for part in parts.codes)))
     return Composed(settings.collection or "-".join(names), queries, codes)
+
+
+def _each_distribution(settings: SourceSettings) -> list[SourceSettings]:
+    """Return the settings, of several distributions those of each."""
+    named = settings.options.get("distribution")
+    if not isinstance(named, list | tuple):
+        return [settings]
+    given = settings.model_dump() | ({"documentation_queries": 0} if len(named) > 1 else {})
+    one_each = [given | {"distribution": name} for name in dict.fromkeys(named)]
+    return [SourceSettings.model_validate(item) for item in one_each]
 
 
 def _without_queries(settings: SourceSettings) -> SourceSettings:

@@ -34,7 +34,7 @@ _VERSION = "3"  # to be raised when the same files are to give other records
 _FILES = "code_idx_map.txt, cosqa-retrieval-*.json and cosqa-*.json"
 _INFO = SourceInfo(
     name="cosqa",
-    licence="C-UDA (Computational Use of Data Agreement)",
+    licence="C-UDA",
     revision="published ACL 2021 files",
     location="https://github.com/Jun-jie-Huang/CoCLR",
 )

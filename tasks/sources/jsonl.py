@@ -22,6 +22,7 @@ from infra.errors import SourceError
 from infra.identity import mark
 from infra.ids import CodeId, QueryId
 from infra.records import Label, SourceInfo
+from tasks.benchmarks.licences import licence_of, licence_texts
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.files.json_lines import Line, StrictRow, read_lines, read_queries, taken
@@ -77,6 +78,7 @@ class JsonLinesSource:
         self._name = collection
         self._options = options
         self._folder = require_folder(options.path)
+        self._licence = licence_of(licence_texts(self._folder.iterdir()))
 
     @classmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
@@ -102,7 +104,9 @@ class JsonLinesSource:
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
         state = state_of(self.inputs())
-        return mark("jsonl", _VERSION, self._name, state, *self._options.other_filters)
+        return mark(
+            "jsonl", _VERSION, self._name, self._licence, state, *self._options.other_filters
+        )
 
     def read(self) -> dict[str, Streamed]:
         """Return what the files hold; the functions are read as they are asked for.
@@ -111,8 +115,9 @@ class JsonLinesSource:
             SourceError: A file is missing, a line of it cannot be used, or the filters drop every
                 function.
         """
+        location = self._folder.resolve().name
         info = SourceInfo(
-            name="jsonl", licence="unknown", revision="unknown", location=str(self._folder)
+            name="jsonl", licence=self._licence, revision="unknown", location=location
         )
         merged = Merged(FilterChain(self._options.filters))
         return {self._name: merged.streamed(info, self._items(merged))}

@@ -32,8 +32,8 @@ class PythonOptions(SourceOptions):
     """The options of source python-source."""
 
     path: Path | None = Field(None, description="Folder of Python files.")
-    distribution: str | None = Field(
-        None, description="Installed distribution to read instead of a folder."
+    distribution: str | tuple[str, ...] | None = Field(
+        None, description="Installed distribution to read instead of a folder, or a list of them."
     )
     queries: Path | None = Field(
         None,
@@ -43,7 +43,8 @@ class PythonOptions(SourceOptions):
     documentation_queries: int = Field(
         500,
         ge=0,
-        description="Documentation paragraphs taken as queries; 0 makes no such benchmark.",
+        description="Documentation paragraphs taken as queries; 0 makes no such benchmark, and a "
+        "file of queries none but where this is set.",
     )
     seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
     filters: tuple[str, ...] = Field(
@@ -75,6 +76,8 @@ class PythonSource:
         self._options = options
         self._python = _files_of(options)
         self._queries = _queries_of(options)
+        is_asked = options.queries is None or "documentation_queries" in options.model_fields_set
+        self._documented = options.documentation_queries if is_asked else 0
 
     @classmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
@@ -95,7 +98,7 @@ class PythonSource:
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
-        chosen = [self._name, self._options.documentation_queries, self._options.seed]
+        chosen = [self._name, self._documented, self._options.seed]
         origin = [self._python.licence, self._python.revision, self._python.location]
         state = state_of(self.inputs())
         return mark(
@@ -123,11 +126,11 @@ class PythonSource:
             documented.append(DocumentedFunction.of(function))
         info = self._python.info("python-source")
         collections = {self._name: merged.collected(info, unread)}
-        if self._options.documentation_queries:
+        if self._documented:
             collections[f"{self._name}-documentation"] = documentation_pairs(
                 documented,
                 info,
-                queries=self._options.documentation_queries,
+                queries=self._documented,
                 seed=self._options.seed,
                 dropped=unread,
             )
@@ -158,5 +161,5 @@ def _files_of(options: PythonOptions) -> PythonFiles:
     if options.path is not None:
         return folder(options.path)
     if options.distribution is not None:
-        return installed(options.distribution)
+        return installed(str(options.distribution))
     return standard_library()

@@ -38,7 +38,7 @@ _TITLES = (
 _ENDINGS = (".pickle", ".pkl")
 _INFO = SourceInfo(
     name="staqc",
-    licence="CC-BY-4.0; the posts CC-BY-SA-3.0",
+    licence="CC-BY-4.0 AND CC-BY-SA-3.0",
     revision="published WWW 2018 files",
     location="https://github.com/LittleYUYU/StackOverflow-Question-Code-Dataset",
 )

@@ -12,6 +12,7 @@ from infra.settings import SourceSettings
 from infra.store import Database, benchmarks, corpus, inputs
 from infra.store.corpus import StoredCollection
 from tasks.corpus.stamps import stamp_of
+from tasks.reports.text import tally
 from tasks.runtime.caching import Parameters, Retries, stage
 from tasks.runtime.progress import open_ended_progress
 from tasks.sources import Part, open_source
@@ -78,8 +79,8 @@ def collect_source(
     for collection in stored:
         content = contents[collection.name]
         logger.info(
-            "%s: %s queries, %s codes; dropped: %s", collection.name, f"{collection.queries:,}",
-            f"{collection.codes:,}", dict(content.dropped) or "nothing",
+            "%s: %s queries and %s codes are read; left out: %s", collection.name,
+            f"{collection.queries:,}", f"{collection.codes:,}", tally(content.dropped),
         )  # fmt: skip
         for note in content.notes:
             logger.info("%s: %s", collection.name, note)

@@ -16,6 +16,7 @@ from infra.store.exports import Export
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
+from tasks.reports.text import tally
 from tasks.runtime import run_events
 from tasks.runtime.caching import Parameters, stage
 from tasks.stages.labels import LabelSet, current_labels, labelled_benchmark, with_split
@@ -118,9 +119,9 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     )
     published = _reference(labels, manifest, settings)
     unchanged = benchmarks.find_benchmark(database, published.benchmark_id) == published
-    counts = manifest.counts | manifest.splits
-    state = "unchanged" if unchanged else "written"
-    get_run_logger().info("%s: %s (%s)", published.folder, state, counts)
+    state = "is as it was" if unchanged else "is written"
+    counts = tally(manifest.counts | manifest.splits)
+    get_run_logger().info("%s %s: %s", published.folder, state, counts)
     if not unchanged:
         benchmarks.record_benchmark(database, published)
         run_events.benchmark_published(
@@ -141,7 +142,7 @@ def _warn_of_unlicensed(name: str, dropped: Mapping[str, int]) -> None:
     if left_out := dropped.get(UNLICENSED):
         get_run_logger().warning(
             "%s is published without %s codes whose licence is unknown or does not permit "
-            "redistribution, and without their labels; --include-unlicensed exports them too",
+            "redistribution, and their labels: add a LICENSE file, or --include-unlicensed",
             name, f"{left_out:,}",
         )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The sandbox commands' work: checks, the run of one program, and the clean-up."""
 
 import logging
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from sandbox.contract.self_check import CheckResult, core_dump_handler, self_che
 from tasks.files.text import read_text
 
 _log = logging.getLogger(__name__)
+_IMPORT = re.compile(r"\bfrom\s+target\b|\bimport(_module)?\b.*\btarget\b")
 
 
 @asynccontextmanager
@@ -69,6 +71,8 @@ async def run_program(
         SandboxError: The sandbox failed, or the requirements cannot be installed.
     """
     text, target = read_text(program), read_text(code) if code else ""
+    if code and not _IMPORT.search(text):
+        _log.warning("%s does not run %s: begin it with `from target import …`", program, code)
     async with _opened(settings) as sandbox, sandbox.box(target) as box:
         installed = await box.install(requirements)
         if not installed.ok:

@@ -13,16 +13,15 @@ import argparse
 import os
 import shlex
 import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.bench.commands import COSQA, OWN_SETTINGS
 from tests.bench.measure import cosqa_data
 from tests.fakes.llm_server import KEY
 from tests.fakes.word_counter import WordCounter
 
-COSQA = str(Path(sys.executable).with_name("cosqa"))
 CONFIGURATIONS = ("single", "gated")
 
 
@@ -34,7 +33,7 @@ def run(command: list[str], **environment: str) -> None:
     """
     words = [f"{name}={value}" for name, value in environment.items()]
     print("$", *words, "cosqa", shlex.join(command), flush=True)
-    subprocess.run([COSQA, *command], env=os.environ | environment, check=True)
+    subprocess.run([COSQA, *command], env=OWN_SETTINGS | os.environ | environment, check=True)
 
 
 def compare(data: str, folder: Path, queries: int, top_k: int) -> None:

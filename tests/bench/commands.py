@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 
 COSQA = str(Path(sys.executable).with_name("cosqa"))
+# Else a command would keep its options for later ones in the folder at hand.
+OWN_SETTINGS = {"COSQA_CONFIG": str(Path(__file__).with_name("no_settings.toml"))}
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,9 @@ class Watch:
         started = time.time()
         with tempfile.TemporaryFile("w+") as printed:
             process = psutil.Popen(
-                words, cwd=folder, env=dict(environment), stdout=printed, stderr=subprocess.STDOUT
-            )
+                words, cwd=folder, env=OWN_SETTINGS | dict(environment), stdout=printed,
+                stderr=subprocess.STDOUT,
+            )  # fmt: skip
             while process.poll() is None:
                 self.samples.append((time.time(), memory_of(process)))
                 with contextlib.suppress(psutil.TimeoutExpired):

@@ -21,9 +21,11 @@ from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow
 from prefect.input.actions import read_flow_run_input
 from prefect.logging import disable_run_logger
+from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import AwaitingRetry, Crashed, Scheduled
 
+from flows.annotate import agreed
 from flows.deployments import TAG
 from flows.runtime import approval
 from flows.runtime.approval import Approval, Offer, approved, form_for, is_to_ask
@@ -47,6 +49,7 @@ from tasks.reports.plan import ReasonPlan, RunPlan
 from tasks.stages.annotate.pending import Taken
 from tasks.stages.annotate.plan import plan_annotation, rounds_of
 from tasks.stages.annotate.run_plan import planned_run
+from tasks.stages.preflight import Ready
 from tests.tasks.stages.annotate.test_audit import PAIRS, Fickle, World
 from tests.waiting import until
 
@@ -186,6 +189,27 @@ def test_all_of_an_approved_plan_is_judged_wherever_among_the_rounds_it_is_and_n
 def client(prefect_server: str) -> Iterator[SyncPrefectClient]:
     with temporary_settings({PREFECT_API_URL: prefect_server}), get_client(sync_client=True) as it:
         yield it
+
+
+@pytest.mark.parametrize(
+    ("says", "begins"), [(True, "annotate 240 of"), (False, "annotate, declined: 240 of")]
+)
+def test_a_run_is_named_by_its_plan_and_one_that_was_declined_says_so(
+    says: bool, begins: str, client: SyncPrefectClient, monkeypatch: pytest.MonkeyPatch,
+    database: Database,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: says)
+    settings = Settings(store=database.settings, operation=ALWAYS)
+    ready = Ready(database=database, settings=settings)
+    plan = stored(database, PLAN)
+
+    @flow(name="annotate")
+    def annotate() -> UUID:
+        agreed(plan, ready)
+        return UUID(str(flow_run.id))
+
+    assert client.read_flow_run(annotate()).name.startswith(begins)
 
 
 class Deployed:

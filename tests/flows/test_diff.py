@@ -16,6 +16,20 @@ from tests.tasks.reports.diff.cases import AFTER, BEFORE
 
 
 @pytest.mark.usefixtures("prefect_server")
+def test_no_method_is_scored_that_nobody_names(tmp_path: Path) -> None:
+    for name, benchmark in (("before", BEFORE), ("after", AFTER)):
+        write_benchmark(benchmark, tmp_path / name, include_undecided=True)
+    settings = Settings(
+        store=StoreSettings(folder=tmp_path / "store"),
+        publish=PublishSettings(folder=tmp_path / "out"),
+    )
+    written = compare_folders(tmp_path / "before", tmp_path / "after", settings)
+    assert written.change.flips
+    assert not written.score_changes.methods
+    assert not list(tmp_path.rglob("*.trec*"))
+
+
+@pytest.mark.usefixtures("prefect_server")
 def test_two_exports_are_compared_with_their_effect_on_the_methods(tmp_path: Path) -> None:
     for name, benchmark in (("before", BEFORE), ("after", AFTER)):
         write_benchmark(benchmark, tmp_path / name, include_undecided=True)

@@ -125,7 +125,7 @@ def stopped(world: World, by: str, is_reached: Callable[[str, int], object]) -> 
         ("to embed", "sigterm"),
         ("judging", "ctrl-c"),
         ("judging", "sigterm"),
-        ("written (", "ctrl-c"),
+        ("is written: ", "ctrl-c"),
     ],
 )
 def test_a_stopped_command_ends_in_seconds_and_goes_on_when_it_is_given_again(

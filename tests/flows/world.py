@@ -116,6 +116,7 @@ class World:
     def write(self, cases: Sequence[Case], labels: bool = True) -> None:
         """Write the source's files."""
         self.source.mkdir(parents=True, exist_ok=True)
+        (self.source / "LICENSE").write_text("MIT License\n")  # else nothing is exported
         named = [(f"n{number}", case) for number, case in enumerate(cases)]
         self._lines("queries", [{"id": name, "query": case.query} for name, case in named])
         self._lines("codes", [{"id": name, "code": case.code} for name, case in named])

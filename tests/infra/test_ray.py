@@ -75,12 +75,13 @@ def test_an_address_of_a_cluster_that_is_gone_is_told_without_asking_ray(address
     def init(**_: object) -> None:
         raise ValueError("Invalid address format")
 
+    library: Any = SimpleNamespace(init=init)
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         gone = address.format(closed.getsockname()[1])
         started = time.monotonic()
         with pytest.raises(SettingsError, match=r"no Ray cluster answers at .*; start one there"):
-            infra.ray._connect(SimpleNamespace(init=init), RaySettings(address=gone))
+            infra.ray._connect(library, RaySettings(address=gone))
     assert time.monotonic() - started < 15
 
 

@@ -32,7 +32,7 @@ class ScoreChange(Record):
 
 
 class ScoreChanges(Record):
-    """The changes of all methods in all metrics.
+    """The changes of all methods in all metrics; none where no query is scored in both versions.
 
     Attributes:
         order: Kendall's tau between the orders of the methods by the first metric; None for fewer
@@ -62,6 +62,7 @@ def score_changes(
         for row in before.rows
         for metric in before.metrics
     ]
+    changes = [change for change in changes if change.queries]
     first = [change for change in changes if change.metric == before.metrics[0]]
     order = kendall_tau([row.before for row in first], [row.after for row in first])
     return ScoreChanges(methods=tuple(changes), order=order)

@@ -21,7 +21,7 @@ def funnel_markdown(run: JudgedRun) -> str:
     spent = f"{cost(run.spent_usd)} and {run.spent_tokens:,} tokens were spent by the run so far."
     blocks = [
         f"# {markdown_text(run.collection)}",
-        f"Judged by {markdown_text(run.model)}, canaries included. {spent}",
+        f"Judged by {markdown_text(run.model)}, canaries left aside. {spent}",
         markdown_table(("pairs", "number", "share of pending"), rows),
         "## By path",
         markdown_table(("status", "path", "label", "pairs"), paths, text_columns=2)

@@ -39,7 +39,7 @@ class JudgedRun(Record):
     Attributes:
         collection: Whose pairs were judged.
         model: The language model.
-        pending: Pairs that were to be judged, canaries included.
+        pending: Pairs that were to be judged, without canaries.
         canaries: How pairs with known labels were judged.
         endings: (status, path, label, number of pairs), the most frequent first.
         spent_usd: What the run has cost so far, with its other rounds and judges.

@@ -226,9 +226,10 @@ class CanaryWatch:
         self._earlier = [item for item in earlier if item.label is not None]
         self._judged: list[Annotation] = []
 
-    def add(self, annotated: Iterable[Annotation]) -> None:
-        """Add the canaries among new annotations."""
+    def add(self, annotated: Sequence[Annotation]) -> list[Annotation]:
+        """Add the canaries among new annotations; return those of other pairs, and what failed."""
         self._judged += (item for item in annotated if item.key in self._known)
+        return [item for item in annotated if item.key not in self._known or item.label is None]
 
     @property
     def counts(self) -> CanaryCounts:

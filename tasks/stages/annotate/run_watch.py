@@ -119,9 +119,8 @@ class RunWatch:
         self._steering.begin()
 
     def add(self, arrived: Sequence[Annotation]) -> None:
-        """Count annotations."""
-        self._canaries.add(arrived)
-        for item in arrived:
+        """Count annotations; canaries, which are no labels, only where they failed."""
+        for item in self._canaries.add(arrived):
             self._endings[item.status, str(item.path), item.label] += 1
             pair = JudgedPair.of(item)
             heapq.heappush(self._slowest, (item.seconds, self._endings.total(), pair))
@@ -231,7 +230,7 @@ class RunWatch:
         return JudgedRun(
             collection=self._plan.reference.collection,
             model=self._plan.recipe.model,
-            pending=self._plan.pairs,
+            pending=self._plan.pending,
             canaries=self._canaries.counts,
             endings=tuple((*ending, number) for ending, number in self._endings.most_common()),
             spent_usd=self._spending.usd - self._spending.before_usd,

@@ -71,6 +71,15 @@ def test_without_a_terminal_all_columns_are_printed(
     assert "not shown" not in out
 
 
+def test_a_leaderboard_with_nothing_to_score_says_so_in_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_leaderboard(leaderboard().model_copy(update={"scored": 0}), PAGE)
+    assert capsys.readouterr().out == (
+        f"There is nothing to score: no query of {leaderboard().benchmark} has a relevant code.\n"
+    )
+
+
 def test_score_changes_fit_and_cut_no_figure(
     capsys: pytest.CaptureFixture[str], width: int
 ) -> None:

@@ -84,11 +84,31 @@ def test_a_label_that_was_compared_is_shown_with_what_the_code_gave(
         assert part in printed
 
 
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("add two numbers", "def add(a, b):\n    return a + b"), ("  ADD  two\n numbers ", "def add"),
+     ("two", "RETURN A"), (PAIR.query.query_id[:5], "def add("), ("add", PAIR.code.code_id)],
+)  # fmt: skip
+def test_a_pair_is_found_by_text_as_by_ids(
+    settings: Settings, capsys: pytest.CaptureFixture[str], query: str, code: str
+) -> None:
+    show(PairOptions(settings, query, code))
+    printed = capsys.readouterr().out
+    assert PAIR.code.code_id in printed
+    assert OTHER.code.code_id not in printed
+
+
+@pytest.mark.parametrize("text", ["%", "_", "def .*", "'", "c\\"])
+def test_a_text_is_no_pattern(settings: Settings, text: str) -> None:
+    with pytest.raises(StoreError, match="no judged pair is named so"):
+        show(PairOptions(settings, "add", text))
+
+
 def test_ids_that_fit_several_pairs_or_none_say_so(settings: Settings) -> None:
-    with pytest.raises(StoreError, match="2 judged pairs have ids that begin so") as several:
+    with pytest.raises(StoreError, match="2 judged pairs are named so") as several:
         show(PairOptions(settings, PAIR.query.query_id[:6], ""))
     assert OTHER.code.code_id in str(several.value)
-    with pytest.raises(StoreError, match="no judged pair has ids that begin so"):
+    with pytest.raises(StoreError, match="no judged pair is named so"):
         show(PairOptions(settings, "zz", "zz"))
 
 

@@ -8,13 +8,16 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
+from flows.cli import pipeline
 from flows.cli.main import app
 from flows.cli.pipeline import _nothing_left, _summary, print_scores
 from flows.cli.plan import print_plan
 from infra.errors import SettingsError
 from infra.settings import Settings, load_settings
+from infra.settings.reference import lasting_settings
 from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores, MethodMeans
+from tasks.sources import sources
 from tasks.stages.preflight import annotation_plan, check_agents, check_model_early
 from tasks.stages.replay import Replay
 
@@ -54,6 +57,85 @@ def test_scores_fit_the_terminal_and_no_figure_is_cut(
     assert "0.2800" in bm25
     assert fused.split()[1:3] == ["0.3959", "0.4395"]
     assert ("/out/report.html" in out) == ("MMRR" not in lines[1 + (width < 80)])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with queries and codes, in which commands run no flow."""
+    sources.get("jsonl").write_example(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COSQA_CONFIG", raising=False)
+    monkeypatch.setattr(pipeline, "run_flow", lambda *_: None)
+    return tmp_path
+
+
+def ran(*words: str) -> str:
+    outcome = CliRunner().invoke(app, words)
+    assert outcome.exit_code == 0, outcome.output
+    return outcome.output
+
+
+GIVEN = (
+    *("--source", "jsonl", "--path", ".", "--source-option", "filters=testable", "--top-k", "3"),
+    *("--encoder", "minilm", "--checkpoint", "codebert-search=a b'\"", "--model", "openai/m"),
+    *("--include-unlicensed", "--output", "out"),
+)
+
+
+def test_the_first_command_with_an_input_keeps_its_options_for_later_ones(folder: Path) -> None:
+    assert "cosqa.toml keeps these options" in ran("collect", *GIVEN, "--limit", "3", "--reread")
+    kept = load_settings()
+    assert kept.source.name == "jsonl"
+    assert kept.source.options == {"path": ".", "filters": "testable"}
+    assert (kept.search.top_k, kept.search.encoders) == (3, ("minilm",))
+    assert kept.encoder.checkpoints == {"codebert-search": Path("a b'\"")}
+    assert kept.llm.model == "openai/m"
+    assert (kept.publish.include_unlicensed, kept.publish.folder) == (True, Path("out"))
+    assert (kept.annotation.limit, kept.source.reread) == (None, False), "of that run alone"
+
+
+def test_later_commands_change_no_kept_options_but_go_by_their_own(folder: Path) -> None:
+    ran("collect", *GIVEN)
+    kept = (folder / "cosqa.toml").read_bytes()
+    assert "keeps" not in ran("collect", "--source", "jsonl", "--top-k", "9")
+    assert (folder / "cosqa.toml").read_bytes() == kept
+
+
+def test_a_preset_is_kept_by_its_name(folder: Path) -> None:
+    file = folder / "kept.toml"
+    file.write_text(lasting_settings({"source": {"path": None}}, "codesearchnet-python"))
+    assert file.read_text() == 'preset = "codesearchnet-python"\n'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("collect",), ("benchmark", "--output", "out"), ("annotate", *GIVEN, "--plan")],
+)
+def test_what_names_no_input_or_runs_nothing_is_not_kept(
+    folder: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "print_plan", lambda _: None)
+    ran(*words)
+    assert not (folder / "cosqa.toml").exists()
+
+
+def test_who_names_a_settings_file_gets_no_other(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "own.toml").write_text("")
+    monkeypatch.setenv("COSQA_CONFIG", "own.toml")
+    ran("collect", *GIVEN)
+    assert not (folder / "cosqa.toml").exists()
+    assert (folder / "own.toml").read_bytes() == b""
+
+
+def test_a_command_that_fails_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise SettingsError("no")
+
+    monkeypatch.setattr(pipeline, "run_flow", fail)
+    assert CliRunner().invoke(app, ["collect", *GIVEN]).exit_code
+    assert not (folder / "cosqa.toml").exists()
 
 
 def test_a_metric_that_a_method_lacks_is_no_zero(

@@ -60,6 +60,28 @@ def test_nothing_that_a_program_prints_steers_the_terminal(tmp_path: Path, funct
     assert "[bold]x[/]" in result["message"]
 
 
+@pytest.mark.parametrize(
+    ("program", "is_warned"),
+    [("from target import double\n", False), ("import target as t\n", False),
+     ("import importlib\nimportlib.import_module('target')\n", False),
+     ("import os, target\n", False), ("assert double(2) == 4\n", True),
+     ("import os  # the aim\n", True), ("from targets import double\n", True)],
+)  # fmt: skip
+def test_a_program_that_leaves_the_code_alone_is_told_how_to_import_it(
+    tmp_path: Path, function: Path, monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture, program: str, is_warned: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(stage, "make_sandbox", lambda _: FakeSandbox(lambda *_: PASSED))
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    done = runner.invoke(app, ["sandbox", "run", str(file), "--code", str(function)])
+    assert done.exit_code == 0, done.output
+    assert ("begin it with `from target import …`" in caplog.text) is is_warned
+    caplog.clear()
+    runner.invoke(app, ["sandbox", "run", str(file)])
+    assert not caplog.text, "without code there is nothing to import"
+
+
 def test_a_program_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_bytes(b"pass\n\xff\n")

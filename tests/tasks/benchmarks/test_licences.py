@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.records import Code, Label
+from infra.records import Code, Label, SourceInfo
 from tasks.benchmarks import read_benchmark, write_benchmark
 from tasks.benchmarks.benchmark import check_benchmark
 from tasks.benchmarks.licences import UNKNOWN, licence_of, permits_redistribution
@@ -154,8 +154,11 @@ def test_whole_texts_are_recognised_or_unknown_but_never_another() -> None:
     ("licence", "permitted"),
     [
         ("BUSL-1.1", False), ("SSPL-1.0", False), ("MPL-1.1", True), ("GPL-1.0", True),
-        ("MIT", True), ("mit", True), ("GPL-3.0-or-later", True), ("LGPL-2.1+", True), ("", True),
+        ("MIT", True), ("mit", True), ("GPL-3.0-or-later", True), ("LGPL-2.1+", True), ("", False),
         ("CC-BY-SA-3.0", True), (UNKNOWN, False), ("CC-BY-NC-4.0", False), ("proprietary", False),
+        ("MIT OR Apache-2.0", True), ("BUSL-1.1 OR MIT", True), ("MIT AND BUSL-1.1", False),
+        ("(MIT OR BUSL-1.1) AND ISC", False), ("MPL-2.0 AND (Apache-2.0 OR MIT)", True),
+        ("Apache-2.0 WITH LLVM-exception", True), ("()", False), ("MIT OR ", False), ("OR", False),
     ],
 )  # fmt: skip
 def test_what_is_not_known_to_permit_redistribution_does_not(licence: str, permitted: bool) -> None:
@@ -202,6 +205,52 @@ def test_a_query_with_another_judged_pair_stays() -> None:
 def test_code_under_the_licence_of_its_source_is_published_unchanged() -> None:
     made = people_benchmark()
     assert without_unlicensed(made) is made
+
+
+def of_sources(codes: Sequence[Code], *names: str) -> tuple[Code, ...]:
+    changed = zip(codes, names, strict=True)
+    return tuple(code.model_copy(update={"source": name}) for code, name in changed)
+
+
+def described(name: str, licence: str) -> SourceInfo:
+    return SourceInfo(name=name, licence=licence, revision="1", location="here")
+
+
+@pytest.mark.parametrize(
+    "licence", [UNKNOWN, "proprietary", "CC-BY-NC-4.0", "", "MIT AND BUSL-1.1"]
+)
+def test_code_without_a_licence_is_left_out_where_its_source_permits_nothing(licence: str) -> None:
+    made = people_benchmark()
+    codes = licensed(made.codes, "", "MIT", "", "")
+    changed = made.model_copy(update={"codes": codes, "sources": (described("mine", licence),)})
+    kept = without_unlicensed(changed)
+    assert [code.licence for code in kept.codes] == ["MIT"]
+    assert kept.dropped[UNLICENSED] == 3
+
+
+def test_each_code_is_under_the_licence_of_its_own_source() -> None:
+    made = people_benchmark()
+    codes = of_sources(made.codes, "free", "closed", "unheard of", "free")
+    sources = (described("free", "MIT"), described("closed", UNKNOWN))
+    kept = without_unlicensed(made.model_copy(update={"codes": codes, "sources": sources}))
+    # Of a source that is not among the benchmark's nothing is known.
+    assert [code.source for code in kept.codes] == ["free", "free"]
+
+
+def test_of_two_sources_with_one_name_both_must_permit_it() -> None:
+    made = people_benchmark()
+    codes = of_sources(made.codes, *["jsonl"] * 4)
+    sources = (described("jsonl", "MIT"), described("jsonl", UNKNOWN))
+    kept = without_unlicensed(made.model_copy(update={"codes": codes, "sources": sources}))
+    assert not kept.codes
+
+
+def test_written_answers_stay_beside_code_of_unknown_licence() -> None:
+    made = people_benchmark()
+    written = made.codes[0].model_copy(update={"origin": "generated:openai/gpt-4o"})
+    changed = {"codes": (written, *made.codes[1:]), "sources": (described("mine", UNKNOWN),)}
+    kept = without_unlicensed(made.model_copy(update=changed))
+    assert [code.origin for code in kept.codes] == ["generated:openai/gpt-4o"]
 
 
 def test_beirs_metadata_has_what_is_known_of_a_code(tmp_path: Path) -> None:

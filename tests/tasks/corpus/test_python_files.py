@@ -28,6 +28,26 @@ def test_a_folder_is_read_without_hidden_and_installed_files(tmp_path: Path) -> 
     assert (python.licence, python.revision) == ("unknown", "unknown")
 
 
+@pytest.mark.parametrize("name", ["LICENSE", "licence.txt", "COPYING", "UNLICENSE.md"])
+def test_a_folder_is_under_the_licence_whose_text_lies_in_it(tmp_path: Path, name: str) -> None:
+    write(tmp_path, "a.py")
+    (tmp_path / name).write_text("The MIT License (MIT)\n\nPermission is hereby granted, free of "
+                                 "charge, to any person obtaining a copy\n")  # fmt: skip
+    assert folder(tmp_path).licence == "MIT"
+
+
+def test_a_folder_whose_licence_has_bytes_of_any_kind_is_read(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", "LICENSES/MIT.txt")
+    (tmp_path / "LICENSE").write_bytes(b"\xff\xfe all rights reserved")
+    assert folder(tmp_path).licence == "unknown"
+
+
+def test_a_folders_place_on_this_machine_is_not_told(tmp_path: Path) -> None:
+    write(tmp_path / "mine", "a.py")
+    assert folder(tmp_path / "mine").location == "mine"
+    assert folder(tmp_path / "mine" / ".." / "mine").location == "mine"
+
+
 def test_a_folder_without_python_files_is_a_source_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"holds no \*\.py files: give --path"):
         folder(tmp_path)
@@ -55,7 +75,10 @@ def test_an_installed_distribution_tells_its_version_and_licence() -> None:
     [
         ("License-Expression: MIT\nLicense: other", "MIT"),
         ("License: BSD", "BSD"),
-        ("License: UNKNOWN\nClassifier: License :: OSI Approved :: MIT License", "MIT License"),
+        ("License: UNKNOWN\nClassifier: License :: OSI Approved :: MIT License", "MIT"),
+        ("License: Apache License, Version 2.0", "Apache-2.0"),
+        ("License-Expression: MIT OR Apache-2.0", "MIT OR Apache-2.0"),
+        ("License: proprietary", "proprietary"),
         ("License: long\n        text\nClassifier: License :: OSI Approved :: BSD", "BSD"),
         ("Classifier: Topic :: Text", "unknown"),
     ],

@@ -123,11 +123,13 @@ def test_a_t5_is_embedded_by_its_encoder(tmp_path: Path, kind: str) -> None:
     words = {word: number for number, word in enumerate(("[PAD]", "[UNK]", "</s>", "sort", "x"))}
     inner = Tokenizer(WordLevel(words, unk_token="[UNK]"))
     inner.pre_tokenizer = Whitespace()
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=inner, unk_token="[UNK]", pad_token="[PAD]", eos_token="</s>"
     )
     torch.manual_seed(0)
-    sizes = {"vocab_size": 5, "d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}
+    sizes: dict[str, Any] = {
+        "vocab_size": 5, "d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2
+    }  # fmt: skip
     config = transformers.MT5Config if kind.startswith("M") else transformers.T5Config
     getattr(transformers, kind)(config(**sizes)).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)

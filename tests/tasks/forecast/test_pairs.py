@@ -68,6 +68,29 @@ def test_without_history_built_in_figures_are_taken_without_an_interval() -> Non
     assert free.usd == Amount(expected=0.0)
 
 
+def test_no_run_is_planned_to_be_over_before_one_pair_can_be() -> None:
+    many = ONE.model_copy(update={"in_flight": 512})
+    known = expected_effort({ANY_PATH: 1}, history(path(ANY_PATH, 100, 2.0)), many).minutes
+    assert known.low == known.expected == pytest.approx((10 + 12) / 60)
+    assert known.high is not None
+    assert known.high >= known.expected
+    new = expected_effort({ANY_PATH: 3}, history(), many).minutes
+    of_one = BUILT_IN_EFFORT.calls * BUILT_IN_EFFORT.call_seconds
+    assert new.expected == pytest.approx((10 + of_one) / 60)
+    assert (new.low, new.high) == (None, None)
+
+
+def test_a_run_without_pairs_takes_no_time() -> None:
+    for known in (history(), history(path(ANY_PATH, 100, 2.0))):
+        assert expected_effort({ANY_PATH: 0}, known, ONE).minutes.expected == 0.0
+        assert expected_effort({}, known, ONE).minutes.expected == 0.0
+
+
+def test_many_pairs_take_what_they_took_whatever_the_start() -> None:
+    found = expected_effort({ANY_PATH: 1_000}, history(path(ANY_PATH, 100, 2.0)), ONE)
+    assert found.minutes.expected == pytest.approx(1_000 * 12 / 10 / 60)
+
+
 def test_batches_cost_their_share_and_an_unknown_cost_is_the_price_of_usual_tokens() -> None:
     known = path(ANY_PATH, 100, 2.0, usd=None)
     whole = expected_effort({ANY_PATH: 10}, history(known), ONE).usd

@@ -91,7 +91,7 @@ def test_grades_below_0_are_what_they_are_to_pytrec_eval(cases: tuple[Rankings, 
 def test_what_is_pooled_and_not_judged_or_junk_is_left_out_of_bpref_alone() -> None:
     qrels = {
         "q1": {"d1": -1.0, "d0": 1.0, "d2": 0.0, "d3": 2.0},
-        "q2": {"d0": -2, "d2": 2, "d4": 0},
+        "q2": {"d0": -2.0, "d2": 2.0, "d4": 0.0},
     }
     run = {"q1": {"d1": 8, "d0": 7, "d2": 6, "d3": 5}, "q2": {"d0": 8, "d2": 7, "d4": 6}}
     values = evaluate(rankings_of(run), qrels, ["bpref", "MAP", "MRR-condensed"])

@@ -26,6 +26,19 @@ def test_a_cost_is_known_to_two_digits_or_unknown(dollars: float | None, expecte
 
 
 @pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ({}, "nothing"),
+        ({"undecided": 0}, "nothing"),
+        ({"labels": 1_200, "queries_with_relevant": 3, "failed": 0},
+         "1,200 labels, 3 queries with relevant"),
+    ],
+)  # fmt: skip
+def test_what_was_counted_is_said_in_words(counts: dict[str, int], expected: str) -> None:
+    assert wording.tally(counts) == expected
+
+
+@pytest.mark.parametrize(
     ("seconds", "expected"),
     [
         (0.0, "0.00 s"),

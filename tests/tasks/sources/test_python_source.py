@@ -29,7 +29,8 @@ from tests.tasks.sources.reading import read_whole
 
 def read(folder: Path, **changed: object) -> list[Collected]:
     queries = write_lines(folder / "asked.jsonl", {"query": "double it"})
-    settings = SourceSettings.model_validate({"path": folder, "queries": queries, **changed})
+    given = {"path": folder, "queries": queries, "documentation_queries": 500}
+    settings = SourceSettings.model_validate(given | changed)
     return list(read_whole(open_source(settings)).values())
 
 
@@ -186,6 +187,76 @@ def test_files_without_queries_give_the_benchmark_by_documentation_alone(
     assert main.queries == ()
     assert main.labels == ()
     assert len(pairs.queries) == len(pairs.labels) > 0
+
+
+@pytest.mark.parametrize(("asked", "pairs"), [({}, 0), ({"documentation_queries": 7}, 7)])
+def test_who_has_queries_gets_documentation_pairs_where_they_are_asked_for(
+    tmp_path: Path, asked: dict[str, object], pairs: int
+) -> None:
+    (tmp_path / "a.py").write_text("".join(map(documented, range(9))))
+    queries = write_lines(tmp_path / "asked.jsonl", {"query": "double it"})
+    given = SourceSettings.model_validate({"path": tmp_path, "queries": queries} | asked)
+    _, *others = read_whole(open_source(given)).values()
+    assert [len(other.queries) for other in others] == [pairs] * bool(pairs)
+
+
+def distribution(folder: Path, name: str, licence: str, function: str) -> None:
+    """Write an installed distribution of one module."""
+    (folder / f"{name}.py").write_text(function)
+    stated = folder / f"{name}-1.dist-info"
+    stated.mkdir()
+    (stated / "METADATA").write_text(f"Name: {name}\nVersion: 1\nLicense: {licence}\n")
+    (stated / "RECORD").write_text(f"{name}.py,,\n")
+
+
+@pytest.fixture
+def distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    distribution(tmp_path, "first_of_ours", "MIT", documented(1) + HALVE)
+    distribution(tmp_path, "second_of_ours", "proprietary", documented(2) + HALVE)
+    distribution(tmp_path, "third_of_ours", "", documented(3))
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_several_distributions_are_added_each_with_its_origin_and_licence(
+    distributions: Path,
+) -> None:
+    names = ["first_of_ours", "second_of_ours", "third_of_ours", "first_of_ours"]
+    queries = write_lines(distributions / "asked.jsonl", {"query": "double it"})
+    given = SourceSettings.model_validate({"distribution": names, "queries": queries})
+    (collected,) = read_whole(open_source(given)).values()
+    assert [query.text for query in collected.queries] == ["double it"]
+    assert [(code.name, code.module, code.licence) for code in collected.codes] == [
+        ("function_1", "first_of_ours", "MIT"), ("halve", "first_of_ours", "MIT"),
+        ("function_2", "second_of_ours", "proprietary"),
+        ("function_3", "third_of_ours", "unknown"),
+    ]  # fmt: skip
+    assert [(part.licence, part.location) for part in collected.parts] == [
+        ("MIT", "distribution first_of_ours"), ("proprietary", "distribution second_of_ours"),
+        ("unknown", "distribution third_of_ours"),
+    ]  # fmt: skip
+
+
+def test_one_distribution_in_a_list_is_that_distribution(distributions: Path) -> None:
+    one, listed = (
+        read_whole(open_source(SourceSettings.model_validate({"distribution": given})))
+        for given in ("first_of_ours", ["first_of_ours"])
+    )
+    assert one == listed
+    assert set(listed) == {"python-source", "python-source-documentation"}
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "told"),
+    [(["first_of_ours", "second_of_ours"], {}, "give --queries with a JSON Lines file"),
+     (["first_of_ours", "none_of_ours"], {"queries": "asked.jsonl"}, "none_of_ours' is not inst"),
+     (["first_of_ours", "second_of_ours"], {"path": "."}, "are both given: leave one out")],
+)  # fmt: skip
+def test_several_distributions_that_cannot_be_read_say_why(
+    distributions: Path, names: list[str], more: dict[str, object], told: str
+) -> None:
+    with pytest.raises(SettingsError, match=told):
+        open_source(SourceSettings.model_validate({"distribution": names, **more}))
 
 
 def test_files_without_queries_and_without_documentation_pairs_are_refused(tmp_path: Path) -> None:

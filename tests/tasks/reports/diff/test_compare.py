@@ -4,8 +4,9 @@ Covers `tasks.reports.diff.markdown`, `tasks.reports.diff.score_changes`.
 """
 
 from tasks.benchmarks import Behaviour
-from tasks.reports.diff import difference, difference_markdown
+from tasks.reports.diff import ScoreChanges, difference, difference_markdown, score_changes
 from tests.tasks.reports.diff.cases import AFTER, BEFORE, PAIRS, TURNED, UNDECIDED
+from tests.tasks.reports.leaderboard.cases import leaderboard
 
 
 def test_a_version_does_not_differ_from_itself() -> None:
@@ -47,6 +48,18 @@ def test_a_label_that_turned_since_codes_were_compared_says_why() -> None:
     said = {(flip.query_id, flip.code_id): flip.evidence_after.comparison for flip in change.flips}
     assert said == {PAIRS[n]: told if PAIRS[n] == pair else "" for n in TURNED}
     assert told in difference_markdown(change)
+
+
+def test_methods_have_no_change_where_no_query_is_scored_in_both_versions() -> None:
+    board = leaderboard()
+    unscored = {row.method: {key: {"q1": 0.5} for key in board.metrics} for row in board.rows}
+    scored = {row.method: {key: {"q2": 0.5} for key in board.metrics} for row in board.rows}
+    changes = score_changes(board, board, unscored, scored)
+    assert changes == ScoreChanges(methods=(), order=None)
+    assert "Effect on the methods" not in difference_markdown(difference(BEFORE, AFTER), changes)
+    assert len(score_changes(board, board, scored, scored).methods) == len(board.rows) * len(
+        board.metrics
+    )
 
 
 def test_what_cannot_be_decided_any_more_is_said() -> None:

@@ -142,8 +142,8 @@ def watch(
     wrong: int, right: int, limit: float = 0.4, earlier: Sequence[Annotation] = ()
 ) -> CanaryWatch:
     canary_watch = CanaryWatch({canary.key: canary.known for canary in ALL}, limit, "m", earlier)
-    canary_watch.add(judged(canary, 1 - canary.label) for canary in ALL[:wrong])
-    canary_watch.add(judged(canary, canary.label) for canary in ALL[wrong : wrong + right])
+    canary_watch.add([judged(canary, 1 - canary.label) for canary in ALL[:wrong]])
+    canary_watch.add([judged(canary, canary.label) for canary in ALL[wrong : wrong + right]])
     return canary_watch
 
 

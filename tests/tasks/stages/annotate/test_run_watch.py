@@ -54,7 +54,7 @@ class Seen:
         plan = SimpleNamespace(
             reference=SimpleNamespace(collection="My codes"),
             recipe=SimpleNamespace(model="openai/m"),
-            pairs=10,
+            pending=9,
         )
         canaries = CanaryWatch({CANARY: KnownLabel(key=CANARY, label=0)}, 0.4, "openai/m")
         named: list[Any] = [plan, settings, self.bar, canaries, self.steering]
@@ -86,7 +86,7 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 def test_the_state_tells_labels_failures_canaries_cost_and_controls(seen: Seen) -> None:
-    seen.watch.add([annotation(0), annotation(1, label=0)])
+    seen.watch.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.watch.add([annotation(2, status="failed", label=None, path="model_unavailable")])
     seen.ledger.settle(seen.ledger.reserve(5, 0.25), 50, 0.25)
     seen.watch.turn(waiting=7, judging=3)
@@ -100,6 +100,22 @@ def test_the_state_tells_labels_failures_canaries_cost_and_controls(seen: Seen) 
     assert (state.spent_usd, state.spent_before_usd, state.budget_usd) == (0.75, 0.5, 2.0)
     assert seen.bar.note == "1 of them failed, in_flight 4"
     assert seen.bars == [("budget-my-codes", 0.75, 2.0)]
+
+
+def test_canaries_are_labels_of_no_count_but_where_they_failed(seen: Seen) -> None:
+    seen.watch.add([annotation(0), annotation(0, label=0)])
+    assert (seen.watch.judged_pairs().pairs, seen.watch.judged_pairs().failed) == (0, 0)
+    seen.watch.add([annotation(0, status="failed", label=None, path="no_box", reason="gone")])
+    assert (seen.watch.judged_pairs().pairs, seen.watch.judged_pairs().failed) == (1, 1)
+    seen.watch.turn(waiting=0, judging=0)
+    state = seen.bar.judging
+    assert state
+    assert not state.labels
+    assert state.canaries.judged == 2
+    seen.watch.add([annotation(1), annotation(0)])
+    seen.watch.close(None)
+    assert "pending | 9 " in seen.pages["funnel-my-codes"]
+    assert "labelled | 1 " in seen.pages["funnel-my-codes"]
 
 
 def test_a_budget_that_was_changed_by_hand_is_the_one_that_is_shown(seen: Seen) -> None:
