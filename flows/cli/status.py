@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -78,7 +79,8 @@ def lines(standing: Standing) -> Iterator[Line]:
     for name in standing.paused:
         yield "paused", f"{name}, which starts by hand alone: {how_to_lift(name)}"
     for due in standing.due:
-        yield "due", f"{due.starts_at.astimezone():%Y-%m-%d %H:%M} {due.name}"
+        late = ", which no worker has begun yet" if due.starts_at <= datetime.now(UTC) else ""
+        yield "due", f"{due.starts_at.astimezone():%Y-%m-%d %H:%M} {due.name}{late}"
     if standing.server:
         yield "server", standing.server
 

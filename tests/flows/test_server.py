@@ -3,13 +3,15 @@
 Covers `flows.cli.server`, `flows.runtime.local_server`, `flows.runtime.writing`.
 """
 
+import json
 import os
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -95,13 +97,17 @@ class Served:
         return [run for run in found if run["start_time"] or run["state_type"] == "CANCELLED"]
 
     def prepared(self, name: str) -> str:
-        """Collect; return the path of a deployment that nobody approves and no other starts."""
+        """Collect; return the path of a deployment that nobody approves and that nothing started.
+
+        It is paused meanwhile, so that the run that `collect` starts is skipped.
+        """
         path = f"deployments/{self.deployment(name)}"
-        ask("PATCH", f"{self.api}/{path}", {"parameters": {"approval": "never"}})
-        automations = self.post("automations/filter", {})
-        (chain,) = [one for one in automations if one["name"] == f"cosqa: {name} after collect"]
-        ask("PATCH", f"{self.api}/automations/{chain['id']}", {"enabled": False})
+        ask("PATCH", f"{self.api}/{path}", {"parameters": {"approval": "never"}, "paused": True})
         self.run("collect")
+        waited(lambda: [run["state_type"] for run in self.runs(name)] == ["CANCELLED"])
+        (skipped,) = self.runs(name)
+        ask("DELETE", f"{self.api}/flow_runs/{skipped['id']}")
+        ask("PATCH", f"{self.api}/{path}", {"paused": False})
         return path
 
     def child(self, words: str) -> psutil.Process:
@@ -245,3 +251,37 @@ def test_a_cancelled_run_leaves_nothing_at_work_and_its_retry_does_the_rest(
     with open_database(store).transaction() as tx:
         assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == len(CASES)
     assert model.count("screener") == len(CASES), "no reply is paid twice"
+
+
+CHAINS, PERIOD_S = 20, 45
+
+
+@pytest.mark.slow(1500)
+def test_of_twenty_scheduled_chains_none_is_lost_and_none_comes_twice(
+    served: Served, model: ScriptedServer, tmp_path: Path
+) -> None:
+    """Each `collect` finds a query more, which the `annotate` after it judges."""
+    model.follow([rule("exact_judge", REPLY) | {"query": "*"}])
+    annotate = f"{served.api}/deployments/{served.deployment('annotate')}"
+    ask("PATCH", annotate, {"parameters": {"approval": "never"}})
+    source = tmp_path / "work" / "source" / "queries.jsonl"
+    begin = datetime.now(UTC) + timedelta(seconds=20)
+    dates = [begin + timedelta(seconds=PERIOD_S * number) for number in range(CHAINS)]
+    rule_of = {"rrule": "\n".join(f"RDATE:{date:%Y%m%dT%H%M%SZ}" for date in dates)}
+    schedules = f"deployments/{served.deployment('collect')}/schedules"
+    served.post(schedules, [{"schedule": rule_of | {"timezone": "UTC"}, "active": True}])
+    for number, date in enumerate(dates):
+        with source.open("a") as queries:
+            queries.write(json.dumps({"query": f"python add one more {number}"}) + "\n")
+        time.sleep(max(0.0, date.timestamp() + PERIOD_S / 2 - time.time()))
+    for name in ("collect", "annotate"):
+        waited(lambda name=name: len(served.runs(name)) >= CHAINS)  # type: ignore[misc]
+    waited(lambda: all(run["end_time"] for run in served.runs("annotate")))
+    time.sleep(PERIOD_S)  # for what would come twice
+    for name in ("collect", "annotate"):
+        ended = [run["state_type"] for run in served.runs(name)]
+        print(name, Counter(ended), served.log.read_text().count("database is locked"))
+        assert ended == ["COMPLETED"] * CHAINS
+    with open_database(StoreSettings(folder=tmp_path / "work" / "cosqa-data")).transaction() as tx:
+        judged = tx.count("SELECT count(*) FROM annotations WHERE label = 1")
+    assert judged == len(CASES) + CHAINS

@@ -91,7 +91,9 @@ def test_what_waits_and_what_comes_is_named() -> None:
     due = DueRun(name="collect", starts_at=NOW)
     shown = said(Standing(folder=Path("s"), waiting=("annotate 3 pairs",), due=(due,)))
     assert "annotate 3 pairs for approval: `cosqa approve`" in shown["waits"]
-    assert shown["due"].endswith(" collect")
+    assert shown["due"].endswith(" collect, which no worker has begun yet")
+    later = due.model_copy(update={"starts_at": datetime.now(UTC) + timedelta(hours=1)})
+    assert said(Standing(folder=Path("s"), due=(later,)))["due"].endswith(" collect")
 
 
 def test_a_paused_deployment_is_named_with_how_that_is_lifted() -> None:
