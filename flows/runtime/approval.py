@@ -200,11 +200,19 @@ def _suspended(
 ) -> Approval:
     """Suspend the run at the first call; return the answer once it is resumed."""
     if not was_answered():
-        _refuse_a_twin(plan, database)
         forget_question()
+        with get_client(sync_client=True) as client:
+            waiting = {
+                Offer.model_validate(kept).plan_id: each.name
+                for each in waiting_runs(client)
+                if (kept := read_flow_run_input(OFFERED, each.id))
+            }
         for stored in last_plans(database, _EARLIER, plan.collection):
-            earlier = Offer.of(RunPlan.model_validate(stored.body)).reasons
-            if stored.decision == "waiting" and offer.reasons.keys() & earlier.keys():
+            earlier = Offer.of(RunPlan.model_validate(stored.body))
+            is_same = earlier.reasons == offer.reasons and stored.recipe_id == plan.recipe_id
+            if is_same and (name := waiting.get(stored.plan_id)):
+                raise StoreBusyError(f"the run {name!r} waits for approval of the same plan")
+            if stored.decision == "waiting" and offer.reasons.keys() & earlier.reasons.keys():
                 decide_plan(database, stored.plan_id, "declined", "nobody: a later plan came")
         decide_plan(database, plan.plan_id, "waiting")
         create_flow_run_input(OFFERED, offer.model_dump(mode="json"))
@@ -222,26 +230,6 @@ def _suspended(
         emit_event("prefect.flow-run.Suspended", resource={"prefect.resource.id": run})
         raise
     return _approval(given)
-
-
-def _refuse_a_twin(plan: RunPlan, database: Database) -> None:
-    """Refuse to ask where another run waits with the same plan, whatever its form says."""
-    same = {
-        stored.plan_id
-        for stored in last_plans(database, _EARLIER, plan.collection)
-        if _work(RunPlan.model_validate(stored.body)) == _work(plan)
-    }
-    with get_client(sync_client=True) as client:
-        waiting = waiting_runs(client)
-    for run in waiting:
-        kept = read_flow_run_input(OFFERED, run.id)
-        if kept and Offer.model_validate(kept).plan_id in same:
-            raise StoreBusyError(f"the run {run.name!r} waits for approval of the same plan")
-
-
-def _work(plan: RunPlan) -> RunPlan:
-    """Return a plan without what differs between two plans of the same work."""
-    return plan.model_copy(update={"plan_id": "", "expected": None, "basis": ""})
 
 
 def _approval(answer: Answer) -> Approval:

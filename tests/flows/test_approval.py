@@ -16,7 +16,7 @@ from uuid import UUID
 import pytest
 from prefect import flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.objects import FlowRun, State
 from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow
 from prefect.input.actions import read_flow_run_input
@@ -411,10 +411,11 @@ def test_what_no_worker_has_begun_is_told_whole_however_much_else_comes(
 ) -> None:
     long_ago = datetime.now(UTC) - timedelta(days=365)
     made = client.create_deployment(client.create_flow_from_name("late"), "late", tags=[TAG])
-    states = [Scheduled(scheduled_time=long_ago), Scheduled(scheduled_time=long_ago), Pending()]
+    late: State[Any] = Scheduled(scheduled_time=long_ago)
+    states: list[State[Any]] = [late, late, Pending()]
     runs = [client.create_flow_run_from_deployment(made, state=state) for state in states]
     for days in (1, 2):
-        later = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=days))
+        later: State[Any] = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=days))
         runs.append(client.create_flow_run_from_deployment(made, state=later))
     try:
         assert [run.name for run in due_runs(client, 0)].count("late") == 3
