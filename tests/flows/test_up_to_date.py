@@ -1,4 +1,7 @@
-"""Laws of commands that find nothing to do: the store alone says so, and only where it is so."""
+"""Laws of commands that find nothing to do: the store alone says so, and only where it is so.
+
+Covers `tasks.stages.up_to_date`.
+"""
 
 from pathlib import Path
 from typing import Any
