@@ -12,7 +12,7 @@ from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
 from agents.llm.endpoint import Endpoint
-from agents.llm.litellm_transport import check_model, loaded_litellm
+from agents.llm.litellm_transport import check_model
 from agents.llm.prices import token_prices
 from agents.roles.reranker import Reranker
 
@@ -26,7 +26,6 @@ __all__ = [
     "build_model",
     "check_model",
     "embedding_model",
-    "loaded_litellm",
     "prompt_versions",
     "recipe_of",
     "spent",

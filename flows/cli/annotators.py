@@ -11,6 +11,7 @@ from flows.runtime.prefect_server import prefect_api
 from infra.outputs import write_outputs
 from tasks.benchmarks.labelled_pairs import read_truth
 from tasks.stages.compare_annotators import AnnotatorScore, annotator_scores
+from tasks.stages.preflight import check_annotators, needs_server
 
 _AGREEMENT = (
     "annotator",
@@ -46,6 +47,8 @@ tokens, USD, seconds: mean for a pair, as if no reply had come from the store"""
 def compare(options: CompareOptions) -> None:
     """Score every annotator against the truth, print tables, write the figures."""
     pairs = read_truth(options.truth, options.limit)
+    if not needs_server(options.settings):
+        check_annotators(options.settings, options.models, options.configurations)
     with prefect_api():
         judged = compare_annotators(
             options.truth,

@@ -21,7 +21,7 @@ from flows.runtime.registration import (
     register_pool,
     remove_automation,
 )
-from flows.runtime.triggers import chain_of, housekeeping, restart
+from flows.runtime.triggers import housekeeping, restart
 from infra.errors import SettingsError
 from infra.settings import OperationSettings, load_settings
 
@@ -74,7 +74,7 @@ def _registered(
     target = Target(options.pool, options.pool_type, options.folder, options.schedules)
     yield register_pool(client, target)
     for deployment in DEPLOYMENTS:
-        yield from register_deployment(client, deployment, target)
+        yield register_deployment(client, deployment, target)
     wanted = [*housekeeping(), restart(), stop_on_budget()]
     for automation in wanted:
         yield register_automation(client, automation)
@@ -90,6 +90,5 @@ def _registered(
     if not told:  # else people would be told by a block that was taken out of the settings
         yield from remove_automation(client, NOTIFY)
     if options.prune:
-        chains = [str(chain.name) for each in DEPLOYMENTS if (chain := chain_of(each))]
-        kept = [*chains, *(each.name for each in [*wanted, *told])]
+        kept = [each.name for each in [*wanted, *told]]
         yield from prune(client, [each.name for each in DEPLOYMENTS], kept)

@@ -10,7 +10,12 @@ from infra.settings import Settings
 from infra.store import open_database
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.plan import GenerationPlan, plan_generation
-from tasks.stages.preflight import check_ready, collected_source
+from tasks.stages.preflight import (
+    check_generation,
+    check_ready,
+    collected_source,
+    needs_server,
+)
 
 
 def run(options: GenerationOptions) -> None:
@@ -21,6 +26,8 @@ def run(options: GenerationOptions) -> None:
     if options.dry_run:
         _print_plan(options.settings)
         return
+    if not needs_server(options.settings):
+        check_generation(options.settings)
     with prefect_api():
         found = generate(options.settings)
     if found.verified or found.refused or found.failed:

@@ -1,9 +1,11 @@
 """Commands that are imported when they are named, so that ``--help`` need not wait for Prefect."""
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
+from threading import Timer
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
@@ -15,6 +17,8 @@ from infra.errors import SettingsError
 if TYPE_CHECKING:
     from typer._click import Command as AnyCommand
     from typer._click import Context
+
+_SILENT_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,15 @@ class Command:
         @wraps(options)
         def run(*args: object, **values: object) -> None:
             chosen = options(*args, **values)
-            for step in filter(None, (self.check, self.action)):
-                imported(step)(chosen)
+            notice = Timer(_SILENT_S, sys.stderr.write, ["starting …\n"])
+            notice.daemon = True  # what ends a command ends it
+            if self.check:  # of a flow, whose libraries and server take their time
+                notice.start()
+            try:
+                for step in filter(None, (self.check, self.action)):
+                    imported(step)(chosen)
+            finally:
+                notice.cancel()
 
         app = typer.Typer(
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"

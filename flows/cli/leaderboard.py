@@ -8,6 +8,7 @@ from flows.leaderboard import leaderboard as leaderboard_flow
 from flows.runtime.prefect_server import prefect_api
 from tasks.reports.diff import Difference, Flip, ScoreChanges, describe_evidence
 from tasks.reports.leaderboard import Leaderboard, MethodRow
+from tasks.stages.preflight import check_scoring, needs_server
 
 _FLIPS = 5
 _NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's correction)"
@@ -15,6 +16,8 @@ _NOTE = "letters: methods that score significantly lower (p < 0.05 after Holm's 
 
 def leaderboard(options: LeaderboardOptions) -> None:
     """Run the leaderboard's flow; print its tables, the unjudged count and the page's path."""
+    if not needs_server(options.settings):
+        check_scoring(options.settings)
     with prefect_api():
         written = leaderboard_flow(
             options.benchmark,

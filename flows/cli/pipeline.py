@@ -4,8 +4,6 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from prefect.settings import PREFECT_API_URL
-
 from flows.cli.console import say
 from flows.cli.options import PipelineOptions
 from flows.cli.plan import left_over, print_plan
@@ -16,11 +14,14 @@ from infra.settings import Settings
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
 from tasks.reports.run import BenchmarkScores
-from tasks.stages.preflight import check_model_early, import_early
+from tasks.stages.collect import look_at
+from tasks.stages.preflight import check_agents, check_ready, check_scoring, needs_server
 from tasks.stages.replay import Replay, replay
-from tasks.stages.report import WrittenReport, count_stage_runs
+from tasks.stages.report import WrittenReport, count_stage_runs, write_page
+from tasks.stages.up_to_date import found_done
 
 _ANNOTATE = ("benchmark", "annotate", "audit")
+_COLLECT = ("benchmark", "collect")
 _WRITE_REPORTS = ("benchmark", "evaluate")
 
 
@@ -45,19 +46,13 @@ def _remember(options: PipelineOptions) -> None:
 
 
 def run_flow(name: str, settings: Settings) -> None:
-    """Run a flow; what it imports is imported while a private Prefect server starts."""
+    """Run a flow, if it has anything to do; what it imports is imported while a server starts."""
     if name == "annotate" and settings.reannotation.take == ("audit",):
         name = "audit"
+    if not needs_server(settings) and _is_done(name, settings):
+        return
     before = count_stage_runs(settings.store)
-
-    def prepare() -> None:
-        import_module(f"flows.{name}")
-        if name in _ANNOTATE:
-            check_model_early(settings)
-            if not PREFECT_API_URL.value():  # a private server starts, which takes longer
-                import_early(settings)
-
-    with prefect_api(meanwhile=prepare):
+    with prefect_api(meanwhile=lambda: import_module(f"flows.{name}")):
         result = getattr(import_module(f"flows.{name}"), name)(settings)
     if count_stage_runs(settings.store) == before:
         say(_nothing_left(name, settings))
@@ -65,6 +60,23 @@ def run_flow(name: str, settings: Settings) -> None:
         print_rounds(settings)
     if name in _WRITE_REPORTS:
         print_report(result)
+
+
+def _is_done(name: str, settings: Settings) -> bool:
+    """Say that nothing is left to do, if so; else check input, model and engine."""
+    ready = check_ready(settings)
+    if name != "audit" and (done := found_done(name, ready)):
+        say(_nothing_left(name, settings))
+        if name in _WRITE_REPORTS:
+            print_places(write_page(ready.database, *done, ready.settings)[0])
+        return True
+    if name in _COLLECT:
+        look_at(ready.database, ready.settings.source, ready.fingerprint)
+    if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
+        check_agents(ready.settings)
+    if name in _WRITE_REPORTS:
+        check_scoring(ready.settings)
+    return False
 
 
 def _nothing_left(name: str, settings: Settings) -> str:
@@ -78,6 +90,11 @@ def print_report(report: WrittenReport) -> None:
     """Print the scores on each benchmark; the paths come last."""
     for benchmark in report.benchmarks:
         print_scores(benchmark, str(report.file))
+    print_places(report)
+
+
+def print_places(report: WrittenReport) -> None:
+    """Print where the benchmarks and the report are."""
     for name, folder in report.links.items():
         say(f"benchmark {name}: {folder}")
     say(f"report: {report.file}")

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -15,7 +16,7 @@ from flows.runtime.paused_deployments import how_to_lift
 from flows.runtime.standing import Standing, standing_of
 from infra.store.database import require_store
 from infra.store.stage_state import JudgingState, StageState
-from tasks.reports.text import cost, duration, rate, visible
+from tasks.reports.text import cost, duration, pace, rate, visible
 
 _DRAW_S = 1.0
 _LOOK_S = 5.0  # at the database and the Prefect server
@@ -78,7 +79,8 @@ def lines(standing: Standing) -> Iterator[Line]:
     for name in standing.paused:
         yield "paused", f"{name}, which starts by hand alone: {how_to_lift(name)}"
     for due in standing.due:
-        yield "due", f"{due.starts_at.astimezone():%Y-%m-%d %H:%M} {due.name}"
+        late = ", which no worker has begun yet" if due.starts_at <= datetime.now(UTC) else ""
+        yield "due", f"{due.starts_at.astimezone():%Y-%m-%d %H:%M} {due.name}{late}"
     if standing.server:
         yield "server", standing.server
 
@@ -96,7 +98,7 @@ def _is_silent(state: StageState) -> bool:
 
 def _of_stage(state: StageState, *, is_alive: bool) -> Iterator[Line]:
     of = "" if state.total is None else f" of {state.total:,}"
-    text = f"{state.stage}: {state.done:,}{of} {state.what}, {state.per_minute:,.1f} a minute"
+    text = f"{state.stage}: {state.done:,}{of} {state.what}, {pace(state.per_minute)}"
     if is_alive and not state.is_ended and state.minutes_left is not None:
         text += f", about {duration(60 * state.minutes_left)} left"
     yield "stage", text + _ended(state, is_alive=is_alive)

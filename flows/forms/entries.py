@@ -3,9 +3,9 @@
 Each function takes the settings that the form gives, and the answers that are no settings. A run
 that finds another one writing into the store, or waiting for approval of the same, ends as
 cancelled with that run's name: for a schedule this is no failure. So does one that an automation
-starts while its deployment is paused. A spent budget that ends a run is told to the server, whose
-automation pauses the deployment. Flows are imported when they run, each run in a process of
-its own.
+or a run before it starts while its deployment is paused. A spent budget that ends a run is told to
+the server, whose automation pauses the deployment. Flows are imported when they run, each run in a
+process of its own.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +23,7 @@ from prefect.states import Cancelled
 from flows.cli.errors import leaves, message_of
 from flows.cli.pairs import named_folders
 from flows.deployments import deployment_named
+from flows.runtime.chains import is_chained, start_next
 from flows.runtime.paused_deployments import how_to_lift
 from flows.runtime.run_inputs import deployed_run, was_answered
 from flows.runtime.run_names import run_name, subject_of
@@ -50,9 +51,12 @@ def _entry(function: Callable[..., object]) -> Flow[..., Any]:
             if reason := _needless():
                 return _skipped(reason)
             with _telling_of_budget(answers):
-                return function(form.settings(answers), **form.arguments(answers))
+                result = function(form.settings(answers), **form.arguments(answers))
         except StoreBusyError as busy:
             return _skipped(str(busy))
+        if own := deployed_run():
+            start_next(own)
+        return result
 
     run.__name__ = run.__qualname__ = function.__name__
     run.__doc__ = function.__doc__
@@ -89,7 +93,7 @@ def _needless() -> str:
     """Return why this run of a deployment is not to do anything, or "", as where it was answered.
 
     Without this a run a night would come to wait while nobody looks. And of a deployment that is
-    paused Prefect holds back the schedule alone, not what automations start.
+    paused Prefect holds back the schedule alone, not what automations and chains start.
     """
     own = deployed_run()
     if own is None or was_answered():
@@ -107,9 +111,9 @@ def _needless() -> str:
 
 
 def _is_automatic(run: FlowRun) -> bool:
-    """Return whether an automation has started a run; not one that a person starts again."""
+    """Return whether a chain or an automation has started it; not what a person starts again."""
     made_by = run.created_by.type if run.created_by else None
-    return made_by == "AUTOMATION" and run.run_count < 2
+    return (is_chained(run) or made_by == "AUTOMATION") and run.run_count < 2
 
 
 def _called(flow: str, *arguments: object, **options: object) -> object:

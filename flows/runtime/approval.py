@@ -7,10 +7,12 @@ machine are restarted meanwhile. A command asks in its terminal instead.
 """
 
 import sys
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
 
 import typer
+from prefect.client.orchestration import get_client
 from prefect.events import emit_event
 from prefect.exceptions import Pause
 from prefect.flow_runs import suspend_flow_run
@@ -29,7 +31,9 @@ from flows.runtime.run_inputs import (
     show_alive,
     was_answered,
 )
-from infra.errors import SettingsError
+from flows.runtime.waiting_runs import waiting_runs
+from flows.runtime.writing import writing
+from infra.errors import SettingsError, StoreBusyError
 from infra.records import Record
 from infra.settings import OperationSettings, Reason, Settings
 from infra.store import Database
@@ -147,12 +151,18 @@ def approved(plan: RunPlan, database: Database, operation: OperationSettings) ->
 
     Raises:
         SettingsError: A command needs an answer and has no terminal to ask in.
+        StoreBusyError: Another run waits for approval of the same plan.
     """
     kept = read_flow_run_input(OFFERED) if was_answered() else None
     if not kept and not is_to_ask(plan, operation):
         return Approval(decision="unasked")
     offer = Offer.model_validate(kept) if kept else Offer.of(plan)
-    answer = _suspended(plan, offer, database, operation) if deployment.id else _asked(plan, offer)
+    # Of two runs that come to ask at once, the second one is to see that the first one waits.
+    is_first = deployment.id and not was_answered()
+    with writing(database.settings) if is_first else nullcontext():
+        answer = (
+            _suspended(plan, offer, database, operation) if deployment.id else _asked(plan, offer)
+        )
     # What has come up since it was offered is not approved.
     answer = answer.model_copy(update={"offer": offer})
     for plan_id in {offer.plan_id, plan.plan_id} - {""}:
@@ -191,9 +201,18 @@ def _suspended(
     """Suspend the run at the first call; return the answer once it is resumed."""
     if not was_answered():
         forget_question()
+        with get_client(sync_client=True) as client:
+            waiting = {
+                Offer.model_validate(kept).plan_id: each.name
+                for each in waiting_runs(client)
+                if (kept := read_flow_run_input(OFFERED, each.id))
+            }
         for stored in last_plans(database, _EARLIER, plan.collection):
-            earlier = Offer.of(RunPlan.model_validate(stored.body)).reasons
-            if stored.decision == "waiting" and offer.reasons.keys() & earlier.keys():
+            earlier = Offer.of(RunPlan.model_validate(stored.body))
+            is_same = earlier.reasons == offer.reasons and stored.recipe_id == plan.recipe_id
+            if is_same and (name := waiting.get(stored.plan_id)):
+                raise StoreBusyError(f"the run {name!r} waits for approval of the same plan")
+            if stored.decision == "waiting" and offer.reasons.keys() & earlier.reasons.keys():
                 decide_plan(database, stored.plan_id, "declined", "nobody: a later plan came")
         decide_plan(database, plan.plan_id, "waiting")
         create_flow_run_input(OFFERED, offer.model_dump(mode="json"))

@@ -5,7 +5,6 @@ from importlib.metadata import version
 
 from flows.deployments import DEPLOYMENTS, Deployment
 from flows.runtime.registration import JOB
-from flows.runtime.triggers import chain_of
 from infra.deploy import POOL
 
 _HEAD = f"""\
@@ -53,7 +52,4 @@ def _entry(deployment: Deployment) -> str:
             "        timezone: UTC",
             "        active: true",
         ]
-    if chain := chain_of(deployment):
-        said = chain.model_dump(mode="json", exclude_unset=True)
-        lines.append(f"    triggers: {json.dumps([said])}")
     return "\n".join(lines) + "\n"

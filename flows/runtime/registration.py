@@ -20,7 +20,7 @@ from prefect.runner.storage import LocalStorage
 from pydantic import BaseModel
 
 from flows.deployments import TAG, Deployment, entrypoint_of
-from flows.runtime.triggers import NAME_PREFIX, chain_of
+from flows.runtime.triggers import NAME_PREFIX
 from infra.deploy import job_template
 from infra.errors import SettingsError
 
@@ -107,40 +107,29 @@ def register_pool(client: SyncPrefectClient, target: Target) -> Change:
 
 def register_deployment(
     client: SyncPrefectClient, deployment: Deployment, target: Target
-) -> list[Change]:
-    """Make or change a deployment and what starts it after another one; return what was done.
+) -> Change:
+    """Make or change a deployment; return what was done.
 
     What people set in the UI stays: answers to questions that the form still asks, pauses, the
-    times of schedules, schedules of their own, limits, automations that they disabled.
+    times of schedules, schedules of their own, limits.
     """
     name = f"{deployment.name}/{deployment.name}"
     try:
         found = client.read_deployment_by_name(name)
     except ObjectNotFound:
         found = None
-    chain = chain_of(deployment)
-    former = client.read_automations_by_name(str(chain.name)) if chain else []
-    if chain:
-        chain.enabled = all(each.enabled for each in former)
     wanted = RunnerDeployment.from_entrypoint(
         deployment.entrypoint, deployment.name,
         description=deployment.description, version=_VERSION, tags=deployment.all_tags,
-        work_pool_name=target.pool, job_variables=JOB, triggers=[chain] if chain else [],
-        **_set_by_people(found, deployment),
+        work_pool_name=target.pool, job_variables=JOB, **_set_by_people(found, deployment),
     )  # fmt: skip
     # Without a step of its own a run would begin by copying its folder, store and all.
     wanted.storage = LocalStorage(str(target.folder))
-    for each in former:
-        client.delete_automation(each.id)  # `apply` makes it anew
     wanted.apply(
         schedules=_schedules(found, deployment, target),
         version_info=VersionInfo(type="prefect:simple", version=_VERSION),
     )
-    changes = [_deployment_change(found, client.read_deployment_by_name(name))]
-    if chain:
-        (now,) = client.read_automations_by_name(str(chain.name))
-        changes.append(_automation_change(former, now))
-    return changes
+    return _deployment_change(found, client.read_deployment_by_name(name))
 
 
 def _deployment_change(found: DeploymentResponse | None, after: DeploymentResponse) -> Change:
@@ -159,20 +148,14 @@ def _deployment_change(found: DeploymentResponse | None, after: DeploymentRespon
 def register_automation(client: SyncPrefectClient, wanted: AutomationCore) -> Change:
     """Make or change an automation; one that people disabled stays so."""
     found = client.read_automations_by_name(wanted.name)
-    change = _automation_change(found, wanted)
-    if change.outcome == "made":
-        client.create_automation(wanted)
-    elif change.outcome == "changed":
-        kept = wanted.model_copy(update={"enabled": found[0].enabled})
-        client.update_automation(found[0].id, kept)
-    return change
-
-
-def _automation_change(found: Sequence[AutomationCore], wanted: AutomationCore) -> Change:
     if not found:
+        client.create_automation(wanted)
         return Change("automation", wanted.name, "made")
-    different = _different(found[0], wanted, _OF_AUTOMATION)
-    return Change("automation", wanted.name, "changed" if different else "left")
+    if not _different(found[0], wanted, _OF_AUTOMATION):
+        return Change("automation", wanted.name, "left")
+    kept = wanted.model_copy(update={"enabled": found[0].enabled})
+    client.update_automation(found[0].id, kept)
+    return Change("automation", wanted.name, "changed")
 
 
 def remove_automation(client: SyncPrefectClient, name: str) -> list[Change]:

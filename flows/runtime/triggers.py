@@ -1,4 +1,4 @@
-"""The automations that go with the deployments: what starts after what, and who buries the dead.
+"""The automations that go with the deployments: who buries the dead, and starts them again.
 
 A worker or a machine that dies tells nobody. Its runs stay "running" or "pending" on the server,
 which the automations here see by what does not come: the next sign of life, or the start. What has
@@ -9,12 +9,11 @@ holds it, and a run judges what is pending.
 from collections.abc import Iterable
 from datetime import timedelta
 
-from prefect.events import DeploymentEventTrigger
 from prefect.events.actions import CancelFlowRun, ChangeFlowRunState, RunDeployment
 from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.server.schemas.states import StateType
 
-from flows.deployments import DEPLOYMENTS, TAG, Deployment, deployment_named
+from flows.deployments import DEPLOYMENTS, TAG
 
 NAME_PREFIX = "cosqa: "
 _SIGN_OF_LIFE = "prefect.flow-run.heartbeat"
@@ -34,6 +33,10 @@ _SILENT_S = 180.0  # so long a server may be away, to be restarted, before runs 
 _PENDING_S = 600.0  # an image may have to be pulled
 _LATE_S = 12 * 3600.0  # a nightly run that finds no worker until noon
 _RESTART_S = 6 * 3600.0  # once a night
+_SAME_PARAMETERS: dict[str, object] = {
+    "__prefect_kind": "json",
+    "value": {"__prefect_kind": "jinja", "template": "{{ flow_run.parameters | tojson }}"},
+}
 
 
 def housekeeping() -> list[AutomationCore]:
@@ -48,7 +51,11 @@ def housekeeping() -> list[AutomationCore]:
         AutomationCore(
             name=f"{NAME_PREFIX}a run that stays pending has crashed",
             description="A worker took it and never started it.",
-            trigger=_missing(_events(("Pending",)), _events((*_STARTED, *_RESTING)), _PENDING_S),
+            trigger=_missing(
+                _events(("Pending",)),
+                {_SIGN_OF_LIFE, *_events((*_STARTED, *_RESTING))},  # of two one may be lost
+                _PENDING_S,
+            ),
             actions=[_crashed("a worker took it ten minutes ago and has not started it")],
         ),
         AutomationCore(
@@ -80,41 +87,10 @@ def restart() -> AutomationCore:
         ),
         actions=[
             RunDeployment(
-                source="inferred", deployment_id=None, parameters=_json("flow_run.parameters")
+                source="inferred", deployment_id=None, parameters=_SAME_PARAMETERS
             )
         ],
     )  # fmt: skip
-
-
-def chain_of(deployment: Deployment) -> DeploymentEventTrigger | None:
-    """Return what starts a deployment, with the same input, after completed runs of another one."""
-    if not deployment.after:
-        return None
-    return DeploymentEventTrigger(
-        name=f"{NAME_PREFIX}{deployment.name} after {deployment.after}",
-        description=f"Starts {deployment.name} with the input of a completed {deployment.after}.",
-        expect=_events(("Completed",)),
-        match=_RUNS,
-        match_related=[
-            {"prefect.resource.role": role, "prefect.resource.name": deployment.after}
-            for role in ("flow", "deployment")
-        ],
-        posture=Posture.Reactive,
-        parameters=_same_input(deployment),
-    )
-
-
-def _same_input(deployment: Deployment) -> dict[str, object]:
-    """Return a template of the answers that the run before was given and this form asks for too."""
-    before = {field.name for field in deployment_named(deployment.after).form.fields}
-    shared = [field.name for field in deployment.form.fields if field.name in before]
-    return _json(f"dict(flow_run.parameters | items | selectattr(0, 'in', {shared}))")
-
-
-def _json(expression: str) -> dict[str, object]:
-    """Return parameters that Prefect's server makes of an expression when it starts a run."""
-    template = {"__prefect_kind": "jinja", "template": f"{{{{ {expression} | tojson }}}}"}
-    return {"__prefect_kind": "json", "value": template}
 
 
 def _missing(after: set[str], expected: set[str], seconds: float) -> EventTrigger:

@@ -1,7 +1,7 @@
 """Runs of deployments on the Prefect server: those that wait for approval, those that are due."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -34,7 +34,12 @@ OURS = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
 
 
 class DueRun(Record):
-    """A run that the server has scheduled."""
+    """A run that has not begun.
+
+    Attributes:
+        name: Its deployment's name.
+        starts_at: When it is to begin, or was to.
+    """
 
     name: str
     starts_at: datetime
@@ -91,20 +96,23 @@ def waiting_runs(client: SyncPrefectClient) -> list[FlowRun]:
 
 
 def due_runs(client: SyncPrefectClient, at_most: int) -> list[DueRun]:
-    """Return the scheduled runs that come next, by the names of their deployments."""
+    """Return all runs that should have begun and have not, and so many of those that come next."""
     names = {each.id: each.name for each in client.read_deployments(deployment_filter=OURS)}
-    scheduled = FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.SCHEDULED]))
+    not_begun = [StateType.SCHEDULED, StateType.PENDING]
     runs = client.read_flow_runs(
-        flow_run_filter=FlowRunFilter(state=scheduled),
+        flow_run_filter=FlowRunFilter(
+            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=not_begun))
+        ),
         deployment_filter=OURS,
-        sort=FlowRunSort.NEXT_SCHEDULED_START_TIME_ASC,
-        limit=at_most,
+        sort=FlowRunSort.EXPECTED_START_TIME_ASC,
     )
-    return [
-        DueRun(name=names[run.deployment_id], starts_at=run.next_scheduled_start_time)
+    due = [
+        DueRun(name=names[run.deployment_id], starts_at=run.expected_start_time)
         for run in runs
-        if run.next_scheduled_start_time and run.deployment_id in names
+        if run.expected_start_time and run.deployment_id in names
     ]
+    overdue = sum(run.starts_at <= datetime.now(UTC) for run in due)
+    return due[: overdue + at_most]
 
 
 def _meant(runs: Sequence[FlowRun], name: str) -> FlowRun:

@@ -72,6 +72,8 @@ class StageState(Record):
         updated_at: When this was written.
         is_ended: Whether it has ended, well or not.
         error: Why it ended early; empty if it did not.
+        per_minute: Items a minute of late.
+        minutes_left: Minutes until the end at that pace; None where nothing tells.
         judging: More, if pairs are judged.
     """
 
@@ -84,19 +86,9 @@ class StageState(Record):
     updated_at: datetime = Field(default_factory=_now)
     is_ended: bool = False
     error: str = ""
+    per_minute: float = 0.0
+    minutes_left: float | None = None
     judging: JudgingState | None = None
-
-    @property
-    def per_minute(self) -> float:
-        """Items a minute so far."""
-        return self.done / max((self.updated_at - self.started_at).total_seconds(), 1e-9) * 60
-
-    @property
-    def minutes_left(self) -> float | None:
-        """Minutes until the end at that pace; None where nothing tells."""
-        if self.total is None or not self.done:
-            return None
-        return max(0, self.total - self.done) / self.per_minute
 
 
 def write_state(settings: StoreSettings, state: StageState) -> None:

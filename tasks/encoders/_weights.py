@@ -35,7 +35,9 @@ def load_model(
         EncoderError: The checkpoint lacks weights that the vectors depend on.
     """
     import torch  # noqa: PLC0415 - heavy libraries load when used
+    from transformers.utils import logging as messages  # noqa: PLC0415
 
+    messages.disable_progress_bar()  # type: ignore[no-untyped-call]
     model, loading = factory.from_pretrained(
         output_loading_info=True, dtype=torch.float32, weights_only=True, **options, **source
     )

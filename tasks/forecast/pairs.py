@@ -8,8 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 
-from scipy.special import stdtrit
-
 from infra.records import Record
 from tasks.forecast.effort import (
     BUILT_IN_EFFORT,
@@ -175,6 +173,8 @@ def _total(parts: Iterable[tuple[Spread, int, float]]) -> Amount:
         expected += number * spread.mean
         variance += number * of_one + number**2 * of_one / known
         seen += known
+    from scipy.special import stdtrit  # noqa: PLC0415 - takes most of a second to import
+
     half = float(stdtrit(max(1, seen - 1), _QUANTILE)) * sqrt(variance)
     return Amount(expected=expected, low=max(0.0, expected - half), high=expected + half)
 

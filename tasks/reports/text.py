@@ -48,6 +48,11 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60:,} h {minutes % 60} min"
 
 
+def pace(per_minute: float) -> str:
+    """Return a rate as text: "0.4 a minute", "1,250 a minute"."""
+    return f"{per_minute:,.{0 if per_minute >= 10 else 1}f} a minute"
+
+
 def share(part: int, whole: int) -> str:
     """Return a part of a whole in per cent."""
     return f"{part / whole:.1%}" if whole else NONE

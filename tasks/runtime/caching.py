@@ -141,6 +141,15 @@ def stage(
     )
 
 
+def is_done(done: Task[..., Any], **inputs: object) -> bool:
+    """Return whether the store has what a stage with a key would give for these inputs."""
+    policy = done.cache_policy
+    assert isinstance(policy, Confirmed)  # noqa: S101 - it has a key
+    given = Parameters(**inputs)
+    given.key = policy.key_of(given)
+    return policy.is_valid(given)
+
+
 class _OfSubflows(dict[int, tuple[State[Any], RunType, Any]]):
     """The results by whose identity Prefect draws arrows: of subflows, and of none else."""
 

@@ -1,6 +1,7 @@
 """Progress of long tasks: log lines, an artifact in the Prefect UI, a state beside the store."""
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,9 +16,11 @@ from prefect.runtime import flow_run
 
 from infra.settings import StoreSettings
 from infra.store.stage_state import JudgingState, StageState, write_state
+from tasks.reports.text import duration, pace
 
 _SECONDS_BETWEEN_REPORTS = 10.0
 _SECONDS_BETWEEN_STATES = 1.0
+_PACE_S, _PACE_ITEMS = 60.0, 10.0  # the least that a pace is measured over
 _SECONDS_AFTER_A_FAILURE = 300.0  # each try takes the client up to a minute
 
 _is_interrupted = Event()  # an interrupt reaches the main thread alone
@@ -104,16 +107,25 @@ class Progress:
     _started_at: datetime = field(default_factory=_utc_now)
     _reported: float = field(default_factory=time.monotonic)
     _written: float = float("-inf")
+    _worth: float = 0.0
+    _marks: deque[tuple[float, float]] = field(default_factory=deque)  # when, and what was done
 
-    def advance(self, items: int) -> None:
+    def advance(self, items: int, worth: float | None = None) -> None:
         """Count finished items; report if the last report is some seconds old.
+
+        Args:
+            items: How many.
+            worth: How many items of mean effort they amount to; None if as many.
 
         Raises:
             KeyboardInterrupt: The run was interrupted while this stage was in a thread of its own.
         """
         raise_if_stopped()
         self.done += items
+        self._worth += items if worth is None else worth
         now = time.monotonic()
+        if items and (not self._marks or now - self._marks[-1][0] >= _SECONDS_BETWEEN_STATES):
+            self._marks.append((now, self._worth))
         if now - self._written >= _SECONDS_BETWEEN_STATES:
             self.write_state()
         if now - self._reported >= _SECONDS_BETWEEN_REPORTS:
@@ -122,22 +134,36 @@ class Progress:
     def report(self, *, at_end: bool = False) -> None:
         """Log the progress and update the bar, with the estimated time left."""
         self._reported = time.monotonic()
-        elapsed = max(self._reported - self._started, 1e-9)
-        pace = self.done / elapsed
+        per_minute, minutes_left = self._pace()
+        counted = f"{self.done:,}" if self.total is None else f"{self.done:,} of {self.total:,}"
+        left = f", about {duration(60 * minutes_left)} left" if minutes_left and not at_end else ""
+        get_run_logger().info("%s %s, %s%s", counted, self._noted(), pace(per_minute), left)
         if self.total is None or self.bar is None:
-            get_run_logger().info("%s %s, %s", f"{self.done:,}", self.what, _rate(pace))
             return
-        left = f", about {_duration((self.total - self.done) / pace)} left" if self.done else ""
-        get_run_logger().info(
-            "%s of %s %s, %s%s",
-            f"{self.done:,}", f"{self.total:,}", self._noted(), _rate(pace), left,
-        )  # fmt: skip
         self.bar.show(self.done, self.total, self._noted(), at_end=at_end)
+
+    def _pace(self) -> tuple[float, float | None]:
+        """Return items a minute, and the minutes left at that pace; None where nothing tells.
+
+        It is that of the last minute. What came before the first item counts only while there is no
+        second: workers start, and what is known already comes in a burst.
+        """
+        marks = self._marks
+        while len(marks) > 2 and (
+            marks[1][0] <= marks[-1][0] - _PACE_S and marks[-1][1] - marks[1][1] >= _PACE_ITEMS
+        ):
+            marks.popleft()
+        since, before = marks[0] if len(marks) > 1 else (self._started, 0.0)
+        per_minute = 60 * (self._worth - before) / max(time.monotonic() - since, 1e-9)
+        if self.total is None or not per_minute:
+            return per_minute, None
+        return per_minute, max(0.0, self.total - self._worth) / per_minute
 
     def write_state(self, *, is_ended: bool = False, error: str = "") -> None:
         """Write how far the stage is beside the store that `show_progress_in` named."""
         self._written = time.monotonic()
         if store := _store.get():
+            per_minute, minutes_left = self._pace()
             state = StageState(
                 stage=self.stage,
                 what=self.what,
@@ -147,6 +173,8 @@ class Progress:
                 started_at=self._started_at,
                 is_ended=is_ended,
                 error=error,
+                per_minute=per_minute,
+                minutes_left=minutes_left,
                 judging=self.judging,
             )
             write_state(store, state)
@@ -191,16 +219,3 @@ def _at_work(counter: Progress) -> Iterator[Progress]:
     finally:
         counter.write_state(is_ended=True, error=error)
         counter.report(at_end=True)
-
-
-def _rate(pace: float) -> str:
-    """Return items a second as text, by the minute where they are few."""
-    return f"{pace:,.0f} a second" if pace >= 10 else f"{pace * 60:,.1f} a minute"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

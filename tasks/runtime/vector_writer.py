@@ -55,7 +55,8 @@ class VectorWriter:
         database: The store.
         spec: The encoder's specification.
         shard_size: Number of vectors in a file.
-        advance: Called with the number of vectors that have been computed or taken over.
+        advance: Called with the number of vectors that have been computed or taken over, and with
+            the number of texts of mean length that these amount to.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class VectorWriter:
         database: Database,
         spec: EncoderSpec,
         shard_size: int,
-        advance: Callable[[int], object] = bool,
+        advance: Callable[[int, float], object] = lambda *_: None,
     ) -> None:
         self._database = database
         self._spec = spec
@@ -71,7 +72,7 @@ class VectorWriter:
         self._shard_size = shard_size
         self._advance = advance
         self._dimension = spec.dimension
-        self._batches: dict[int, tuple[_OpenFile, Rows]] = {}
+        self._batches: dict[int, tuple[_OpenFile, Rows, float]] = {}
         self._given = 0
         self._written: list[tuple[Kind, vectors.RecordedFile]] = []
         self._committed = -_SECONDS_BETWEEN_COMMITS
@@ -94,13 +95,16 @@ class VectorWriter:
         for start in range(0, len(ids), step):
             group = ids[start : start + step]
             texts = read(group)
+            length = [min(len(text), _CHARACTERS_READ) for text in texts]
+            mean = max(1, sum(length)) / len(length)
             for first in range(0, len(group), self._shard_size):
                 some = group[first : first + self._shard_size]
                 file = _OpenFile(kind, some.to_pylist(), len(some))
                 rows = self._take_over(file, some, parts)
                 of_file = texts[first : first + self._shard_size]
                 for batch in _cut(rows, [len(of_file[row]) for row in rows.tolist()], most):
-                    self._batches[self._given] = file, batch
+                    worth = sum(length[row + first] for row in batch.tolist()) / mean
+                    self._batches[self._given] = file, batch, worth
                     self._given += 1
                     yield kind, [of_file[row] for row in batch.tolist()]
 
@@ -111,7 +115,7 @@ class VectorWriter:
             EncoderError: A vector is not of unit length, not finite or of another dimension.
             DiskFullError: The disk is full; what was written before is kept.
         """
-        file, rows = self._batches.pop(number)
+        file, rows, worth = self._batches.pop(number)
         ids = [file.ids[row] for row in rows.tolist()]
         self._check(ids, found)
         self._fill(file, rows, found)
@@ -120,7 +124,7 @@ class VectorWriter:
             part = self._parts_folder / f"{file.kind}-{digest_of_set(ids)}.arrow"
             write_vectors(part, ids, found)
             file.parts.append(part)
-        self._advance(len(rows))
+        self._advance(len(rows), worth)
 
     def finish(self) -> None:
         """Record the last files, and remove parts whose vectors all stand in files."""
@@ -160,7 +164,7 @@ class VectorWriter:
             if len(rows) == len(part.ids):
                 file.parts.append(path)
             self._fill(file, rows, part.rows[row_of[rows]])
-            self._advance(len(rows))
+            self._advance(len(rows), len(rows))
         return np.flatnonzero(part_of < 0)
 
     def _fill(self, file: _OpenFile, rows: Rows, found: Vectors) -> None:

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from itertools import chain
 
 from prefect.logging import get_run_logger
 
@@ -16,6 +17,8 @@ from tasks.reports.text import tally
 from tasks.runtime.caching import Parameters, Retries, stage
 from tasks.runtime.progress import open_ended_progress
 from tasks.sources import Part, open_source
+
+_LOOK_S = 3.0
 
 
 def _unchanged(
@@ -43,6 +46,19 @@ def _stamp(source: SourceSettings) -> str:
 
 def _is_collected(p: Parameters) -> bool:
     return bool(_unchanged(p.database, p.source, p.fingerprint, _stamp(p.source)))
+
+
+def look_at(database: Database, source: SourceSettings, fingerprint: str) -> None:
+    """Read what is to be collected for some seconds, so that a bad line is told before a run.
+
+    Raises:
+        SourceError: It is malformed.
+    """
+    if not _unchanged(database, source, fingerprint, _stamp(source)):
+        until = time.monotonic() + _LOOK_S
+        contents = open_source(source).read().values()
+        items = chain.from_iterable(content.items() for content in contents)
+        any(time.monotonic() > until for _ in items)
 
 
 @stage(

@@ -4,24 +4,28 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from threading import Lock
 from typing import NamedTuple
 
 from prefect.logging import get_run_logger
 
-from infra.errors import TextsDeclinedError
+from infra.errors import CosqaError, EncoderError, TextsDeclinedError
 from infra.identity import digest, digest_of_set
 from infra.ray import ensure_ray
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, benchmarks, vectors
 from infra.store.corpus import StoredCollection
 from infra.store.vector_files import Vectors
-from tasks.encoders import EncoderSpec, Kind, encoders
+from tasks.encoders import Encoder, EncoderSpec, Kind, encoders, split_dtype
+from tasks.reports.text import pace
 from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
-from tasks.runtime.progress import progress
+from tasks.runtime.progress import progress, raise_if_stopped
 from tasks.runtime.run_events import artifact_key
 from tasks.runtime.run_logger import run_logger
 from tasks.runtime.vector_writer import ReadTexts, VectorWriter, adopt_files
 
+_FEW = 200  # texts that this process embeds before Ray would have started
+_one_at_a_time = Lock()  # here: loading a checkpoint sets what stages side by side share
 _NAMED = 20  # texts in a message
 _SHOWN_CHARACTERS = 60
 
@@ -164,8 +168,8 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
         seconds=time.monotonic() - started,
     )
     benchmarks.record_stage_run(work.database, run)
-    pace = run.items / run.seconds
-    run_logger(__name__).info("%s texts a second by %s", f"{pace:,.1f}", work.encoder)
+    per_minute = 60 * run.items / run.seconds
+    run_logger(__name__).info("texts embedded by %s: %s", work.encoder, pace(per_minute))
 
 
 def _with_origins(error: TextsDeclinedError, database: Database) -> TextsDeclinedError:
@@ -187,16 +191,36 @@ def _with_origins(error: TextsDeclinedError, database: Database) -> TextsDecline
 def _embedded(
     work: Embedding, batches: Iterable[tuple[Kind, Sequence[str]]], total: int
 ) -> Iterator[tuple[int, Vectors]]:
-    """Yield (number of the batch, its vectors), by an API or by actors."""
-    # Both take seconds to import, and a run without new texts needs neither.
+    """Yield (number of the batch, its vectors), by an API, in this process or by actors."""
+    # They take seconds to import, and a run without new texts needs none.
     if work.spec.is_api:
         from tasks.runtime.api_embedder import embed_batches_by_api  # noqa: PLC0415
 
         return embed_batches_by_api(work.encoder, batches, work.settings, work.database.settings)
+    is_for_others = work.ray.address or work.ray.gpus == 0 or split_dtype(work.encoder)[1] == "int8"
+    if total < _FEW and not is_for_others:  # here a GPU computes, if there is one
+        return _embedded_here(work, batches)
     ensure_ray(work.ray)
     from tasks.runtime.embedder import embed_batches  # noqa: PLC0415
 
     return embed_batches(work.encoder, batches, total, work.settings, work.ray)
+
+
+def _embedded_here(
+    work: Embedding, batches: Iterable[tuple[Kind, Sequence[str]]]
+) -> Iterator[tuple[int, Vectors]]:
+    loaded: Encoder | None = None
+    for number, (kind, texts) in enumerate(batches):
+        raise_if_stopped()
+        try:
+            with _one_at_a_time:
+                loaded = loaded or encoders.get(work.encoder)()
+                found = loaded.encode(texts, kind, batch_size=work.settings.batch_size)
+        except CosqaError:
+            raise
+        except Exception as error:
+            raise EncoderError(f"encoder {work.encoder!r} failed: {error}") from error
+        yield number, found
 
 
 def _texts_in_store(database: Database, kind: Kind) -> ReadTexts:

@@ -9,7 +9,7 @@ from typing import cast
 from prefect.blocks.system import Secret
 from pydantic import SecretStr
 
-from agents import check_model, loaded_litellm
+from agents import check_model
 from agents.llm.batch.messages import check_batches
 from infra.errors import SettingsError
 from infra.records import Code, Query
@@ -104,13 +104,23 @@ def check_agents(settings: Settings) -> RecipeReference:
         ImageMissingError: The sandbox image is missing.
         SandboxError: The engine's boxes do not show what they must.
     """
-    if not settings.annotation.agents:
-        raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
-    for asked in settings.by_judge:
+    for asked in settings.by_judge if settings.annotation.agents else ():
         check_model(asked.llm)
         if settings.annotation.batch:
             check_batches(asked.llm)
-    return rounds_of(current_recipe(settings, require_shown=True), settings)[0]
+    return recipe_of_agents(settings, require_shown=True)
+
+
+def recipe_of_agents(settings: Settings, *, require_shown: bool = False) -> RecipeReference:
+    """Return the recipe of the first labelling round, or judge; errors are those of `check_agents`.
+
+    Args:
+        settings: The settings.
+        require_shown: Make sure, too, that the engine's boxes show all that they must.
+    """
+    if not settings.annotation.agents:
+        raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
+    return rounds_of(current_recipe(settings, require_shown=require_shown), settings)[0]
 
 
 def annotation_plan(settings: Settings) -> RunPlan:
@@ -136,7 +146,7 @@ def annotation_plan(settings: Settings) -> RunPlan:
         return plan_of_size(database, name, pairs, settings)
     ready = check_ready(settings)
     search = collected_source(ready).search
-    recipe = rounds_of(current_recipe(ready.settings), ready.settings)[0]
+    recipe = recipe_of_agents(ready.settings)
     return planned_run(ready.database, search, recipe, ready.settings)
 
 
@@ -150,21 +160,9 @@ def _stored(settings: Settings) -> Database | None:
     return open_database(settings.store) if settings.store.database.is_file() else None
 
 
-def check_model_early(settings: Settings) -> None:
-    """Check the model before a flow starts, unless its key is in a block or the agents do nothing.
-
-    Raises:
-        SettingsError: The language model's name or key is invalid.
-    """
-    is_known = settings.llm.api_key or not settings.llm.api_key_block
-    for asked in settings.by_judge if is_known and settings.annotation.agents else ():
-        check_model(asked.llm)
-
-
-def import_early(settings: Settings) -> None:
-    """Import what asks the model, which takes seconds: for while there is something to wait for."""
-    if settings.annotation.agents and not all(asked.llm.is_demo for asked in settings.by_judge):
-        loaded_litellm()
+def needs_server(settings: Settings) -> bool:
+    """Return whether a Prefect server alone knows a key: it is in a block."""
+    return any(each.api_key_block and not each.api_key for each in (settings.llm, settings.encoder))
 
 
 def check_generation(settings: Settings) -> None:

@@ -47,14 +47,14 @@ def _export_key(p: Parameters) -> str:
     state = exports.state_of_labels(p.database, p.labels.collection.name, current)
     chosen = digest_of(p.settings.model_dump(mode="json", exclude={"folder"}))
     program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))
-    folder = str(_folder(p.labels, p.settings))
+    folder = str(export_folder(p.labels, p.settings))
     parts = (p.database.store_id, folder, p.labels.model_dump_json(), chosen, state)
     return digest("export", program, *parts)
 
 
 def _is_exported(p: Parameters) -> bool:
     """Return whether the folder's files are as written with this key."""
-    folder = _folder(p.labels, p.settings)
+    folder = export_folder(p.labels, p.settings)
     export = exports.find_export(p.database, folder)
     if export is None or export.stamp != p.key or not is_export(folder):
         return False
@@ -109,7 +109,7 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     if not benchmark.labels:
         get_run_logger().warning("%s has no labels: nothing to export", benchmark.name)
         return None
-    folder = _folder(labels, settings)
+    folder = export_folder(labels, settings)
     removed = removed_labels(database, labels, benchmark, folder, settings)
     manifest = write_benchmark(
         benchmark.model_copy(update={"removed": removed}),
@@ -157,7 +157,7 @@ def published_benchmarks(
     exports = []
     logger = get_run_logger()
     for item in labels:
-        folder = _folder(item, settings)
+        folder = export_folder(item, settings)
         manifest = read_manifest(folder) if is_export(folder) else None
         if manifest is None or manifest.label_origin not in _origins(database, item):
             logger.warning(
@@ -181,7 +181,8 @@ def _origins(database: Database, labels: LabelSet) -> set[str]:
     return set(current_labels(database, labels).coverage.origins)
 
 
-def _folder(labels: LabelSet, settings: PublishSettings) -> Path:
+def export_folder(labels: LabelSet, settings: PublishSettings) -> Path:
+    """Return where a set of labels is exported."""
     return settings.folder.resolve() / labels.name
 
 
@@ -192,5 +193,5 @@ def _reference(labels: LabelSet, manifest: Manifest, settings: PublishSettings) 
         collection=labels.collection.name,
         label_origin=manifest.label_origin,
         demo=manifest.demo,
-        folder=str(_folder(labels, settings)),
+        folder=str(export_folder(labels, settings)),
     )

@@ -80,14 +80,22 @@ def write_report(
     database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
 ) -> WrittenReport:
     """Write the report into the folder of benchmarks, and as an artifact."""
+    written, data = write_page(database, source, published, settings)
+    key = artifact_key("report", source.main.name)
+    create_markdown_artifact(render_markdown(data), key=key, description=data.title)
+    get_run_logger().info("report: %s", written.file)
+    return written
+
+
+def write_page(
+    database: Database, source: CollectedSource, published: Sequence[Published], settings: Settings
+) -> tuple[WrittenReport, ReportData]:
+    """Write the report into the folder of benchmarks; return it with its data."""
     with database.kept_open():
         data = gather_report(database, source, published, settings)
     file = settings.publish.folder.resolve() / "report.html"
     write_outputs(file.parent, {file.name: render_html(data)})
-    key = artifact_key("report", source.main.name)
-    create_markdown_artifact(render_markdown(data), key=key, description=data.title)
-    get_run_logger().info("report: %s", file)
-    return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links)
+    return WrittenReport(file=file, benchmarks=data.benchmarks, links=data.links), data
 
 
 def gather_report(

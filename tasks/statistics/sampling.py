@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from infra.errors import EstimationError
 from tasks.statistics import Values
@@ -90,6 +89,8 @@ class Spread:
         variance = self.variance
         if self.imagined is not None:
             variance = (variance * (size - 1) + self.imagined) / (size + 1)
+        from scipy.special import stdtrit  # noqa: PLC0415 - takes most of a second to import
+
         quantile = float(stdtrit(size - estimated, (1 + level) / 2))
         return quantile * float(np.sqrt(variance / size * (1 - size / population)))
 

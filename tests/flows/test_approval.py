@@ -16,14 +16,14 @@ from uuid import UUID
 import pytest
 from prefect import flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.objects import FlowRun, State
 from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow
 from prefect.input.actions import read_flow_run_input
 from prefect.logging import disable_run_logger
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import AwaitingRetry, Crashed, Scheduled
+from prefect.states import AwaitingRetry, Crashed, Pending, Scheduled
 
 from flows.annotate import agreed
 from flows.deployments import TAG
@@ -428,6 +428,42 @@ def test_what_comes_is_named_by_its_deployment_and_only_ours_is_told(
     assert [
         (run.name, run.starts_at) for run in due_runs(client, 200) if run.starts_at == soon
     ] == [("collect", soon)]
+
+
+def test_what_no_worker_has_begun_is_told_whole_however_much_else_comes(
+    client: SyncPrefectClient,
+) -> None:
+    long_ago = datetime.now(UTC) - timedelta(days=365)
+    made = client.create_deployment(client.create_flow_from_name("late"), "late", tags=[TAG])
+    late: State[Any] = Scheduled(scheduled_time=long_ago)
+    states: list[State[Any]] = [late, late, Pending()]
+    runs = [client.create_flow_run_from_deployment(made, state=state) for state in states]
+    for days in (1, 2):
+        later: State[Any] = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(days=days))
+        runs.append(client.create_flow_run_from_deployment(made, state=later))
+    try:
+        assert [run.name for run in due_runs(client, 0)].count("late") == 3
+    finally:
+        for run in runs:
+            client.delete_flow_run(run.id)
+
+
+def test_of_two_runs_that_come_to_ask_with_one_plan_one_waits(
+    deployed: Deployed, client: SyncPrefectClient, tmp_path: Path
+) -> None:
+    """The answers of their forms differ, and what they are to do is the same."""
+    assert deployed.work().state_name == "Suspended"
+    second = Deployed(client, deployed.database)
+    second.operation = OperationSettings(approval="above", approval_above_usd=0.5)
+    refused = second.work()
+    assert refused.state_name == "Failed", "which a deployment's flow turns into Cancelled"
+    assert "waits for approval of the same plan" in str(refused.state and refused.state.message)
+    assert decisions(deployed.database)[0] == ("waiting", ""), "the first one goes on waiting"
+    third = Deployed(client, deployed.database)
+    third.plan = plan_of(stale=201, new_queries=40, audit=0)
+    assert third.work().state_name == "Suspended", "another plan"
+    for each in (deployed, third):
+        client.delete_flow_run(each.run.id)
 
 
 def test_a_run_that_waits_is_answered_from_a_terminal(

@@ -88,17 +88,7 @@ def compare_behaviours(search: SearchReference, recipe: RecipeReference, setting
     candidates of the query are not known here: the next run over these compares all.
     """
     database = open_database(settings.store)
-    if search.search_id in candidates.pools_of(database, search.collection):
-        return 0
-    searches = judged_searches(database, search)
-    rounds = [item.recipe_id for item in rounds_of(recipe, settings)]
-    labels = CurrentLabels(
-        collection=search.collection,
-        search_ids=tuple(searches),
-        coverage=coverage_of_rounds(database, search.collection, searches, rounds),
-    )
-    place = rounds.index(recipe.recipe_id)
-    due = due_comparisons(database, labels, place, program_digest(_PROGRAM))
+    due, labels, place = comparisons_due(search, recipe, settings)
     if not due:
         return 0
     started = time.monotonic()
@@ -120,6 +110,24 @@ def compare_behaviours(search: SearchReference, recipe: RecipeReference, setting
             f"{failed:,}", f"{len(due):,}",
         )  # fmt: skip
     return failed
+
+
+def comparisons_due(
+    search: SearchReference, recipe: RecipeReference, settings: Settings
+) -> tuple[Sequence[DueComparison], CurrentLabels, int]:
+    """Return what is to compare, of which labels, and the place of the round among these."""
+    database = open_database(settings.store)
+    searches = judged_searches(database, search)
+    rounds = [item.recipe_id for item in rounds_of(recipe, settings)]
+    labels = CurrentLabels(
+        collection=search.collection,
+        search_ids=tuple(searches),
+        coverage=coverage_of_rounds(database, search.collection, searches, rounds),
+    )
+    place = rounds.index(recipe.recipe_id)
+    is_pool = search.search_id in candidates.pools_of(database, search.collection)
+    program = program_digest(_PROGRAM)
+    return () if is_pool else due_comparisons(database, labels, place, program), labels, place
 
 
 class Comparing:

@@ -4,6 +4,7 @@ import inspect
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -172,3 +173,22 @@ def test_a_misspelt_command_is_answered_with_those_that_are_near() -> None:
     outcome = CliRunner().invoke(app, ["annotat"])
     assert outcome.exit_code == 2
     assert "Did you mean 'annotate'" in " ".join(outcome.output.split())
+
+
+@pytest.mark.parametrize(
+    ("check", "lasts_s", "said"),
+    [("made:step", 0.5, "starting …\n"), ("made:step", 0.0, ""), ("", 0.5, "")],
+)
+def test_a_flow_s_command_that_takes_its_time_says_once_that_it_starts(
+    check: str,
+    lasts_s: float,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("flows.cli.lazy._SILENT_S", 0.1)
+    steps = {"made:options": lambda: None, "made:step": lambda _: time.sleep(lasts_s)}
+    monkeypatch.setattr("flows.cli.lazy.imported", steps.__getitem__)
+    command = Command("Waits.", options="made:options", check=check, action="made:step")
+    command.load("waits").main([], standalone_mode=False)
+    assert capsys.readouterr().err == said

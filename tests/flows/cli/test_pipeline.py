@@ -12,13 +12,14 @@ from flows.cli import pipeline
 from flows.cli.main import app
 from flows.cli.pipeline import _nothing_left, _summary, print_scores
 from flows.cli.plan import print_plan
-from infra.errors import SettingsError
+from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings, load_settings
 from infra.settings.reference import lasting_settings
+from infra.store import open_database
 from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores, MethodMeans
 from tasks.sources import sources
-from tasks.stages.preflight import annotation_plan, check_agents, check_model_early
+from tasks.stages.preflight import annotation_plan, check_agents
 from tasks.stages.replay import Replay
 
 METRICS = ("MAP", "MRR", "NDCG(gain=exponential)@10", "Recall@10", "Precision@10", "bpref", "MMRR")
@@ -247,7 +248,6 @@ def test_without_agents_nothing_is_planned_and_no_model_is_checked(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(SettingsError, match=r"annotation\.agents is false"):
         print_plan(without_agents)
-    check_model_early(without_agents)
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
         check_agents(without_agents)
 
@@ -278,3 +278,86 @@ def test_the_agents_judge_nothing_of_the_preset_whose_labels_are_documentation(
     assert load_settings({}, "cosqa-plus-v2").annotation.agents
     monkeypatch.setenv("COSQA_ANNOTATION__AGENTS", "true")
     assert load_settings({}, "codesearchnet-python").annotation.agents
+
+
+class ServerStartedError(Exception):
+    """A server was started."""
+
+
+@pytest.fixture
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever starts a server fails."""
+
+    def start(*_: object, **__: object) -> None:
+        raise ServerStartedError
+
+    for module in ("pipeline", "generation", "leaderboard", "annotators"):
+        monkeypatch.setattr(import_module(f"flows.cli.{module}"), "prefect_api", start)
+    for name in ("OPENAI_API_KEY", "COSQA_LLM__API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def told(command: str, *options: str) -> str:
+    """Return the error of a command."""
+    done = CliRunner().invoke(app, [command, *options])
+    assert isinstance(done.exception, CosqaError | ServerStartedError), done.output
+    return f"{type(done.exception).__name__}: {done.exception}"
+
+
+NAMED = ("--model", "openai/gpt-4o-mini")
+
+
+@pytest.mark.usefixtures("no_server")
+@pytest.mark.parametrize("command", ["benchmark", "annotate"])
+def test_a_missing_key_is_told_before_a_server_starts(
+    command: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_database(settings.store)
+    source = ("--source", "jsonl", "--path", str(settings.source.path))  # type: ignore[attr-defined]
+    store = ("--store", str(settings.store.folder))
+    assert "needs a key: set COSQA_LLM__API_KEY" in told(command, *source, *store, *NAMED)
+    monkeypatch.setenv("COSQA_LLM__API_KEY_BLOCK", "of-the-model")
+    assert "ServerStarted" in told(command, *source, *store, *NAMED), "which alone knows the key"
+
+
+@pytest.mark.usefixtures("no_server")
+def test_the_keys_of_other_commands_are_checked_before_a_server_starts(
+    settings: Settings, tmp_path: Path
+) -> None:
+    open_database(settings.store)
+    source = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
+    assert "needs a key" in told("generate", *source, *NAMED)
+    benchmark = tmp_path / "beir"
+    (benchmark / "qrels").mkdir(parents=True)
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        (benchmark / name).write_text('{"_id": "1", "text": "x"}\n')
+    (benchmark / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t1\t1\n")
+    methods = ("--method", "llm:bm25", "--store", str(settings.store.folder), *NAMED)
+    assert "needs a key" in told("leaderboard", "--benchmark", str(benchmark), *methods)
+
+
+@pytest.mark.usefixtures("no_server")
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        ("codes", '{"code": 3', "codes.jsonl:3"),
+        ("queries", "no JSON", "queries.jsonl:3"),
+        ("codes", '{"text": "def f(): ..."}', "codes.jsonl:3"),
+    ],
+)
+def test_a_bad_line_is_told_before_a_server_starts(
+    settings: Settings, tmp_path: Path, name: str, line: str, reason: str
+) -> None:
+    with (tmp_path / f"{name}.jsonl").open("a") as file:
+        file.write(line + "\n")
+    options = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
+    assert reason in told("collect", *options)
+
+
+@pytest.mark.usefixtures("no_server")
+def test_an_engine_that_is_away_is_told_before_a_server_starts(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    options = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
+    assert "EngineUnavailableError" in told("benchmark", *options)

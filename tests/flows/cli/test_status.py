@@ -40,6 +40,7 @@ JUDGING = JudgingState(
 STATE = StageState(
     stage="annotation-c", what="pairs judged", done=120, total=420,
     started_at=NOW - timedelta(minutes=10), updated_at=NOW, judging=JUDGING,
+    per_minute=12.0, minutes_left=25.0,
 )  # fmt: skip
 
 
@@ -56,7 +57,7 @@ def test_a_run_at_work_is_shown_with_progress_labels_canaries_and_cost() -> None
     assert shown == {
         "store": "s",
         "runs": "annotate (process 7 on h)",
-        "stage": "annotation-c: 120 of 420 pairs judged, 12.0 a minute, about 25 min 0 s left",
+        "stage": "annotation-c: 120 of 420 pairs judged, 12 a minute, about 25 min 0 s left",
         "pairs": "8 of at most 64 in flight, 50 queued",
         "labels": "35 labelled 0, 80 labelled 1, 2 failed",
         "canaries": "1 of 6 (16.7%) judged wrongly: 1 false passes, 0 false fails",
@@ -91,7 +92,9 @@ def test_what_waits_and_what_comes_is_named() -> None:
     due = DueRun(name="collect", starts_at=NOW)
     shown = said(Standing(folder=Path("s"), waiting=("annotate 3 pairs",), due=(due,)))
     assert "annotate 3 pairs for approval: `cosqa approve`" in shown["waits"]
-    assert shown["due"].endswith(" collect")
+    assert shown["due"].endswith(" collect, which no worker has begun yet")
+    later = due.model_copy(update={"starts_at": datetime.now(UTC) + timedelta(hours=1)})
+    assert said(Standing(folder=Path("s"), due=(later,)))["due"].endswith(" collect")
 
 
 def test_a_paused_deployment_is_named_with_how_that_is_lifted() -> None:

@@ -1,6 +1,7 @@
 """Laws of the flows that deployments run: one for each, with its form as its parameters."""
 
 from base64 import b64encode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -8,16 +9,19 @@ from uuid import UUID, uuid4
 import pytest
 from prefect import Flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
+from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.exceptions import ParameterTypeError, SignatureMismatchError
 from prefect.flow_engine import run_flow
 from prefect.flows import load_flow_from_entrypoint
 from prefect.input.actions import create_flow_run_input
+from prefect.logging import disable_run_logger
 from prefect.states import AwaitingRetry, Running, Suspended
 from prefect.utilities.callables import parameter_schema
 
 from flows.deployments import DEPLOYMENTS, Deployment, deployment_named
 from flows.forms import entries
+from flows.runtime.chains import start_next
 from flows.runtime.registration import Target, register_deployment, register_pool
 from flows.runtime.run_inputs import FORM_KEY, PAUSE_KEY
 from infra.errors import (
@@ -104,8 +108,28 @@ def by_automation(client: SyncPrefectClient, deployment: UUID) -> FlowRun:
     return client.read_flow_run(UUID(made.json()["id"]))
 
 
-def test_of_a_paused_deployment_an_automation_starts_nothing_and_a_person_does(
-    prefect_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def by_chain(client: SyncPrefectClient, deployment: UUID) -> FlowRun:
+    """Return a run that a completed `collect` starts."""
+    collect = client.read_deployment_by_name("collect/collect").id
+    start_next(client.create_flow_run_from_deployment(collect, parameters={"path": "absent"}))
+    (run,) = [
+        run
+        for run in client.read_flow_runs(deployment_filter=one(deployment), limit=200)
+        if run.state_type == StateType.SCHEDULED
+    ]
+    return run
+
+
+def one(deployment: UUID) -> DeploymentFilter:
+    return DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
+
+
+@pytest.mark.parametrize("start", [by_automation, by_chain])
+def test_of_a_paused_deployment_what_starts_by_itself_does_nothing_and_a_person_s_run_does(
+    start: Callable[[SyncPrefectClient, UUID], FlowRun],
+    prefect_server: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     target = Target("cosqa", "process", tmp_path)
@@ -115,12 +139,14 @@ def test_of_a_paused_deployment_an_automation_starts_nothing_and_a_person_does(
 
     with get_client(sync_client=True) as client:
         register_pool(client, target)
-        register_deployment(client, deployment_named("annotate"), target)
+        for name in ("collect", "annotate"):
+            register_deployment(client, deployment_named(name), target)
         identity = client.read_deployment_by_name("annotate/annotate").id
-        assert end(by_automation(client, identity)).is_failed(), "it goes its own way"
-        client.pause_deployment(identity)
+        with disable_run_logger():
+            assert end(start(client, identity)).is_failed(), "it goes its own way"
+            client.pause_deployment(identity)
+            skipped = start(client, identity)
         try:
-            skipped = by_automation(client, identity)
             state = end(skipped)
             assert state.is_cancelled()
             assert "its deployment is paused" in state.message

@@ -17,7 +17,6 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import DeploymentScheduleCreate, DeploymentUpdate
 from prefect.client.schemas.objects import DeploymentSchedule
 from prefect.client.schemas.schedules import CronSchedule
-from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.utilities.schema_tools.validation import validate
 
@@ -62,7 +61,7 @@ def target(client: SyncPrefectClient, tmp_path: Path) -> Target:
 
 
 def outcome(client: SyncPrefectClient, deployment: Deployment, target: Target) -> str:
-    return register_deployment(client, deployment, target)[0].outcome
+    return register_deployment(client, deployment, target).outcome
 
 
 def test_what_is_registered_again_is_left_and_what_differs_is_changed(
@@ -74,7 +73,7 @@ def test_what_is_registered_again_is_left_and_what_differs_is_changed(
     assert outcome(client, told, target) == "changed"
     assert outcome(client, told, target) == "left"
     elsewhere = replace(target, folder=tmp_path.parent)
-    (change, *_) = register_deployment(client, told, elsewhere)
+    change = register_deployment(client, told, elsewhere)
     assert (change.outcome, "pull_steps" in change.details) == ("changed", True)
 
 
@@ -116,7 +115,7 @@ def test_a_deployment_of_a_former_release_asks_for_approval_as_a_new_one_does(
     client.create_deployment(
         flow, "annotate", parameters={"settings": {}}, parameter_openapi_schema=schema
     )
-    (change, _) = register_deployment(client, ANNOTATE, target)
+    change = register_deployment(client, ANNOTATE, target)
     assert "parameters" in change.details
     found = client.read_deployment_by_name("annotate/annotate")
     assert found.parameters == {"approval": "always"}, "it has no question `settings` any more"
@@ -174,28 +173,19 @@ def test_automations_are_made_once_and_stay_off_when_people_switch_them_off(
         assert not client.read_automations_by_name(wanted.name)[0].enabled
 
 
-def test_what_starts_a_deployment_is_made_once_and_stays_off_when_people_switch_it_off(
+def test_no_event_of_a_server_starts_what_the_run_before_starts_itself(
     client: SyncPrefectClient, target: Target
 ) -> None:
-    (_, chain) = register_deployment(client, ANNOTATE, target)
-    assert (chain.name, chain.outcome) == ("cosqa: annotate after collect", "made")
-    (made,) = client.read_automations_by_name(chain.name)
-    client.pause_automation(made.id)
-    assert register_deployment(client, ANNOTATE, target)[1].outcome == "left"
-    (left,) = client.read_automations_by_name(chain.name)
-    assert not left.enabled
-    said = left.model_dump(exclude={"id", "owner_resource"}) | {"description": "Other words."}
-    register_automation(client, AutomationCore.model_validate(said))
-    assert register_deployment(client, ANNOTATE, target)[1].outcome == "changed"
-    (changed,) = client.read_automations_by_name(chain.name)
-    assert (changed.enabled, changed.description) == (False, made.description)
+    for deployment in DEPLOYMENTS:
+        register_deployment(client, deployment, target)
+    assert client.read_automations() == []
+    assert "triggers:" not in (ROOT / "prefect.yaml").read_text()
 
 
 def _held(client: SyncPrefectClient) -> dict[str, Any]:
     """Return what a server holds, without what differs from one registration to the next."""
     own = {"id", "created", "updated", "deployment_id", "flow_id", "created_by", "updated_by"}
     own |= {"last_polled", "owner_resource"}
-    names = {str(each.id): each.name for each in client.read_deployments()}
 
     def plain(value: object) -> object:
         if isinstance(value, dict):
@@ -205,12 +195,7 @@ def _held(client: SyncPrefectClient) -> dict[str, Any]:
         return value
 
     found: list[Any] = [*client.read_deployments(), *client.read_automations()]
-    held = {str(each.name): plain(each.model_dump(mode="json")) for each in found}
-    starts = {
-        each.name: [names[str(getattr(action, "deployment_id"))] for action in each.actions]  # noqa: B009
-        for each in client.read_automations()
-    }
-    return held | {"starts": starts}
+    return {str(each.name): plain(each.model_dump(mode="json")) for each in found}
 
 
 @pytest.mark.slow
@@ -222,24 +207,21 @@ def test_prefect_s_own_command_registers_what_ours_does(
     ours = _held(client)
     for held in client.read_deployments():
         client.delete_deployment(held.id)
-    for automation in client.read_automations():
-        client.delete_automation(automation.id)
     (tmp_path / "prefect.yaml").write_text((ROOT / "prefect.yaml").read_text())
     subprocess.run(
         [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=300,
     )  # fmt: skip
     theirs = _held(client)
-    assert {*ours} == {*theirs} >= {each.name for each in DEPLOYMENTS}
+    assert {*ours} == {*theirs} == {each.name for each in DEPLOYMENTS}
     for name, held in ours.items():
         assert theirs[name] == held, name
-    assert ours["starts"]["cosqa: annotate after collect"] == ["annotate"]
 
 
 def test_pruning_removes_what_was_ours_and_nothing_of_others(
     client: SyncPrefectClient, target: Target
 ) -> None:
-    (_, chain) = register_deployment(client, ANNOTATE, target)
+    register_deployment(client, ANNOTATE, target)
     for flow, name, tags, entrypoint in (
         ("former", "former", [TAG], entrypoint_of("former")),
         ("theirs", "theirs", None, None),
@@ -249,16 +231,16 @@ def test_pruning_removes_what_was_ours_and_nothing_of_others(
         client.create_deployment(
             client.create_flow_from_name(flow), name, tags=tags, entrypoint=entrypoint
         )
-    for name in ("cosqa: former", "theirs"):
+    for name in ("cosqa: annotate after collect", "cosqa: kept", "theirs"):
         client.create_automation(restart().model_copy(update={"name": name}))
-    removed = prune(client, {each.name for each in DEPLOYMENTS}, {chain.name})
+    removed = prune(client, {each.name for each in DEPLOYMENTS}, {"cosqa: kept"})
     assert [(each.kind, each.name) for each in removed] == [
-        ("deployment", "former"), ("automation", "cosqa: former"),
+        ("deployment", "former"), ("automation", "cosqa: annotate after collect"),
     ]  # fmt: skip
     assert {each.name for each in client.read_deployments()} == {
         "annotate", "theirs", "theirs-with-our-tag", "my-annotate",
     }  # fmt: skip
-    assert {each.name for each in client.read_automations()} == {chain.name, "theirs"}
+    assert {each.name for each in client.read_automations()} == {"cosqa: kept", "theirs"}
 
 
 def test_a_pool_of_another_type_is_refused(client: SyncPrefectClient, target: Target) -> None:

@@ -29,13 +29,6 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["stage.json"]
 
 
-def test_pace_and_time_left_follow_from_what_is_done() -> None:
-    assert STATE.per_minute == pytest.approx(15)
-    assert STATE.minutes_left == pytest.approx(4)
-    assert STATE.model_copy(update={"total": None}).minutes_left is None
-    assert STATE.model_copy(update={"done": 0}).minutes_left is None
-
-
 @pytest.mark.parametrize("content", ["", "{", '{"stage": 3}', '{"of": "a later release"}'])
 def test_what_cannot_be_read_is_no_state(tmp_path: Path, content: str) -> None:
     (tmp_path / "stage.json").write_text(content)

@@ -80,3 +80,82 @@ def stored(store: StoreSettings) -> StageState:
     state = read_state(store)
     assert state
     return state
+
+
+class Clock:
+    """A clock that goes on where it is told to."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    return clock
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "burst", "every_s", "items"),
+    [
+        (0, 0, 1.0, 1),
+        (45, 0, 0.5, 1),  # workers start
+        (0, 600, 1.0, 1),  # replies that are known already come at once
+        (20, 0, 5.0, 64),  # batches
+        (0, 0, 25.0, 1),  # a judge with a slow model
+    ],
+)
+def test_after_a_minute_the_time_left_is_right_to_a_factor_of_two(
+    clock: Clock, silent_s: float, burst: int, every_s: float, items: int
+) -> None:
+    steps = 200
+    counter = progress.Progress("texts", burst + steps * items, bar=None)
+    clock.now += silent_s
+    begun = clock.now
+    if burst:
+        counter.advance(burst)
+    for step in range(1, steps):
+        clock.now = begun + step * every_s
+        counter.advance(items)
+        if clock.now - begun > max(61.0, 3 * every_s):
+            _, minutes_left = counter._pace()
+            assert minutes_left
+            assert 0.5 < minutes_left * 60 / ((steps - step) * every_s) < 2
+
+
+def test_a_pace_follows_what_is_done_now(clock: Clock) -> None:
+    counter = progress.Progress("pairs", 10_000, bar=None)
+    for step in range(400):
+        clock.now += 1.0
+        counter.advance(10 if step < 300 else 1)
+    assert counter._pace()[0] == pytest.approx(60, rel=0.1)
+
+
+def test_longest_texts_that_come_first_are_worth_more(clock: Clock) -> None:
+    counter = progress.Progress("texts", 1000, bar=None)
+    for _ in range(100):
+        clock.now += 1.0
+        counter.advance(1, 5.0)  # a fifth of the pace of mean texts
+    assert counter._pace()[0] == pytest.approx(300)
+    assert counter._pace()[1] == pytest.approx(500 / 300)
+
+
+def test_all_progress_tells_its_rate_a_minute_and_time_left_until_the_end(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for total, items in ((None, 1), (5000, 100), (5000, 1)):
+        counter = progress.Progress("things", total, bar=None)
+        for _ in range(3):
+            clock.now += 2.0
+            counter.advance(items)
+        counter.report()
+        counter.report(at_end=True)
+    messages = [record.message for record in caplog.records]
+    assert all("a minute" in message for message in messages)
+    tells_left = [message.endswith(" left") for message in messages]
+    assert tells_left == [False, False, True, False, True, False]

@@ -1,0 +1,74 @@
+"""Whether a command has anything to do, by the store alone: before a server is started for it."""
+
+from agents.committee.configurations import configuration_of
+from infra.errors import StoreError
+from infra.store.benchmarks import Published
+from tasks.ranking.methods import chosen_methods
+from tasks.runtime.caching import is_done
+from tasks.runtime.references import CollectedSource
+from tasks.stages.annotate.behaviours import comparisons_due
+from tasks.stages.annotate.plan import rounds_of
+from tasks.stages.annotate.run_plan import planned_run
+from tasks.stages.candidates import find_candidates
+from tasks.stages.collect import collect_source
+from tasks.stages.embed import embed
+from tasks.stages.labels import exported_recipe, judging_recipe, label_sets
+from tasks.stages.preflight import Ready, collected_source, recipe_of_agents
+from tasks.stages.publish import publish_benchmark, published_benchmarks
+from tasks.stages.scoring import OpenBenchmark, score_method
+
+
+def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Published]] | None:
+    """Return the collections and the exports of a command, None where it may have work to do.
+
+    Args:
+        command: The flow's name.
+        ready: The checked inputs.
+    """
+    settings, database = ready.settings, ready.database
+    try:
+        source = collected_source(ready)
+    except StoreError:
+        return None
+    inputs = {
+        "database": database, "source": settings.source, "fingerprint": ready.fingerprint,
+        "collections": [each for each in source.collections if each.queries],
+        "collection": source.main, "search": source.search,
+    }  # fmt: skip
+    embedded = [is_done(embed, **inputs, encoder=each) for each in settings.search.encoders]
+    if not (
+        all(embedded) and is_done(collect_source, **inputs) and is_done(find_candidates, **inputs)
+    ):
+        return None
+    judges = command == "annotate" or (command == "benchmark" and settings.annotation.agents)
+    if judges and not _is_judged(source, ready):
+        return None
+    if command in ("collect", "annotate"):
+        return source, []
+    recipe = exported_recipe(database, source.search, settings.publish)
+    sets = label_sets(database, source, recipe)
+    inputs["settings"] = settings.publish
+    if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
+        return None
+    published = published_benchmarks(database, sets, settings.publish)
+    inputs["settings"] = settings
+    methods = chosen_methods(settings.evaluation, settings.search) if command != "publish" else ()
+    is_scored = all(
+        is_done(score_method, **inputs, benchmark=OpenBenchmark(each), method=method)
+        for each in published
+        for method in methods
+    )
+    return (source, published) if is_scored else None
+
+
+def _is_judged(source: CollectedSource, ready: Ready) -> bool:
+    """Return whether the agents' recipe is in use, takes no pair, and has compared all."""
+    settings, search = ready.settings, source.search
+    recipe, used = recipe_of_agents(settings), judging_recipe(ready.database, search)
+    rounds = rounds_of(recipe, settings)
+    if used is None or used.recipe_id not in {each.recipe_id for each in rounds}:
+        return False
+    plan = planned_run(ready.database, search, recipe, settings)
+    if not configuration_of(settings.annotation).specification:
+        return not plan.taken
+    return not plan.pending and not any(comparisons_due(search, it, settings)[0] for it in rounds)
