@@ -25,7 +25,7 @@ import os
 import random
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import CodeType, FrameType
 
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     Counts = tuple[Callable[[], int], Callable[[], int], Callable[[], int]]
     Reports = tuple[list[bytes], list[bytes]]  # of the error that counts, and of each test
     Places = tuple[frozenset[int], ...]
-    Tests = tuple[tuple[bytes, Callable[[], object]], ...]
 
 REPORT = 3
 CASES = 100  # tests whose outcomes are reported
@@ -103,7 +102,7 @@ def _program_runner(
     entered: dict[str, None],
     count_assert: Callable[[], int],
     count_call: Callable[[], int],
-) -> Callable[[], Tests]:
+) -> Callable[[], Iterator[tuple[bytes, Callable[[], object]]]]:
     called, asserted, noticed, failed, held = job["names"]
     failures: list[str] = []
     target, program = job["texts"]

@@ -8,7 +8,7 @@ a parameter's default, which `sandbox.inside.play.audit_hook` keeps as it is, or
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 
 from sandbox.inside.failures import PROGRAM, name_of_case
@@ -92,16 +92,41 @@ def require(
             raise error(f"{name} is not the test that the program defines")
 
 
-def unhidden(test: Call, failures: list[str], error: type[Exception] = RuntimeError) -> Call:
-    """Return a test that also fails where an assertion failed and the program hid that."""
+def unhidden(
+    test: Call,
+    failures: list[str],
+    size: Callable[[list[str]], int] = len,
+    error: type[Exception] = RuntimeError,
+) -> Call:
+    """Return a test that also fails where an assertion failed in it and the program hid that."""
 
     def run() -> None:
-        failures.clear()
+        known = size(failures)
         test()
-        if failures:
-            raise error(f"an assertion failed, which the program hides: {failures[0]}")
+        if size(failures) > known:
+            raise error(f"an assertion failed, which the program hides: {failures[known]}")
 
     return run
+
+
+def with_hidden_failures(
+    tests: Tests,
+    failures: list[str],
+    check: Callable[[Call, list[str]], Call] = unhidden,
+    size: Callable[[list[str]], int] = len,
+    name: bytes = PROGRAM.encode(),
+) -> Iterator[tuple[bytes, Call]]:
+    """Yield tests that hide nothing, and one that fails for what the program hid outside them.
+
+    A program may run its own tests as it likes: what failed then fails here again.
+    """
+    known = size(failures)
+    for test_name, test in tests:
+        yield test_name, check(test, failures)
+    for place in failures[:known]:
+        if place not in failures[known:]:
+            yield name, check(lambda: failures.append(place), failures)  # noqa: B023
+            break
 
 
 def functions_of(

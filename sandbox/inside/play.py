@@ -11,15 +11,15 @@ import builtins
 import importlib
 import importlib.machinery
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, ModuleType
 
 from sandbox.inside.collection import (
     cases_of,
     functions_of,
     require,
-    unhidden,
     went_through_a_test,
+    with_hidden_failures,
 )
 from sandbox.inside.failures import PROGRAM, TARGET, describe_end, note_failure
 
@@ -42,7 +42,7 @@ _FORBIDDEN = frozenset(
 
 
 def play(
-    run_program: Callable[[], Tests],
+    run_program: Callable[[], Iterator[tuple[bytes, Call]]],
     raise_memory_limit: Call,
     start_guard: list[Callable[[FrameType], None]],
     reports: tuple[list[bytes], list[bytes]],
@@ -162,8 +162,8 @@ def program_runner(
     definitions: Definitions,
     numpy_seed: int | None,
     failures: list[str],
-) -> Callable[[], Tests]:
-    """Return what runs a program as ``__main__`` and returns its tests.
+) -> Callable[[], Iterator[tuple[bytes, Call]]]:
+    """Return what runs a program as ``__main__`` and yields its tests.
 
     Args:
         text: The program's text.
@@ -173,11 +173,11 @@ def program_runner(
         failures: Has the places of assertions of the program that failed.
     """
 
-    def run_program() -> Tests:
+    def run_program() -> Iterator[tuple[bytes, Call]]:
         # Found now: after the program ran, these names may stand for something else.
         functions, cases, called_a_test = functions_of, cases_of, went_through_a_test
         again, name, catch = _raising, PROGRAM.encode(), BaseException
-        demand, tests, whole, checked = require, definitions, tuple, unhidden
+        demand, tests, whole, checked = require, definitions, tuple, with_hidden_failures
         if numpy_seed is not None:
             _seed_numpy(numpy_seed)
         module = sys.modules["__main__"] = ModuleType("__main__")
@@ -186,7 +186,7 @@ def program_runner(
         space = vars(module)
         own_calls: Tests = ()
         try:
-            checked(lambda: load(space), failures)()
+            load(space)
         except catch as error:
             if not called_a_test(error):
                 raise
@@ -194,8 +194,7 @@ def program_runner(
         items = whole(space.items())  # once: threads of the program may go on changing it
         if not own_calls:
             demand(items, space, tests)
-        own_tests = (*functions(items), *cases(items), *own_calls)
-        return whole([(name, checked(test, failures)) for name, test in own_tests])
+        return checked((*functions(items), *cases(items), *own_calls), failures)
 
     return run_program
 
