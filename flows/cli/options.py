@@ -45,6 +45,7 @@ from infra.settings import (
 from tasks.encoders import SYNTAX, encoders
 from tasks.retrievers import retrievers
 
+SAMPLE = "sample"  # the preset that runs where nothing else is asked for
 _SEARCH, _OUTPUT = "Candidates", "Output"
 
 
@@ -204,6 +205,13 @@ def _judging(
     return {"llm": {"model": model}, "annotation": judged}
 
 
+def _has_neither_input_nor_judge(settings: Settings) -> bool:
+    """Return whether nobody named a preset, a source, a model or whether agents judge at all."""
+    judging = settings.annotation.model_fields_set & {"agents", "judges"}
+    given = settings.source.model_fields_set | settings.llm.model_fields_set | judging
+    return settings.preset is None and not given
+
+
 def pipeline(
     ctx: typer.Context,
     *,
@@ -238,19 +246,19 @@ def pipeline(
     """Return what a command of the pipeline is to do; ``SettingsError`` if options contradict."""
     refuse_several({"--dry-run": dry_run, "--plan": plan, "--replay": replay})
     own = {"path": path, "distribution": distribution, "queries": queries, "reread": reread}
-    settings = load_settings(
-        {
-            "source": {"name": source, "collection": collection, "codes": codes or None}
-            | source_options(own, source_option or []),
-            "search": {"encoders": encoder or None, "top_k": top_k},
-            "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
-            **_judging(model, judge, limit, batch),
-            "reannotation": reannotation(reason or [], pairs, budget_usd),
-            "store": {"folder": store},
-            "publish": {"folder": output, "allow_demo": allow_demo}
-            | {"include_unlicensed": unlicensed},
-            "evaluation": {"methods": method or None},
-        },
-        preset,
-    )
+    overrides: dict[str, dict[str, object]] = {
+        "source": {"name": source, "collection": collection, "codes": codes or None}
+        | source_options(own, source_option or []),
+        "search": {"encoders": encoder or None, "top_k": top_k},
+        "encoder": {"checkpoints": named_folders("--checkpoint", checkpoint or [])},
+        **_judging(model, judge, limit, batch),
+        "reannotation": reannotation(reason or [], pairs, budget_usd),
+        "store": {"folder": store},
+        "publish": {"folder": output, "allow_demo": allow_demo}
+        | {"include_unlicensed": unlicensed},
+        "evaluation": {"methods": method or None},
+    }
+    settings = load_settings(overrides, preset)
+    if _has_neither_input_nor_judge(settings):
+        settings = load_settings(overrides, SAMPLE)
     return PipelineOptions(str(ctx.info_name), settings, dry_run, replay, plan)

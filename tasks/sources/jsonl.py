@@ -110,11 +110,15 @@ class JsonLinesSource:
             SourceError: A file is missing, a line of it cannot be used, or the filters drop every
                 function.
         """
-        info = SourceInfo(
+        merged = Merged(FilterChain(self._options.filters))
+        return {self._name: merged.streamed(self.info, self._items(merged))}
+
+    @property
+    def info(self) -> SourceInfo:
+        """Where the files come from."""
+        return SourceInfo(
             name="jsonl", licence="unknown", revision="unknown", location=str(self._folder)
         )
-        merged = Merged(FilterChain(self._options.filters))
-        return {self._name: merged.streamed(info, self._items(merged))}
 
     def _items(self, merged: Merged) -> Iterator[Item]:
         queries = read_queries(self._queries)

@@ -135,7 +135,7 @@ def check_model_early(settings: Settings) -> None:
 
 def import_early(settings: Settings) -> None:
     """Import what asks the model, which takes seconds: for while there is something to wait for."""
-    if settings.annotation.agents and not all(asked.llm.is_demo for asked in settings.by_judge):
+    if settings.annotation.agents and not all(asked.llm.is_free for asked in settings.by_judge):
         loaded_litellm()
 
 

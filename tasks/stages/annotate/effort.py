@@ -37,7 +37,7 @@ def price_of(model: str) -> TokenPrice | None:
 
 def history_of(database: Database, settings: Settings) -> History:
     """Return what is known of the effort of pairs: by this model, else by others at its price."""
-    model, free = settings.llm.model, settings.llm.is_demo
+    model, free = settings.llm.model, settings.llm.is_free
     price = None if free else price_of(model)
     prices = Prices(
         prompt_usd=price.prompt_usd if price else None,
