@@ -84,7 +84,7 @@ def build_model(
     labelling_round: int | str = 1,
     *,
     by_batch: bool = False,
-) -> LanguageModel | RecordedReplies:
+) -> ReportingModel:
     """Return the language model that the settings describe.
 
     Args:

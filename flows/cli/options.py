@@ -4,6 +4,7 @@ The function `pipeline` has the options as its parameters and returns what they 
 is imported here: ``--help`` reads this file.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -246,7 +247,7 @@ def pipeline(
     """Return what a command of the pipeline is to do; ``SettingsError`` if options contradict."""
     refuse_several({"--dry-run": dry_run, "--plan": plan, "--replay": replay})
     own = {"path": path, "distribution": distribution, "queries": queries, "reread": reread}
-    overrides: dict[str, dict[str, object]] = {
+    overrides: Mapping[str, Mapping[str, object]] = {
         "source": {"name": source, "collection": collection, "codes": codes or None}
         | source_options(own, source_option or []),
         "search": {"encoders": encoder or None, "top_k": top_k},

@@ -20,6 +20,10 @@ from tasks.stages.report import WrittenReport, count_stage_runs
 
 _ANNOTATE = ("benchmark", "annotate", "audit")
 _WRITE_REPORTS = ("benchmark", "evaluate")
+_NEXT = """This was the packaged sample, judged once by hand. Next, your code and queries (lines as
+{"query": "python parse iso date"}) by a model of yours, without --dry-run to have it judge:
+  export COSQA_LLM__API_KEY=...
+  cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --dry-run"""
 
 
 def run(options: PipelineOptions) -> None:
@@ -32,6 +36,8 @@ def run(options: PipelineOptions) -> None:
         print_replay(options.settings)
     else:
         run_flow(options.command, options.settings)
+        if options.settings.llm.is_recorded:
+            say(_NEXT)
 
 
 def run_flow(name: str, settings: Settings) -> None:
