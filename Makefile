@@ -14,7 +14,7 @@ help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: setup engine  ## Set up, then build and score the default benchmark (standard library, 40 queries)
-	$(BIN)/cosqa benchmark --top-k 5
+	$(BIN)/cosqa benchmark
 
 server: setup engine  ## Set up, then run a Prefect server with all deployments and a worker, until Ctrl-C
 	$(BIN)/cosqa server

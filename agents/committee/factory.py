@@ -14,6 +14,7 @@ from agents.llm.client import LanguageModel, ReportingModel
 from agents.llm.embedded import adapted
 from agents.llm.endpoint import Endpoint
 from agents.llm.rate_limit import SharedLimiter
+from agents.llm.recorded import RecordedReplies
 from infra.errors import SettingsError
 from infra.languages import languages
 from infra.settings import Settings
@@ -83,7 +84,7 @@ def build_model(
     labelling_round: int | str = 1,
     *,
     by_batch: bool = False,
-) -> LanguageModel:
+) -> ReportingModel:
     """Return the language model that the settings describe.
 
     Args:
@@ -96,6 +97,8 @@ def build_model(
         SettingsError: The embedded model is chosen and has no server.
     """
     llm = adapted(settings.llm)
+    if llm.is_recorded:
+        return RecordedReplies(llm)
     if llm.is_demo and endpoint is None:
         raise SettingsError(f"{llm.model} needs the endpoint that agents.llm.embedded serves it at")
     limiter = SharedLimiter(settings.store.ledgers, llm)

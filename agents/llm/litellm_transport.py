@@ -159,7 +159,7 @@ def check_model(settings: LanguageModelSettings) -> None:
     Raises:
         SettingsError: No provider has a model of that name, or it has no key.
     """
-    if settings.is_demo or (settings.api_key and settings.base_url):
+    if settings.is_free or (settings.api_key and settings.base_url):
         return
     litellm = loaded_litellm()
     try:

@@ -46,6 +46,7 @@ from infra.settings import (
 from tasks.encoders import SYNTAX, encoders
 from tasks.retrievers import retrievers
 
+SAMPLE = "sample"  # the preset that runs where nothing else is asked for
 _SEARCH, _OUTPUT = "Candidates", "Output"
 
 
@@ -185,6 +186,13 @@ class PipelineOptions:
     preset: str | None = None
 
 
+def _has_neither_input_nor_judge(settings: Settings) -> bool:
+    """Return whether nobody named a preset, a source, a model or whether agents judge at all."""
+    judging = settings.annotation.model_fields_set & {"agents", "judges"}
+    given = settings.source.model_fields_set | settings.llm.model_fields_set | judging
+    return settings.preset is None and not given
+
+
 def pipeline(
     ctx: typer.Context,
     *,
@@ -234,5 +242,8 @@ def pipeline(
         "annotation": lasting["annotation"] | {"limit": limit, "batch": batch},
         "reannotation": reannotation(reason or [], pairs, budget_usd),
     }
-    settings = load_settings(lasting | of_this_run, preset)
+    overrides = lasting | of_this_run
+    settings = load_settings(overrides, preset)
+    if _has_neither_input_nor_judge(settings):
+        settings = load_settings(overrides, SAMPLE)
     return PipelineOptions(str(ctx.info_name), settings, replay, plan, lasting, preset)

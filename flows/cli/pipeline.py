@@ -23,6 +23,10 @@ from tasks.stages.up_to_date import found_done
 _ANNOTATE = ("benchmark", "annotate", "audit")
 _COLLECT = ("benchmark", "collect")
 _WRITE_REPORTS = ("benchmark", "evaluate")
+_NEXT = """This was the packaged sample, judged once by hand. Next, your code and queries (lines as
+{"query": "python parse iso date"}) by a model of yours, without --plan to have it judge:
+  export COSQA_LLM__API_KEY=...
+  cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --plan"""
 
 
 def run(options: PipelineOptions) -> None:
@@ -34,6 +38,8 @@ def run(options: PipelineOptions) -> None:
     else:
         run_flow(options.command, options.settings)
         _remember(options)
+        if options.settings.llm.is_recorded:
+            say(_NEXT)
 
 
 def _remember(options: PipelineOptions) -> None:

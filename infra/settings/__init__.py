@@ -51,6 +51,7 @@ from infra.settings.sandbox import SandboxSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
     EMBEDDED_MODEL,
+    RECORDED_PREFIX,
     GateSettings,
     LanguageModelSettings,
     PublishSettings,
@@ -66,6 +67,7 @@ __all__ = [
     "EMBEDDED_MODEL",
     "REASONS",
     "REASON_SUMMARIES",
+    "RECORDED_PREFIX",
     "AnnotationSettings",
     "Configuration",
     "EmbeddingModelSettings",

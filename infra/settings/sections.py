@@ -11,6 +11,7 @@ from infra.settings.section import Section
 
 DEMO_PREFIX = "embedded/"
 EMBEDDED_MODEL = f"{DEMO_PREFIX}smollm2-135m-instruct"
+RECORDED_PREFIX = "recorded/"
 
 
 class SearchSettings(Section):
@@ -170,6 +171,16 @@ class LanguageModelSettings(Section):
     def is_demo(self) -> bool:
         """Whether this model only shows how the pipeline works, and labels at chance."""
         return self.model.startswith(DEMO_PREFIX)
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether its replies were given once and are packaged: no provider is asked."""
+        return self.model.startswith(RECORDED_PREFIX)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it costs nothing and needs no key."""
+        return self.is_demo or self.is_recorded
 
 
 class GateSettings(Section):

@@ -115,12 +115,16 @@ class JsonLinesSource:
             SourceError: A file is missing, a line of it cannot be used, or the filters drop every
                 function.
         """
+        merged = Merged(FilterChain(self._options.filters))
+        return {self._name: merged.streamed(self.info, self._items(merged))}
+
+    @property
+    def info(self) -> SourceInfo:
+        """Where the files come from."""
         location = self._folder.resolve().name
-        info = SourceInfo(
+        return SourceInfo(
             name="jsonl", licence=self._licence, revision="unknown", location=location
         )
-        merged = Merged(FilterChain(self._options.filters))
-        return {self._name: merged.streamed(info, self._items(merged))}
 
     def _items(self, merged: Merged) -> Iterator[Item]:
         queries, labels = read_queries(self._file("queries")), self._file("labels")

@@ -9,7 +9,7 @@ from typing import Literal
 from prefect.logging import get_run_logger
 
 from agents import Committee, WrittenAnswer, build_committee, build_model, recipe_of, written_answer
-from agents.llm.client import LanguageModel
+from agents.llm.client import ReportingModel
 from agents.roles.code_writer import RefusedCode
 from infra.errors import (
     BudgetExhaustedError,
@@ -190,7 +190,7 @@ class Workshop:
         self,
         query: Query,
         answers: list[GeneratedCode],
-        model: LanguageModel,
+        model: ReportingModel,
         committee: Committee,
     ) -> None:
         """Write answers until one is verified or no try is left; count what came of them."""

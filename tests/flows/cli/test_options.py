@@ -10,7 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli import checks, estimate_options, evaluation_options
+from flows.cli import pipeline as cli_pipeline
 from flows.cli.main import app
+from flows.cli.options import PipelineOptions
 from flows.cli.pairs import source_options
 from infra.errors import EncoderError, SettingsError
 from infra.settings import COMPARED_CONFIGURATIONS
@@ -225,3 +227,29 @@ def test_a_checkpoint_is_given_to_the_commands_that_compare_methods(tmp_path: Pa
         evaluation_options.diff(Path("b"), Path("c"), checkpoint=given),
     ):
         assert chosen.settings.encoder.checkpoints == {"codebert-search": tmp_path}
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "preset"),
+    [
+        ([], {}, "sample"),
+        (["--top-k", "3", "--store", "s"], {"COSQA_ANNOTATION__IN_FLIGHT": "4"}, "sample"),
+        (["--path", "."], {}, None),
+        (["--source", "python-source"], {}, None),
+        (["--model", "openai/x"], {}, None),
+        (["--judge", "openai/x"], {}, None),
+        (["--preset", "sample", "--model", "openai/x"], {"COSQA_LLM__API_KEY": "k"}, "sample"),
+        ([], {"COSQA_LLM__API_KEY": "k"}, None),
+        ([], {"COSQA_SOURCE__NAME": "python-source"}, None),
+        ([], {"COSQA_ANNOTATION__AGENTS": "false"}, None),
+    ],
+)
+def test_the_sample_runs_where_neither_input_nor_judge_is_named(
+    words: list[str], variables: dict[str, str], preset: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    asked: list[PipelineOptions] = []
+    monkeypatch.setattr(cli_pipeline, "run", asked.append)
+    CliRunner().invoke(app, ["benchmark", *words])
+    assert [options.settings.preset for options in asked] == [preset]
