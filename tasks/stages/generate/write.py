@@ -63,11 +63,11 @@ def verifying_settings(settings: Settings) -> Settings:
     """Return the settings under which agents verify answers.
 
     Raises:
-        SettingsError: The model is the embedded one, which cannot write code.
+        SettingsError: The model is the embedded or a recorded one, which cannot write code.
     """
-    if settings.llm.is_demo:
+    if settings.llm.is_free:
         raise SettingsError(
-            f"{settings.llm.model} only shows how the pipeline works and cannot write code that "
+            f"{settings.llm.model} cannot write code that "
             "answers a query: name a model with --model"
         )
     chosen = {"configuration": settings.generation.configuration, "rounds": 1, "batch": False}
