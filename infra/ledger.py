@@ -1,28 +1,21 @@
 """Small files of numbers that processes share: whole or refused, never read as something else."""
 
 import os
-import secrets
 import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, astuple, dataclass, fields
-from functools import partial
+from dataclasses import asdict, astuple, dataclass
 from math import isfinite
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
-from infra.atomic import atomic_write, sync
+from infra.atomic import sync
 from infra.locks import locked
 
 _MAGIC = b"cosqa-2\n"
 _CHECK = struct.Struct("<I")
-_LATER = 2  # numbers at the end that former versions did not have
-_ROUNDING = 1e-9  # by which a former version's sums may be below nought
-_FORMER = struct.Struct("<7d")
-_NUMBER = struct.Struct("<d")
-_MARKER = ".added"
 _SUMS = ("tokens", "usd", "unpriced")
 
 
@@ -41,7 +34,6 @@ class Money:
         unpriced: Requests of unknown price.
         change: Number of the last change by a batch, by which a run that was killed in the midst
             of one knows whether it was made; 0 for none.
-        taken: Likewise, of the last file of a former version that was taken over.
     """
 
     tokens: float = 0.0
@@ -49,7 +41,6 @@ class Money:
     max_request_usd: float = 0.0
     unpriced: float = 0.0
     change: float = 0.0
-    taken: float = 0.0
 
 
 @dataclass
@@ -67,21 +58,8 @@ class Pace:
     expected_tokens: float = 0.0
 
 
-@dataclass
-class Former:
-    """What a former version wrote for each model, address and key: both in one file."""
-
-    last_turn: float = 0.0
-    next_token: float = 0.0
-    tokens: float = 0.0
-    usd: float = 0.0
-    max_request_usd: float = 0.0
-    unpriced: float = 0.0
-    expected_tokens: float = 0.0
-
-
 Numbers = TypeVar("Numbers", bound=Money | Pace)
-_Kind = Money | Pace | Former
+_LAYOUTS = {Money: struct.Struct("<8s5d8x"), Pace: struct.Struct("<8s3d")}
 
 
 class Ledger(Generic[Numbers]):
@@ -95,7 +73,7 @@ class Ledger(Generic[Numbers]):
     def __init__(self, file: Path, kind: type[Numbers]) -> None:
         self.file = file
         self._kind: type[Numbers] = kind
-        self._most = _layout(len(fields(kind))).size + _CHECK.size
+        self._most = _LAYOUTS[kind].size + _CHECK.size
 
     @contextmanager
     def opened(self, *, durable: bool = False) -> Iterator[Numbers]:
@@ -134,39 +112,6 @@ class Ledger(Generic[Numbers]):
             sync(self.file.parent)
 
 
-def take_over(former: Path, ledger: Ledger[Money]) -> None:
-    """Add what a file of a former version has, beyond what was taken over of it before.
-
-    What is to be added is noted beside the file, with a number that the ledger gets: a process that
-    is killed in between has taken over all of it or nothing.
-
-    Raises:
-        DamagedLedgerError: A file holds something else than numbers that can be true.
-        OSError: One cannot be read or written.
-    """
-    marker = former.with_name(former.name + _MARKER)
-    with locked(former):
-        content = former.read_bytes()
-        with ledger.opened(durable=True) as money:
-            for other in former.parent.glob(f"*{_MARKER}"):  # of processes that were killed
-                if (noted := _noted(other)).number and noted.number == money.taken:
-                    _note(other, noted.content)
-            known = _noted(marker).known
-            try:
-                new, old = _former(content), _former(known)
-            except DamagedLedgerError as error:
-                raise DamagedLedgerError(f"{former}: {error}") from None
-            if content and content != known:
-                money.taken = 1.0 + secrets.randbelow(2**52)
-                _note(marker, content + _NUMBER.pack(money.taken) + known)
-            money.tokens += max(0.0, new.tokens - old.tokens)
-            money.usd += max(0.0, new.usd - old.usd)
-            money.unpriced += max(0.0, new.unpriced - old.unpriced)
-            money.max_request_usd = max(money.max_request_usd, new.max_request_usd)
-        if content != known:
-            _note(marker, content)
-
-
 def merge(present: Path, copy: Path, *, is_same: bool, has_its_batches: bool) -> None:
     """Put what a store has spent into the copy of a backup that takes its place.
 
@@ -196,7 +141,7 @@ def merge(present: Path, copy: Path, *, is_same: bool, has_its_batches: bool) ->
         os.fsync(handle)
 
 
-def _merged(then: _Kind, now: _Kind, *, is_same: bool, of_now: bool) -> _Kind:
+def _merged(then: Money | Pace, now: Money | Pace, *, is_same: bool, of_now: bool) -> Money | Pace:
     """Return the numbers of two ledgers as one; the last batch is that of one of them."""
     one, other = asdict(then), asdict(now)
     numbers = {
@@ -204,80 +149,31 @@ def _merged(then: _Kind, now: _Kind, *, is_same: bool, of_now: bool) -> _Kind:
         for name, number in other.items()
     }
     if isinstance(now, Money):
-        numbers |= {"change": (other if of_now else one)["change"], "taken": now.taken}
+        numbers["change"] = (other if of_now else one)["change"]
     return type(now)(**numbers)
 
 
-def _any_in(content: bytes) -> _Kind | None:
+def _any_in(content: bytes) -> Money | Pace | None:
     """Return the numbers in a file of any kind, None where it is empty or damaged."""
-    for read in (partial(_read, kind=Money), partial(_read, kind=Pace), _former):
-        with suppress(DamagedLedgerError):
-            return read(content) if content else None
+    with suppress(DamagedLedgerError):
+        return _read(content, Money)
+    with suppress(DamagedLedgerError):
+        return _read(content, Pace)
     return None
-
-
-class _Noted(NamedTuple):
-    """What is noted beside a former file.
-
-    Attributes:
-        known: What was taken over.
-        number: Where more is being taken over, by which the ledger tells whether it was; else 0.
-        content: That.
-    """
-
-    known: bytes
-    number: float = 0.0
-    content: bytes = b""
-
-
-def _noted(marker: Path) -> _Noted:
-    told = marker.read_bytes() if marker.is_file() else b""
-    if len(told) < _FORMER.size + _NUMBER.size:
-        return _Noted(told)
-    content, known = told[: _FORMER.size], told[_FORMER.size + _NUMBER.size :]
-    (number,) = _NUMBER.unpack_from(told, _FORMER.size)
-    return _Noted(known, number, content)
-
-
-def _note(marker: Path, content: bytes) -> None:
-    with atomic_write(marker) as new:
-        new.write_bytes(content)
-        sync(new)
-
-
-def _former(content: bytes) -> Former:
-    if not content:  # made, and not written to
-        return Former()
-    if len(content) != _FORMER.size:
-        raise DamagedLedgerError(f"{len(content)} bytes instead of {_FORMER.size}")
-    values = _FORMER.unpack(content)
-    if not all(isfinite(value) and value >= -_ROUNDING for value in values[2:6]):
-        raise DamagedLedgerError("numbers that cannot be true")
-    return Former(*(max(0.0, value) for value in values))
-
-
-def _layout(numbers: int) -> struct.Struct:
-    return struct.Struct(f"<{len(_MAGIC)}s{numbers}d")
 
 
 def _read(content: bytes, kind: type[Numbers]) -> Numbers:
     packed, check = content[: -_CHECK.size], content[-_CHECK.size :]
-    most = len(fields(kind))
-    layouts = [_layout(most - fewer) for fewer in range(_LATER + 1)]
-    layout = next((one for one in layouts if one.size == len(packed)), None)
-    if layout is None or _checksum(packed) != check:
+    if len(packed) != _LAYOUTS[kind].size or _checksum(packed) != check:
         raise DamagedLedgerError(f"{len(content)} bytes that were not written so")
-    magic, *values = layout.unpack(packed)
+    magic, *values = _LAYOUTS[kind].unpack(packed)
     if magic != _MAGIC or not all(isfinite(value) and value >= 0 for value in values):
         raise DamagedLedgerError("numbers that cannot be true")
     return kind(*values)
 
 
-def _written(numbers: _Kind) -> bytes:
-    if isinstance(numbers, Former):
-        return _FORMER.pack(*astuple(numbers))
-    values = astuple(numbers)
-    packed = _layout(len(values)).pack(_MAGIC, *values)
+def _written(numbers: Money | Pace) -> bytes:
+    packed = _LAYOUTS[type(numbers)].pack(_MAGIC, *astuple(numbers))
     return packed + _checksum(packed)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from infra.errors import BudgetExhaustedError, RunBudgetExhaustedError, UnrecordableError
 from infra.identity import mark
-from infra.ledger import DamagedLedgerError, Ledger, Money, Pace, take_over
+from infra.ledger import DamagedLedgerError, Ledger, Money, Pace
 from infra.locks import locked
 from infra.records import Record
 from infra.settings import LanguageModelSettings
@@ -53,7 +53,6 @@ class SharedLimiter:
         account = settings.model, settings.base_url or "", key
         self._money = Ledger(folder / mark("money", settings.model), Money)
         self._pace = Ledger(folder / mark("pace", *account), Pace)
-        self._former: Path | None = folder / mark("ledger", *account)
         # Locked, shared, while requests are in flight.
         self._busy = self._money.file.with_name(f"{self._money.file.name}.busy")
         self._own = settings
@@ -255,12 +254,8 @@ class SharedLimiter:
         Raises:
             UnrecordableError: It cannot be known, or not be written down.
         """
-        with self._explained():
-            if self._former and self._former.is_file():
-                take_over(self._former, self._money)
-            self._former = None
-            with self._money.opened(durable=durable) as money:
-                yield money
+        with self._explained(), self._money.opened(durable=durable) as money:
+            yield money
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
