@@ -19,6 +19,7 @@ from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.reports.text import tally
 from tasks.runtime import run_events
 from tasks.runtime.caching import Parameters, stage
+from tasks.runtime.run_logger import run_logger
 from tasks.stages.labels import LabelSet, current_labels, labelled_benchmark, with_split
 from tasks.stages.removed_labels import removed_labels
 
@@ -155,7 +156,7 @@ def published_benchmarks(
     That of the agents may be by a recipe that was in use before: its labels stand beside theirs.
     """
     exports = []
-    logger = get_run_logger()
+    logger = run_logger(__name__)
     for item in labels:
         folder = export_folder(item, settings)
         manifest = read_manifest(folder) if is_export(folder) else None
