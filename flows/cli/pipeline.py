@@ -20,10 +20,11 @@ from tasks.stages.report import WrittenReport, count_stage_runs
 
 _ANNOTATE = ("benchmark", "annotate", "audit")
 _WRITE_REPORTS = ("benchmark", "evaluate")
-_NEXT = """This was the packaged sample, judged once by hand. Next, your code and queries (lines as
-{"query": "python parse iso date"}) by a model of yours, without --dry-run to have it judge:
+_NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
+Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours,
+without --plan to have it judge:
   export COSQA_LLM__API_KEY=...
-  cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --dry-run"""
+  cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --plan"""
 
 
 def run(options: PipelineOptions) -> None:

@@ -111,7 +111,7 @@ def _cost_of_pair(seen: float | None, settings: Settings) -> tuple[float, str]:
     """Return the expected cost of a pair in dollars, by what was seen so far, and its basis."""
     judges = settings.by_judge
     if judges[0].llm.is_free:
-        return 0.0, "the embedded model runs on this machine"
+        return 0.0, "no provider is asked"
     if seen is None:
         costs = [cost_of_pair(None, price_of(judge.llm.model)) for judge in judges]
         cost = fmean(usd for usd, _ in costs)
