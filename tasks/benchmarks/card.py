@@ -25,7 +25,7 @@ _LISTED_LICENCES = frozenset(
 _SUPPORT = {
     "screened": "reading alone",
     "valid_oracle": "a run of programs that passed the gates",
-    "void_oracle": "a run of programs that failed a gate",
+    "void_oracle": "a run that a gate or the arbiter doubts",
     "ungated": "agents that have no gates",
     "undecided": "nothing: no judgement was made",
 }
