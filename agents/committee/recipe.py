@@ -12,7 +12,7 @@ from agents.committee.configurations import (
 )
 from agents.llm.embedded import MODEL_SHA256, adapted
 from agents.llm.prompt import system_text
-from agents.llm.recorded import mark_of_replies
+from agents.llm.recorded import recipe_of_replies
 from agents.roles.screener import Screener
 from agents.roles.writer import Writer
 from infra.identity import mark, mark_of
@@ -75,7 +75,7 @@ def recipe_of(
         "prompts": prompt_versions(configuration.agents),
         "sandbox": sandbox_description if runs else None,
         "limits": _limits_of(settings, configuration) if runs else None,
-        **({"replies": mark_of_replies(model.model)} if model.is_recorded else {}),
+        **({"replies": recipe_of_replies(model.model)} if model.is_recorded else {}),
         **({"round": labelling_round} if labelling_round > 1 else {}),
     }
 

@@ -86,8 +86,9 @@ Model = Annotated[
     typer.Option(
         metavar="NAME",
         help="Language model that judges, by litellm's name (openai/gpt-4o-mini). Its key is read "
-        "from COSQA_LLM__API_KEY. The default needs no key and only shows how the pipeline works: "
-        "its labels are not meaningful.",
+        "from COSQA_LLM__API_KEY. Without one, the packaged sample is judged by recorded replies, "
+        "and other input by a model that only shows how the pipeline works: its labels are not "
+        "meaningful.",
         show_default=default(LanguageModelSettings, "model"),
         rich_help_panel=JUDGE,
     ),

@@ -23,8 +23,9 @@ from tasks.stages.up_to_date import found_done
 _ANNOTATE = ("benchmark", "annotate", "audit")
 _COLLECT = ("benchmark", "collect")
 _WRITE_REPORTS = ("benchmark", "evaluate")
-_NEXT = """This was the packaged sample, judged once by hand. Next, your code and queries (lines as
-{"query": "python parse iso date"}) by a model of yours, without --plan to have it judge:
+_NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
+Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours,
+without --plan to have it judge:
   export COSQA_LLM__API_KEY=...
   cosqa benchmark --path CODE --queries FILE --model openai/gpt-4o-mini --limit 10 --plan"""
 

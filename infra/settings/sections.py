@@ -76,7 +76,8 @@ class LanguageModelSettings(Section):
 
     model: str = Field(
         EMBEDDED_MODEL,
-        description="litellm's name of the model; the embedded one needs no key and is a demo.",
+        description="litellm's name of the model; the embedded one needs no key and is a demo; "
+        "recorded/stdlib-sample knows the packaged sample alone.",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible server.")
     # Neither in the form of a Prefect deployment nor in the parameters that Prefect stores.

@@ -4,10 +4,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from infra.markdown import markdown_table, markdown_text
 from tasks.benchmarks.confidence import Confidence
+from tasks.benchmarks.evidence import EVIDENCE_FILE
 from tasks.benchmarks.manifest import Manifest
 
 CARD = "README.md"
@@ -19,6 +21,14 @@ _LISTED_LICENCES = frozenset(
         *("cc-by-4.0", "cc-by-sa-4.0", "cc0-1.0", "odc-by", "gpl-3.0", "lgpl-3.0", "mpl-2.0"),
     }
 )
+
+_SUPPORT = {
+    "screened": "reading alone",
+    "valid_oracle": "a run of programs that passed the gates",
+    "void_oracle": "a run that a gate or the arbiter doubts",
+    "ungated": "agents that have no gates",
+    "undecided": "nothing: no judgement was made",
+}
 
 
 def write_card(manifest: Manifest, folder: Path) -> None:
@@ -39,6 +49,8 @@ def write_card(manifest: Manifest, folder: Path) -> None:
         licence=licence,
         licence_name=licence_name,
         counts=_figures("what", manifest.counts),
+        recorded=_recorded(manifest),
+        support=_support(folder / EVIDENCE_FILE),
         dropped=_figures("rule", manifest.dropped),
         sources=_sources(manifest),
         recipe=_indented(manifest.recipe),
@@ -59,6 +71,22 @@ def _licence(manifest: Manifest) -> tuple[str, str]:
 def _figures(name: str, numbers: Mapping[str, int]) -> str:
     rows = [(key.replace("_", " "), f"{number:,}") for key, number in numbers.items()]
     return markdown_table((name, "items"), rows) if rows else ""
+
+
+def _recorded(manifest: Manifest) -> dict[str, object]:
+    """Return recorded models that gave labels → whose their replies are."""
+    replies = {item.model: item.body.get("replies") for item in manifest.recipes}
+    return {name: kept["by"] for name, kept in replies.items() if isinstance(kept, dict)}
+
+
+def _support(evidence: Path) -> str:
+    """Return the table of what the agents' judgements rest on, "" without any."""
+    if not evidence.exists():
+        return ""
+    counted = pq.read_table(evidence, columns=["grade"])["grade"].value_counts().to_pylist()
+    numbers = {item["values"]: item["counts"] for item in counted}
+    words = {text: numbers[support] for support, text in _SUPPORT.items() if support in numbers}
+    return _figures("what the agents' judgements in `evidence.parquet` rest on", words)
 
 
 def _sources(manifest: Manifest) -> str:

@@ -24,7 +24,7 @@ def check_batches(settings: LanguageModelSettings) -> None:
         SettingsError: It has none that is known here.
     """
     if settings.is_free:
-        raise SettingsError(f"the demo model {settings.model} has no batch API: {WAY_OUT}")
+        raise SettingsError(f"{settings.model} has no batch API: {WAY_OUT}")
     provider = loaded_litellm().get_llm_provider(settings.model, api_base=settings.base_url)[1]
     if provider not in BATCH_PROVIDERS:
         raise SettingsError(

@@ -1,7 +1,8 @@
 """Models called ``recorded/NAME``: replies that were given once, in ``NAME.jsonl`` beside it.
 
-A line has a request's ``role``, its ``key`` and the ``reply``. The key is made of what the request
-is about, not of the prompt's words: so a prompt may change and the reply is found all the same.
+The first line says whose they are (``by``). Each further one has a request's ``role``, its ``key``
+and the ``reply``. The key is made of what the request is about, not of the prompt's words: so a
+prompt may change and the reply is found all the same.
 """
 
 import json
@@ -35,8 +36,8 @@ def key_of(role: str, prompt: str) -> str:
 
 
 @cache
-def replies_of(model: str) -> dict[str, str]:
-    """Return key → reply of a recorded model.
+def recording(model: str) -> tuple[str, dict[str, str]]:
+    """Return whose the replies of a recorded model are, and key → reply.
 
     Raises:
         ModelRefusedError: There are no replies of that name.
@@ -45,13 +46,15 @@ def replies_of(model: str) -> dict[str, str]:
     file = files(__name__) / f"{name}.jsonl"
     if not re.fullmatch(r"[\w-]+", name) or not file.is_file():
         raise ModelRefusedError(f"llm.model {model}: no replies of that name are recorded")
-    lines = map(json.loads, file.read_text("utf-8").splitlines())
-    return {line["key"]: json.dumps(line["reply"], ensure_ascii=False) for line in lines}
+    head, *lines = map(json.loads, file.read_text("utf-8").splitlines())
+    replies = {line["key"]: json.dumps(line["reply"], ensure_ascii=False) for line in lines}
+    return head["by"], replies
 
 
-def mark_of_replies(model: str) -> str:
-    """Return the mark of a recorded model's replies, for the recipe of labels; errors as above."""
-    return mark_of(replies_of(model))
+def recipe_of_replies(model: str) -> dict[str, str]:
+    """Return what a recipe keeps of a recorded model's replies; errors as above."""
+    by, replies = recording(model)
+    return {"by": by, "mark": mark_of(replies)}
 
 
 class RecordedReplies:
@@ -78,7 +81,7 @@ class RecordedReplies:
             ModelRefusedError: There is none: the request is about other queries or codes.
         """
         key = key_of(role, prompt.user)
-        text = replies_of(self._model).get(key)
+        text = recording(self._model)[1].get(key)
         if text is None:
             raise ModelRefusedError(
                 f"{self._model} has no reply of the {role} to this: it knows the packaged sample, "

@@ -111,12 +111,12 @@ def _effort(item: PathFigures) -> PathEffort:
 def _basis(known: PathEffort | None, whose: str, price: TokenPrice | None, *, free: bool) -> str:
     """Return where the figures come from, in words."""
     if known is None:
-        cost = "the embedded model runs on this machine" if free else cost_of_pair(price)[1]
+        cost = "no provider is asked" if free else cost_of_pair(price)[1]
         return f"{BUILT_IN_EFFORT.source}; cost: {cost}"
     measured = (
         f"measured here: {known.pairs:,} pairs judged {whose}, those that took the same path where "
         "there are enough; with 95% prediction intervals"
     )
     if free:
-        return f"{measured}; the embedded model runs on this machine"
+        return f"{measured}; no provider is asked"
     return measured if known.usd else f"{measured}; cost: {cost_of_pair(price)[1]}"

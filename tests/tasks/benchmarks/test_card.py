@@ -10,9 +10,11 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from infra.records import Label, SourceInfo
+from infra.records import Label, SourceInfo, Support
 from tasks.benchmarks import Rows, read_benchmark, read_exported, write_benchmark
+from tasks.benchmarks.benchmark import LabelRecipe
 from tasks.benchmarks.confidence import Confidence, JudgeFigures
+from tasks.benchmarks.evidence import RecordedAnnotations
 from tasks.statistics.calibration import Rated, calibration_of
 from tests.fakes.benchmarks import SOURCE, agents_benchmark, people_benchmark
 
@@ -50,6 +52,48 @@ def test_the_licence_is_one_that_is_listed_or_other_with_its_name(
     write_benchmark(benchmark, tmp_path / "b")
     matter, _ = _card(tmp_path / "b")
     assert (matter["license"], matter.get("license_name")) == expected
+
+
+def _recorded_by(by: str) -> LabelRecipe:
+    body = {"model": {"model": "recorded/x"}, "replies": {"by": by, "mark": "0"}}
+    return LabelRecipe(recipe_id="r1", origin="agents:r1", body=body)
+
+
+@pytest.mark.parametrize("former", [(), (LabelRecipe(recipe_id="r2", origin="o", body={}),)])
+def test_whose_a_recorded_models_replies_are_is_said(
+    tmp_path: Path, former: tuple[LabelRecipe, ...]
+) -> None:
+    recipes = (_recorded_by("AI assistants <b>wrote</b> them."), *former)
+    benchmark = agents_benchmark(demo=False).model_copy(update={"recipes": recipes})
+    write_benchmark(benchmark, tmp_path / "b")
+    _, body = _card(tmp_path / "b")
+    said = MarkdownIt("commonmark").render(body)
+    assert "The replies of recorded/x were recorded: AI assistants &lt;b&gt;wrote" in said
+
+
+def test_only_recorded_models_have_recorded_replies(tmp_path: Path) -> None:
+    write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
+    assert "were recorded" not in _card(tmp_path / "b")[1]
+
+
+@pytest.mark.parametrize(
+    ("support", "words"),
+    [
+        ("screened", "reading alone"),
+        ("valid_oracle", "a run of programs that passed the gates"),
+        ("void_oracle", "a run that a gate or the arbiter doubts"),
+        ("ungated", "agents that have no gates"),
+        ("undecided", "nothing: no judgement was made"),
+    ],
+)
+def test_judgements_are_counted_by_what_they_rest_on(
+    tmp_path: Path, support: Support, words: str
+) -> None:
+    benchmark = agents_benchmark(demo=False)
+    of_support = [item.model_copy(update={"support": support}) for item in benchmark.evidence]
+    evidence = RecordedAnnotations(tuple(of_support))
+    write_benchmark(benchmark.model_copy(update={"evidence": evidence}), tmp_path / "b")
+    assert f"| {words} | 1 |" in _card(tmp_path / "b")[1]
 
 
 def test_sources_and_drops_are_shown_and_cannot_break_out_of_their_table(tmp_path: Path) -> None:

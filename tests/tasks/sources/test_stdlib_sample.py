@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from agents.committee.configurations import CONFIGURATIONS
 from agents.llm.prompt import fence, pair_section
-from agents.llm.recorded import key_of, replies_of
+from agents.llm.recorded import key_of, recording
 from agents.llm.structured_output import read
 from infra.records import Pair
 from infra.settings import Settings, load_settings
@@ -15,10 +15,8 @@ from tests.tasks.sources.reading import read_whole
 
 SETTINGS: Settings = load_settings(preset="sample")
 SAMPLE = read_whole(open_source(SETTINGS.source))["stdlib-sample"]
-LINES = [
-    json.loads(line)
-    for line in (files("agents.llm.recorded") / "stdlib-sample.jsonl").read_text().splitlines()
-]
+TEXT = (files("agents.llm.recorded") / "stdlib-sample.jsonl").read_text("utf-8")
+LINES = [json.loads(line) for line in TEXT.splitlines()[1:]]
 AGENTS = {agent.role: agent for agent in CONFIGURATIONS["spec"].agents}
 
 
@@ -32,13 +30,13 @@ def test_every_function_says_where_it_is_from_and_may_be_redistributed() -> None
 
 
 def test_every_reply_is_readable_and_stands_once() -> None:
-    assert len(replies_of(SETTINGS.llm.model)) == len(LINES)
+    assert len(recording(SETTINGS.llm.model)[1]) == len(LINES)
     for line in LINES:
         read(json.dumps(line["reply"]), AGENTS[line["role"]].reply_type)
 
 
 def test_every_query_has_a_specification_and_five_screened_codes() -> None:
-    known = replies_of(SETTINGS.llm.model)
+    known = recording(SETTINGS.llm.model)[1]
     limit = SETTINGS.llm.max_code_characters
     for query in SAMPLE.queries:
         assert key_of("specifier", fence("query", query.text)) in known, query.text

@@ -1,0 +1,52 @@
+"""The law of the default run: the packaged sample, judged by recorded replies and by runs here."""
+
+import csv
+import os
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tasks.retrievers import retrievers
+from tests.flows.world import World
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow(400), pytest.mark.usefixtures("engine")]
+
+# Query, code, label and path of each pair, as judged when the replies were recorded.
+RECORDED = Path(__file__).with_name("sample_labels.tsv")
+
+
+@pytest.mark.nightly
+def test_the_default_run_gives_the_recorded_labels_as_a_multi_choice_benchmark_with_evidence(
+    folder: Path,
+) -> None:
+    named = ("COSQA_", "PREFECT_")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(named)}
+    home = {"PREFECT_HOME": str(folder / "prefect"), "NO_COLOR": "1", "COLUMNS": "200"}
+    world = World(folder, clean | home)
+    command = world.command_on_folder("benchmark")
+
+    done = world.finish_alone(command)
+    assert done.returncode == 0, done.stdout
+    with RECORDED.open(encoding="utf-8", newline="") as file:
+        recorded = [tuple(row) for row in csv.reader(file, delimiter="\t")]
+    assert len(recorded) == 200
+    assert recorded == world.rows(
+        "SELECT query_id, code_id, label::VARCHAR, path FROM annotations ORDER BY ALL"
+    )
+
+    exported = world.output / "stdlib-sample-agents"
+    labels = pq.read_table(exported / "labels.parquet").to_pylist()
+    matches = Counter(item["query_id"] for item in labels if item["relevance"] > 0)
+    assert sum(number > 1 for number in matches.values()) >= 10
+    evidence = pq.read_table(exported / "evidence.parquet").to_pylist()
+    assert len(evidence) == len(labels) == 200
+    assert all(item["executions"] or item["grade"] == "screened" for item in evidence)
+    assert "AI assistants" in (exported / "README.md").read_text("utf-8")
+    scored = {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
+    assert {*retrievers, "minilm"} <= scored
+
+    again = world.finish_alone(command)
+    assert again.returncode == 0, again.stdout
+    assert "Nothing was left to do" in again.stdout
