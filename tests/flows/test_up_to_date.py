@@ -54,7 +54,7 @@ def test_what_was_done_is_not_done_again_and_what_was_not_is(
         assert idle(world, monkeypatch) == {*COMMANDS}
 
         world.env["PREFECT_API_URL"] = "http://127.0.0.1:9/api"  # where no server is
-        again = world.run("benchmark")
+        again = world.run_alone("benchmark")
         assert again.returncode == 0, again.stdout
         told = [line for line in again.stdout.splitlines() if line != "starting …"]
         assert told[0] == "Nothing was left to do: everything is up to date."
@@ -73,7 +73,7 @@ def test_what_was_done_is_not_done_again_and_what_was_not_is(
             assert idle(world, monkeypatch, found) == {*COMMANDS} - changed, change
 
         (world.output / "report.html").unlink()
-        assert world.run("evaluate").returncode == 0
+        assert world.run_alone("evaluate").returncode == 0
         assert (world.output / "report.html").exists(), "it is written anew"
         (world.output / "jsonl" / "README.md").unlink()
         assert idle(world, monkeypatch) == {"collect", "annotate"}
