@@ -13,7 +13,7 @@ PARALLEL := --numprocesses 3 --no-loadscope-reorder
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-run: setup engine  ## Set up, then build and score the default benchmark (standard library, 40 queries)
+run: setup engine  ## Set up, then label and score the packaged sample (40 queries, 1,000 functions)
 	$(BIN)/cosqa benchmark
 
 server: setup engine  ## Set up, then run a Prefect server with all deployments and a worker, until Ctrl-C

@@ -86,7 +86,7 @@ def _support(evidence: Path) -> str:
     counted = pq.read_table(evidence, columns=["grade"])["grade"].value_counts().to_pylist()
     numbers = {item["values"]: item["counts"] for item in counted}
     words = {text: numbers[support] for support, text in _SUPPORT.items() if support in numbers}
-    return _figures("what the agents' judgements in `evidence.parquet` rest on", words)
+    return _figures("what the judgements in evidence.parquet rest on", words)
 
 
 def _sources(manifest: Manifest) -> str:

@@ -1,4 +1,4 @@
-"""What the default run costs: `cosqa benchmark --top-k 5`, the product as it is, run twice.
+"""What the default run costs: `cosqa benchmark`, the product as it is, run twice.
 
     python -m tests.bench.bench_run [OPTIONS OF cosqa benchmark]
 
@@ -31,7 +31,7 @@ def stages(store: Path) -> list[tuple[object, ...]]:
 
 def main() -> None:
     """Measure and print."""
-    options = sys.argv[1:] or ["--top-k", "5"]
+    options = sys.argv[1:]
     if {"-h", "--help"} & set(options):
         raise SystemExit(__doc__)
     with tempfile.TemporaryDirectory() as name:

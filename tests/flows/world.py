@@ -21,7 +21,7 @@ from tests.flows.command_process import CommandProcess
 from tests.processes import still_running
 
 COSQA = str(Path(sys.executable).with_name("cosqa"))
-_TIMEOUT_S = 900
+_TIMEOUT_S = 1_800
 
 
 @dataclass(frozen=True)
