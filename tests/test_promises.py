@@ -1,4 +1,4 @@
-"""The README's section on untrusted code promises nothing that no test holds.
+"""The sandbox's page promises nothing that no test holds.
 
 The table has words of each statement (a sentence, or its part between semicolons and colons) and
 the tests that fail where it is broken, named as pytest does. One test can stand for several
@@ -15,9 +15,13 @@ import pytest
 
 from sandbox.contract.behaviours import BEHAVIOURS
 from tests.test_layout import ROOT
-from tests.test_readme import README
 
-SECTION = " ".join(README.partition("\n## Untrusted code\n")[2].partition("\n## ")[0].split())
+SECTION = " ".join(
+    (ROOT / "sandbox" / "README.md")
+    .read_text("utf-8")
+    .partition("\n## Untrusted code\n")[2]
+    .split()
+)
 _STATEMENT_END = re.compile(r"(?<=[.;:]) (?![^()]*\))")
 
 _ATTACKS = "sandbox/attacks/test_attacks.py::test_"

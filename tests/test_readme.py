@@ -11,7 +11,9 @@ import typer
 from flows.cli.main import app
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+FIRST = (ROOT / "README.md").read_text(encoding="utf-8")
+CHAPTERS = [ROOT / page for page in re.findall(r"\]\(([\w/]+/README\.md)\)", FIRST)]
+README = "\n".join([FIRST, *(page.read_text(encoding="utf-8") for page in CHAPTERS)])
 LINES = [
     words
     for block in re.findall(r"```bash\n(.*?)```", README, flags=re.DOTALL)
@@ -35,6 +37,18 @@ def test_every_command_and_option_exists(words: list[str]) -> None:
 @pytest.mark.parametrize("words", commands("make"), ids=" ".join)
 def test_every_target_exists(words: list[str]) -> None:
     subprocess.run(["make", "--dry-run", *words], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_the_first_page_has_6_kilobytes_at_most_and_names_all_chapters() -> None:
+    assert len(FIRST.encode()) <= 6 * 1024
+    found = {page for page in ROOT.glob("*/README.md") if page.parent.name[0] != "."}
+    assert found | {ROOT / "infra" / "deploy" / "README.md"} == set(CHAPTERS)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *CHAPTERS], ids=str)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_the_two_commands_stand_first() -> None:
