@@ -23,7 +23,7 @@ from prefect.input.actions import read_flow_run_input
 from prefect.logging import disable_run_logger
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from prefect.states import AwaitingRetry, Crashed, Pending, Scheduled
+from prefect.states import AwaitingRetry, Cancelled, Crashed, Pending, Scheduled
 
 from flows.annotate import agreed
 from flows.deployments import TAG
@@ -403,6 +403,7 @@ def test_a_plan_that_nobody_answered_is_closed_by_the_next_one(
     deployed: Deployed, client: SyncPrefectClient, database: Database
 ) -> None:
     deployed.work()
+    client.set_flow_run_state(deployed.run_id, Cancelled(), force=True)
     Deployed(client, database).work()
     assert decisions(database) == [("declined", "nobody: a later plan came"), ("waiting", "")]
 
