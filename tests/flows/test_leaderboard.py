@@ -78,7 +78,7 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"benchmark": Path("/")}, SourceError, "is not a benchmark: the folder has neither"),
+        ({"benchmark": Path("/")}, SourceError, "is not a benchmark: it has neither"),
         ({"method": "bm26"}, UnknownNameError, "unknown retrieval method 'bm26'"),
         ({"metric": "NDCQ"}, UnknownNameError, "unknown metric 'NDCQ'"),
         ({"runs": ["a/x.trec", "b/x.trec"]}, SettingsError, "two runs are named 'x'"),

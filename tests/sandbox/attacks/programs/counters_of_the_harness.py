@@ -2,9 +2,13 @@
 for name, value in list(globals().items()):
     if name.startswith("_") and len(name) == 17:
         owner = getattr(value, "__self__", None)
-        if isinstance(owner, dict):
-            owner.clear()
+        is_container = isinstance(owner, (dict, list))
         for _ in range(99):
-            value() if not isinstance(owner, dict) else value("test")
+            if value == getattr(owner, "pop", None):
+                owner.clear()
+            else:
+                value("test") if is_container else value()
+        if is_container:
+            owner.clear()
         globals()[name] = lambda *_: None
 assert False
