@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from agents.committee.factory import committee_on
 from agents.gates.gates import Gate
+from agents.gates.validator import MAY_BE_EMPTY
 from agents.llm.client import OnCall, ignore_call
 from agents.llm.prompt import Prompt
 from agents.llm.structured_output import ReplyType, read
@@ -20,6 +21,7 @@ from infra.errors import (
     PromptDeclinedError,
     UnreadableReplyError,
 )
+from infra.languages.python.emptying import is_emptied
 from infra.records import (
     Annotation,
     Execution,
@@ -122,7 +124,7 @@ class RecordedBox:
         self._commands = deque(step for execution in executions for step in execution.repairs)
         self._last = ExecutionResult(outcome="killed")
         self._oracle = OracleReport()
-        self._mutant_runs = 0
+        self._mutant_runs = self._emptied_runs = 0
         self._is_control_due = False
 
     async def install(self, requirements: Sequence[str]) -> InstallResult:
@@ -148,7 +150,7 @@ class RecordedBox:
         if apart:
             return self._run_apart()
         if code is not None and timeout_s is not None:
-            return self._next_mutant_run()
+            return self._run_emptied() if is_emptied(code) else self._next_mutant_run()
         if hash_seed:
             return self._run_again()
         if code is not None and self._is_control_due:
@@ -157,7 +159,7 @@ class RecordedBox:
         if not self._waiting or self._waiting[0].program != program:
             raise BoxLostError("no such run is stored")
         execution = self._waiting.popleft()
-        self._last, self._mutant_runs = execution.result, 0
+        self._last, self._mutant_runs, self._emptied_runs = execution.result, 0, 0
         self._oracle = execution.oracle or OracleReport()
         return self._last
 
@@ -196,6 +198,14 @@ class RecordedBox:
             return self._last
         reason = self._oracle.unprotected_because
         return ExecutionResult(outcome="raised", error_type=NOT_SEPARABLE, message=reason)
+
+    def _run_emptied(self) -> ExecutionResult:
+        """Return a run on code that returns nothing: where it is a fault, the first one passed."""
+        self._emptied_runs += 1
+        is_fault = MAY_BE_EMPTY in self._oracle.faults.values()
+        return ExecutionResult(
+            outcome="passed" if is_fault and self._emptied_runs == 1 else "raised"
+        )
 
     def _next_mutant_run(self) -> ExecutionResult:
         if self._mutant_runs >= len(self._oracle.trials):

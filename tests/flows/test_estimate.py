@@ -279,7 +279,7 @@ def test_metrics_and_paths_are_checked_before_anything_is_read(world: Path) -> N
     settings = settings_in(world)
     with pytest.raises(SourceError, match="absent cannot be read: there is no such file or folder"):
         check_estimate(settings, [world / "train.jsonl", world / "absent"])
-    with pytest.raises(SourceError, match="is not a benchmark: there is no such"):
+    with pytest.raises(SourceError, match="is not a benchmark: it has neither"):
         check_estimate(settings, [], world / "asked.jsonl")
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         settings_in(world, k=0)

@@ -80,10 +80,12 @@ def _commands(world: World) -> list[list[str]]:
         world.command("benchmark", "--top-k", "3")[1:],
         world.command("annotate", "--top-k", "4", "--batch")[1:],
         *([world.command("collect", "--encoder", "minilm@bfloat16")[1:]] if HAS_BFLOAT16 else []),
+        world.command("collect", "--top-k", "5")[1:],
         *(
-            world.command(name, "--top-k", "3")[1:]
-            for name in ("collect", "annotate", "generate", "publish", "evaluate", "study")
+            world.command(name, "--top-k", "3")[1:] for name in ("annotate", "generate", "publish")
         ),
+        world.command("evaluate", "--top-k", "3", "--method", FUSED)[1:],
+        world.command("study", "--top-k", "3")[1:],
         [*leaderboard, "--annotate-unjudged"],
         world.command("annotate", "--top-k", "3", "--reason", "audit", "--pairs", "3")[1:],
         ["diff", exported, exported, "--method", "bm25", *places],
@@ -110,6 +112,7 @@ def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
     assert too_large == {}
 
 
+FUSED = "bm25+tf-idf"
 METHODS = ("bag-of-words", "bm25", "bow-sklearn", "lucene", "tf-idf", "minilm")
 READ, EMBED = "read jsonl", "embed the texts of jsonl by minilm"
 FIND = "find the top {} codes for each query of jsonl"
@@ -148,11 +151,11 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     | scored("jsonl", "publish jsonl", REPORT)
     | scored("jsonl-agents", "publish jsonl-agents", REPORT),
     "annotate, by batches": path(FIND.format(4), PLAN, CHOOSE, JUDGE, BATCH, JUDGE) - {("", JUDGE)},
-    "collect": path(READ, EMBED, FIND.format(3)),
+    "collect": path(READ, EMBED, FIND.format(5)),
     "annotate, with nothing to judge": path(FIND.format(3), PLAN, CHOOSE),
     "generate": path("write answers to queries of jsonl by openai/scripted"),
     "publish": path("publish jsonl") | path("publish jsonl-agents"),
-    "evaluate": scored("jsonl", "", REPORT) | scored("jsonl-agents", "", REPORT),
+    "evaluate": path(score(FUSED, "jsonl"), REPORT) | path(score(FUSED), REPORT),
     "study": scored("jsonl-agents", "", STUDY) | path(OVERLAP, STUDY),
     "leaderboard": path(score("bm25"), BOARD, POOL, PLAN, CHOOSE, JUDGE, BOARD),
     "audit": path(PLAN, DRAW, JUDGE, COMPARE),

@@ -35,6 +35,7 @@ _SERVER = "Prefect's server, with fixed arguments"
 _LIBC = "a call of the C library"
 _INSTALLING = "runs in an installing container, not on the host"
 ALLOWED = {
+    ("agents/llm/litellm_transport.py", "importlib.import_module"): "a module of litellm",
     ("agents/llm/openai_transport.py", "importlib.import_module"): "two modules of litellm",
     ("flows/cli/estimate.py", "importlib.import_module"): _COMMAND,
     ("flows/cli/kape.py", "importlib.import_module"): _COMMAND,

@@ -3,7 +3,6 @@
 import ast
 
 from infra.languages import Mutant
-from infra.languages.python.imports import with_imports
 from infra.languages.python.syntax import parse_or_none
 
 _NAME = "_cosqa_returned"
@@ -53,16 +52,25 @@ def emptied_of(code: str) -> tuple[tuple[Mutant, Mutant], ...]:
         if isinstance(node, ast.FunctionDef):
             node.decorator_list.append(ast.Name(_NAME, ast.Load()))
     try:
-        text = ast.unparse(ast.fix_missing_locations(tree)) if tree else ""
+        return tuple(
+            (_mutant(tree, emptied, "False"), _mutant(tree, emptied, "True"))
+            for emptied in ("nothing_of", "inside")
+            if tree
+        )
     except (RecursionError, ValueError):
-        text = ""
-    return tuple(
-        (_mutant(text, emptied, "False"), _mutant(text, emptied, "True"))
-        for emptied in ("nothing_of", "inside")
-        if text
-    )
+        return ()
 
 
-def _mutant(text: str, emptied: str, tells: str) -> Mutant:
-    code = with_imports(text, _TEXT.format(emptied=emptied, tells=tells))
+def is_emptied(code: str) -> bool:
+    """Return whether a code is one of these mutants."""
+    return _NAME in code
+
+
+def _mutant(tree: ast.Module, emptied: str, tells: str) -> Mutant:
+    first = sum(
+        isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
+    ) + (ast.get_docstring(tree) is not None)
+    added = ast.parse(_TEXT.format(emptied=emptied, tells=tells)).body
+    body = [*tree.body[:first], *added, *tree.body[first:]]
+    code = ast.unparse(ast.fix_missing_locations(ast.Module(body, [])))
     return Mutant(kind="empty", line=0, change="return x → return an empty one", code=code)

@@ -64,7 +64,7 @@ def test_pruning_removes_what_it_has_shown_and_only_if_told(
     assert "prune --yes" in run(database.settings, "prune")
     with database.transaction() as tx:
         assert tx.count("SELECT count(*) FROM executions WHERE stdout <> ''")
-    assert "Removed." in run(database.settings, "prune", "--yes")
+    assert "Removed" in run(database.settings, "prune", "--yes")
     assert "Nothing is old enough" in run(database.settings, "prune")
     with database.transaction() as tx:
         assert not tx.count("SELECT count(*) FROM executions WHERE stdout <> ''")
