@@ -68,7 +68,7 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
 def test_texts_that_an_api_wont_embed_are_told_with_their_origin_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bar = SimpleNamespace(advance=lambda _: None)
+    bar = SimpleNamespace(advance=lambda *_: None)
     monkeypatch.setattr("tasks.stages.embed.progress", lambda *_: nullcontext(bar))
     database = open_database(StoreSettings(folder=tmp_path))
     codes = tuple(Code.of(f"x = {n}", origin=f"lib/{n}.py:{n}") for n in range(40))

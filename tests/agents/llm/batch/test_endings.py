@@ -257,12 +257,17 @@ async def test_a_key_in_an_answer_that_cannot_be_read_is_told_neither_whole_nor_
     monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
     class Answered:
-        async def read(self) -> bytes:
-            return content
+        status = 200
+        content: Any
+
+        async def iter_any(self) -> AsyncIterator[bytes]:
+            yield content
 
     @asynccontextmanager
     async def answered(*_: object, **__: object) -> AsyncIterator[Answered]:
-        yield Answered()
+        given = Answered()
+        given.content = given
+        yield given
 
     api = BatchApi("http://localhost", KEY, 1.0)
     monkeypatch.setattr(api, "_answer", answered)
