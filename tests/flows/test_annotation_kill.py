@@ -17,7 +17,7 @@ from tests.chaos.breaks import seconds_of, title_of
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, read, rule
 
-pytestmark = [pytest.mark.slow(30), pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow(30), pytest.mark.nightly]
 
 PAIRS, IN_FLIGHT = 40, 4
 CASES = [
@@ -56,10 +56,10 @@ def collected(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> 
 @pytest.mark.parametrize(
     ("victim", "calls"),
     [
-        pytest.param("flow", 36, marks=pytest.mark.nightly),
+        pytest.param("flow", 36),
         ("judge", 15),
-        pytest.param("raylet", 15, marks=pytest.mark.nightly),
-        pytest.param("Ray head", 1, marks=pytest.mark.nightly),
+        pytest.param("raylet", 15),
+        pytest.param("Ray head", 1),
     ],
 )
 def test_whatever_is_killed_the_next_run_completes_and_pays_for_no_reply_twice(

@@ -81,9 +81,7 @@ def _commands(world: World) -> list[list[str]]:
         world.command("annotate", "--top-k", "4", "--batch")[1:],
         *([world.command("collect", "--encoder", "minilm@bfloat16")[1:]] if HAS_BFLOAT16 else []),
         world.command("collect", "--top-k", "5")[1:],
-        *(
-            world.command(name, "--top-k", "3")[1:] for name in ("annotate", "generate", "publish")
-        ),
+        *(world.command(name, "--top-k", "3")[1:] for name in ("generate", "publish")),
         world.command("evaluate", "--top-k", "3", "--method", FUSED)[1:],
         world.command("study", "--top-k", "3")[1:],
         [*leaderboard, "--annotate-unjudged"],
@@ -152,7 +150,6 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     | scored("jsonl-agents", "publish jsonl-agents", REPORT),
     "annotate, by batches": path(FIND.format(4), PLAN, CHOOSE, JUDGE, BATCH, JUDGE) - {("", JUDGE)},
     "collect": path(READ, EMBED, FIND.format(5)),
-    "annotate, with nothing to judge": path(FIND.format(3), PLAN, CHOOSE),
     "generate": path("write answers to queries of jsonl by openai/scripted"),
     "publish": path("publish jsonl") | path("publish jsonl-agents"),
     "evaluate": path(score(FUSED, "jsonl"), REPORT) | path(score(FUSED), REPORT),

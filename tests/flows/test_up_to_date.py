@@ -14,7 +14,7 @@ from tasks.stages.up_to_date import found_done
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, read
 
-pytestmark = [pytest.mark.slow(90), pytest.mark.exhaustive]
+pytestmark = [pytest.mark.slow(90), pytest.mark.nightly]
 
 COMMANDS = ("collect", "annotate", "publish", "evaluate", "benchmark")
 EXPORTING = {"publish", "evaluate", "benchmark"}

@@ -60,7 +60,7 @@ async def own(engine: OwnEngine, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     await made.close()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 async def test_an_engine_killed_in_mid_run_gives_an_error_or_the_right_result(
     engine: OwnEngine, own: DockerSandbox
 ) -> None:
@@ -81,7 +81,7 @@ async def test_an_engine_killed_in_mid_run_gives_an_error_or_the_right_result(
     await asyncio.to_thread(until, is_clean, awaited="the engine may still be at a removal")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 async def test_an_engine_that_stays_away_is_an_error_of_its_own(
     engine: OwnEngine, own: DockerSandbox
 ) -> None:
@@ -96,7 +96,7 @@ async def test_an_engine_that_stays_away_is_an_error_of_its_own(
         assert (await box.run(HEALTHY)).outcome == "passed"
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 async def test_a_full_disk_of_the_engine_is_an_error_and_no_verdict(
     engine: OwnEngine, own: DockerSandbox
 ) -> None:
@@ -121,7 +121,7 @@ def _fill(file: Path) -> None:
             opened.write(b"x")
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 async def test_an_image_that_is_removed_between_two_boxes_is_an_error_with_a_way_out(
     engine: OwnEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +139,7 @@ async def test_an_image_that_is_removed_between_two_boxes_is_an_error_with_a_way
         await sandbox.close()
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 async def test_cleaning_everything_removes_the_images_of_users_but_those_in_use(
     engine: OwnEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
