@@ -220,9 +220,8 @@ def loaded_litellm() -> ModuleType:
 
         litellm.ModelResponse()  # builds its lazy types here, where their warnings are ignored
     litellm.suppress_debug_info = True
-    vars(litellm)["DEFAULT_MAX_RETRIES"] = (
-        0  # taken for embeddings in place of the 0 that is asked for
-    )
+    # For embeddings this is taken in place of the 0 that is asked for.
+    vars(litellm)["DEFAULT_MAX_RETRIES"] = 0
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     _bound_answers()
     module: ModuleType = litellm

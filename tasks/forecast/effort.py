@@ -17,7 +17,6 @@ class PairEffort(Record):
         call_seconds: Seconds of one.
         prompt_tokens: Tokens sent.
         completion_tokens: Tokens received.
-        executions: Runs of a test program.
         box_seconds: Seconds in which a box is held, checks of the program included.
         source: Where the figures come from.
     """
@@ -26,7 +25,6 @@ class PairEffort(Record):
     call_seconds: float
     prompt_tokens: float
     completion_tokens: float
-    executions: float
     box_seconds: float
     source: str
 
@@ -44,7 +42,6 @@ BUILT_IN_EFFORT = PairEffort(
     call_seconds=2.0,
     prompt_tokens=1_300 * 740_000 / 412_080,
     completion_tokens=220 * 740_000 / 412_080,
-    executions=330_000 / 412_080,
     box_seconds=0.1 * 330_000 / 412_080,
     source="built in: 1.8 calls of 2 s with 1,520 tokens and 0.8 executions of 0.1 s a pair, "
     "which the CoSQA+ paper's cost agrees with",
@@ -91,22 +88,17 @@ def cost_of_pair(price: TokenPrice | None) -> tuple[float, str]:
     return usd, f"litellm's price of {price.model} for {tokens}"
 
 
-def bounds(judgements: float, effort: PairEffort, cluster: Cluster) -> dict[str, float]:
-    """Return what could bound annotation → the seconds that it takes alone."""
+def seconds_of(judgements: float, effort: PairEffort, cluster: Cluster) -> float:
+    """Return how long judgements take: as long as what bounds them most takes alone."""
     calls = judgements * effort.calls
-    found = {
-        "boxes": judgements * effort.box_seconds / cluster.cores,
-        "processors": calls * _CPU_PER_CALL_S / cluster.cores,
-    }
+    boxes = judgements * effort.box_seconds / cluster.cores
+    processors = calls * _CPU_PER_CALL_S / cluster.cores
     if cluster.batch:
         steps = max(1, round(effort.calls + 1))  # the longest way of a pair, not the mean
-        return found | {"batches, a day each at most": steps * _BATCH_STEP_S}
-    found[f"{cluster.in_flight} requests in flight"] = (
-        calls * effort.call_seconds / cluster.in_flight
-    )
+        return max(boxes, processors, steps * _BATCH_STEP_S)
+    of_model = [calls * effort.call_seconds / cluster.in_flight]
     if cluster.requests_per_minute:
-        found["the provider's requests a minute"] = calls * 60 / cluster.requests_per_minute
+        of_model.append(calls * 60 / cluster.requests_per_minute)
     if cluster.tokens_per_minute:
-        tokens = judgements * effort.tokens
-        found["the provider's tokens a minute"] = tokens * 60 / cluster.tokens_per_minute
-    return found
+        of_model.append(judgements * effort.tokens * 60 / cluster.tokens_per_minute)
+    return max(boxes, processors, *of_model)

@@ -14,8 +14,8 @@ from tasks.forecast.effort import (
     Cluster,
     PairEffort,
     TokenPrice,
-    bounds,
     cost_of_pair,
+    seconds_of,
 )
 
 ANY_PATH = ""  # the path of a pair that was not judged before
@@ -202,11 +202,10 @@ def _minutes(
         call_seconds=seconds.expected / asked,
         prompt_tokens=tokens.expected,
         completion_tokens=0.0,
-        executions=0.0,
         box_seconds=boxes.expected,
         source="",
     )
-    minutes = max(least, *bounds(1, effort, cluster).values()) / 60
+    minutes = max(least, seconds_of(1, effort, cluster)) / 60
     if not seconds.expected or seconds.low is None or seconds.high is None:
         return Amount(expected=minutes)
     return Amount(
@@ -229,5 +228,5 @@ def _built_in(pairs: Mapping[str, float], history: History, cluster: Cluster) ->
         requests=Amount(expected=number * effort.calls),
         tokens=Amount(expected=number * effort.tokens),
         usd=Amount(expected=number * usd),
-        minutes=Amount(expected=max(least, *bounds(number, effort, cluster).values()) / 60),
+        minutes=Amount(expected=max(least, seconds_of(number, effort, cluster)) / 60),
     )
