@@ -211,8 +211,9 @@ finally:
         check=False,
     )
     assert ended.returncode == 1, ended.stderr
-    assert ended.stderr.startswith("error: ")
-    assert ended.stderr.count("\n") == 1
+    message = ended.stderr.removeprefix("starting …\n")  # of a busy machine's imports
+    assert message.startswith("error: ")
+    assert message.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
