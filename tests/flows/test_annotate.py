@@ -117,6 +117,7 @@ def trec_run(file: Path) -> list[ir_measures.ScoredDoc]:
     ]
 
 
+@pytest.mark.nightly
 def test_new_queries_cost_only_their_own_pairs(world: World, model: ScriptedServer) -> None:
     settled = ["clear_match", "clear_non_match", "unclear_passed"]
     world.write([CASES[name] for name in settled])

@@ -20,7 +20,7 @@ from tests.flows.cases import CASES, script
 from tests.flows.world import COSQA, World, environment
 
 pytestmark = [
-    pytest.mark.docker, pytest.mark.slow, pytest.mark.exhaustive,
+    pytest.mark.docker, pytest.mark.slow(300), pytest.mark.nightly,
     pytest.mark.usefixtures("engine"),
 ]  # fmt: skip
 

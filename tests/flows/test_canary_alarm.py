@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, screened
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.usefixtures("engine")]
+pytestmark = [pytest.mark.docker, pytest.mark.nightly, pytest.mark.usefixtures("engine")]
 
 CASES = [
     Case(f"add {number} to a value", f"def plus_{number}(value):\n    return value + {number}", ())

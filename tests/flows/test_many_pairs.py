@@ -1,4 +1,4 @@
-"""Runs of many pairs through Prefect's server, Ray and the store: 480, and 3,000 if exhaustive."""
+"""Runs of many pairs through Prefect's server, Ray and the store: 480 and 3,000."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, read
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 QUERIES = 60
 CASES = [
@@ -23,7 +23,7 @@ CASES = [
 JUDGE = read("answers")
 
 
-@pytest.mark.parametrize("top_k", [8, pytest.param(50, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("top_k", [8, 50])
 def test_many_pairs_are_judged_once_each(folder: Path, prefect_server: str, top_k: int) -> None:
     pairs = QUERIES * top_k
     with ScriptedServer([JUDGE]) as model:

@@ -89,7 +89,7 @@ def test_an_address_of_a_cluster_that_is_gone_is_told_without_asking_ray(address
 @pytest.mark.parametrize(
     ("first", "variables"),
     [
-        pytest.param("", {}, id="ray imported late", marks=pytest.mark.exhaustive),
+        pytest.param("", {}, id="ray imported late", marks=pytest.mark.nightly),
         pytest.param(
             "import ray",
             {"RAY_AUTH_MODE": "disabled"},
@@ -228,7 +228,7 @@ def start_local(temporary: Path) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_folder_of_a_cluster_goes_with_its_process_and_that_of_a_killed_one_with_the_next() -> (
     None
 ):

@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, get_args
 
 import pytest
@@ -256,11 +257,16 @@ async def test_a_label_that_is_fresh_under_another_recipe_is_the_one_that_it_giv
         prompts(variant.prompts)
         bodies[name] = recipe_of(variant.settings, variant.sandbox, variant.labelling_round)
         annotations[name] = await judged(variant)
+
+    @cache
+    def dependency(variant: str, met: str) -> str:
+        return dependency_of(bodies[variant], met)
+
     fresh = {
         (one, other): [
             (first, second)
             for first, second in zip(annotations[one], annotations[other], strict=True)
-            if dependency_of(bodies[one], first.met) == dependency_of(bodies[other], first.met)
+            if dependency(one, first.met) == dependency(other, first.met)
         ]
         for one in VARIANTS
         for other in VARIANTS

@@ -129,8 +129,7 @@ def test_check_warns_where_crashes_leave_the_box(
     assert all(handler in text and "kernel.core_pattern" in text for text in warnings)
 
 
-@pytest.mark.slow
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.docker
 def test_check_shows_engine_image_limits_and_every_behaviour(
     monkeypatch: pytest.MonkeyPatch,

@@ -66,8 +66,8 @@ def on_disk() -> int:
 @pytest.mark.parametrize(
     ("work", "boxes"),
     [
-        (in_a_row, 16),
-        pytest.param(at_once, 24, marks=pytest.mark.exhaustive),
+        (in_a_row, 8),
+        pytest.param(at_once, 12, marks=pytest.mark.exhaustive),
         pytest.param(in_a_row, 1000, marks=[pytest.mark.nightly, pytest.mark.slow(400)]),
         pytest.param(at_once, 200, marks=[pytest.mark.nightly, pytest.mark.slow(100)]),
     ],
