@@ -5,7 +5,8 @@ import os
 import signal
 import sys
 from importlib.metadata import version
-from threading import Event
+from threading import Event, Thread
+from time import sleep
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _TRACEBACK = "--traceback"
 _STOPPED = 130  # exit status after Ctrl-C, by convention
+_STOPPED_MESSAGE = "stopped: what is finished is kept; the same command goes on\n"
+_STOPPING_S = 4.0
 _RUN_LIMITS = ("reason", "pairs", "budget_usd")  # options of what annotates
 _HELP = (
     "Build, maintain and evaluate multi-choice code-search benchmarks.\n\n"
@@ -278,10 +281,31 @@ def ask_loopback_directly() -> None:
         os.environ |= dict.fromkeys(("no_proxy", "NO_PROXY"), direct)
 
 
+def end_soon_after_signals() -> None:
+    """End this process seconds after Ctrl-C or SIGTERM, should it then still wait for something.
+
+    That is Ray, which starts and notices a lost worker in half a minute. It ends with this process,
+    and so does a private Prefect server; what was finished is kept as after a crash.
+    """
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told)
+
+    def end() -> None:
+        while not set(os.read(heard, 1)) & {signal.SIGINT, signal.SIGTERM}:
+            pass
+        sleep(_STOPPING_S)
+        os.write(2, _STOPPED_MESSAGE.encode())
+        os._exit(_STOPPED)
+
+    Thread(target=end, name="end", daemon=True).start()
+
+
 def main() -> None:
     """Run the command line; an error is one message and exit status 1, a signal status 130."""
     logging.captureWarnings(capture=True)
     ask_loopback_directly()
+    end_soon_after_signals()
     is_terminated = Event()
 
     def terminate(*_: object) -> None:
@@ -300,7 +324,7 @@ def main() -> None:
         status = error.code if isinstance(error, SystemExit) else _STOPPED
         if status != _STOPPED or _TRACEBACK in sys.argv:
             raise
-        sys.stderr.write("stopped: what is finished is kept; the same command goes on\n")
+        sys.stderr.write(_STOPPED_MESSAGE)
         sys.stderr.flush()
         if is_terminated.is_set() or not isinstance(error, SystemExit):
             # Ray may have been ended too, and would abort at exit.

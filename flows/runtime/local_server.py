@@ -201,6 +201,7 @@ def _until_a_signal() -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)
         raise _EndedError
 
+    signal.set_wakeup_fd(-1)  # of the command line, which gives its commands seconds to end
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
