@@ -27,6 +27,7 @@ from infra.settings import StoreSettings
 
 _NAME = "cosqa"  # of the file as a catalog, the same for every reader
 _LOCK_MESSAGE = "Could not set lock on file"
+_INTERRUPTED = "Query interrupted"  # what DuckDB makes of the exception of a signal
 _WARNING_S = 10.0
 _LOG_BEGINS = b"\x64\x00\x62"  # a write-ahead log: field 100, the kind of its first record, is 98
 # What damage is to DuckDB, besides errors without a class of their own. A statement that is wrong
@@ -61,7 +62,7 @@ def connected(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
         _lock(stack, settings, shared=True)
         return _open(stack, settings)
 
-    with _naming_damage(settings), _turn_of_threads, ExitStack() as stack:
+    with _telling_errors(settings), _turn_of_threads, ExitStack() as stack:
         yield _entered(stack, settings, enter)
 
 
@@ -94,7 +95,7 @@ def alone(settings: StoreSettings, *, whole: bool = True) -> Iterator[None]:
 @contextmanager
 def opened_alone(settings: StoreSettings) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the store's file for a ``with`` inside that of `alone`."""
-    with _naming_damage(settings), ExitStack() as stack:
+    with _telling_errors(settings), ExitStack() as stack:
         yield _open(stack, settings)
 
 
@@ -177,10 +178,17 @@ _WAYS_OUT = (
 
 
 @contextmanager
-def _naming_damage(settings: StoreSettings) -> Iterator[None]:
-    """Turn DuckDB's errors of a damaged file inside the ``with`` into one that says what to do."""
+def _telling_errors(settings: StoreSettings) -> Iterator[None]:
+    """Turn DuckDB's errors of a damaged file inside the ``with`` into one that says what to do.
+
+    And raise the exception of a signal that came while DuckDB opened the file or worked.
+    """
     try:
         yield
+    except RuntimeError as error:
+        if str(error) != _INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from None
     except duckdb.Error as error:
         is_damage = isinstance(error, _DAMAGE) or type(error) is duckdb.Error
         if not is_damage or is_disk_full(error):

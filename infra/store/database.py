@@ -23,8 +23,6 @@ from infra.store.layout import SCHEMA
 from infra.store.versions import SCHEMA_VERSION, has_tables, identity_in
 from infra.tracing import span
 
-_INTERRUPTED = "Query interrupted"  # what DuckDB makes of the exception of a signal
-
 
 @dataclass(frozen=True)
 class Transaction:
@@ -129,7 +127,6 @@ class Database:
         with (
             span("store transaction"),
             self.space(),
-            _hearing_signals(),
             _shared_or_new(self.settings) as connection,
         ):
             connection.begin()
@@ -163,17 +160,6 @@ class Database:
 _shared: ContextVar[tuple[Path, duckdb.DuckDBPyConnection] | None] = ContextVar(
     "shared", default=None
 )
-
-
-@contextmanager
-def _hearing_signals() -> Iterator[None]:
-    """Raise the exception of a signal that came while DuckDB opened the file or worked."""
-    try:
-        yield
-    except RuntimeError as error:
-        if str(error) != _INTERRUPTED:
-            raise
-        raise KeyboardInterrupt from None
 
 
 @contextmanager

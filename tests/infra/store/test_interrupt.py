@@ -1,6 +1,6 @@
 """A signal that arrives while DuckDB works ends the program as one that arrives elsewhere.
 
-Covers `infra.store.database`.
+Covers `infra.store.connections`, `infra.store.database`.
 """
 
 import os
@@ -39,11 +39,14 @@ def test_ctrl_c_within_a_query_is_an_interrupt_and_the_store_stays_usable(tmp_pa
 def test_ctrl_c_while_the_file_is_opened_is_an_interrupt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = open_database(StoreSettings(folder=tmp_path / "store"))
+    settings = StoreSettings(folder=tmp_path / "store")
+    database = open_database(settings)
 
-    def interrupted_by_duckdb(_: StoreSettings) -> NoReturn:
+    def interrupted_by_duckdb(*_: object) -> NoReturn:
         raise RuntimeError("Query interrupted")
 
-    monkeypatch.setattr("infra.store.database.connected", interrupted_by_duckdb)
+    monkeypatch.setattr("infra.store.connections._open", interrupted_by_duckdb)
     with pytest.raises(KeyboardInterrupt), database.transaction():
         pass
+    with pytest.raises(KeyboardInterrupt):
+        open_database(settings)
