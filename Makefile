@@ -7,6 +7,9 @@ READY  := $(VENV)/.ready
 # takes, and in which order, is in tests/conftest.py.
 PARALLEL := --numprocesses 3 --no-loadscope-reorder
 
+# Else each of hundreds of processes would compile all modules anew, where the environment has it.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run server test test-all nightly chaos soak screenshots lint format setup engine browser clean
 
