@@ -1,7 +1,4 @@
-"""BM25's scores against the library bm25s, to the last bit.
-
-Covers `tasks.retrievers._counts` and `tasks.retrievers._postings`.
-"""
+"""BM25's scores against the library bm25s, to the last bit."""
 
 import logging
 import os
@@ -15,7 +12,7 @@ import pytest
 
 from infra.records import Code, Query
 from tasks.benchmarks.runs import NOTHING
-from tasks.retrievers._tokens import words
+from tasks.retrievers._words import words
 from tasks.retrievers.bm25 import BM25
 
 DRAWN = random.Random(5)
@@ -25,8 +22,7 @@ QUESTIONS = ["a a b a", "read the größe", "j readfile file 2 i", "nothing know
 
 
 def test_scores_and_ranks_are_those_of_bm25s(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.retrievers._counts._WORDS_AT_ONCE", 500)
-    monkeypatch.setattr("tasks.retrievers._postings._TEXTS_AT_ONCE", 70)
+    monkeypatch.setattr("tasks.retrievers._words._TEXTS_AT_ONCE", 70)
     codes = sorted((Code.of(text) for text in {*TEXTS}), key=lambda code: code.code_id)
     found = BM25().rank([Query.of(text) for text in QUESTIONS], codes, 40)
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
@@ -53,7 +49,7 @@ def test_an_error_while_weighing_ends_the_ranking(monkeypatch: pytest.MonkeyPatc
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("tasks.retrievers._postings.best", fail)
+    monkeypatch.setattr("tasks.retrievers._words.best", fail)
     with pytest.raises(MemoryError):
         BM25().rank([Query.of("a")], [Code.of("a b")], 1)
 
@@ -72,7 +68,7 @@ class Columns(list[Code]):
 
 
 def test_codes_in_columns_are_read_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.retrievers._counts._TEXTS_AT_ONCE", 2)
+    monkeypatch.setattr("tasks.retrievers._words._TEXTS_AT_ONCE", 2)
     codes = [Code.of(text) for text in TEXTS[:7]]
     queries = [Query.of(text) for text in QUESTIONS]
     found = list(BM25().rank(queries, Columns(codes), 5).rows())
