@@ -43,6 +43,7 @@ _PLAIN = frozenset(_NAMES.split())
 _NAME_OF = {ord(opcode.code): opcode.name for opcode in pickletools.opcodes}
 _GROWS = pickle.APPEND + pickle.APPENDS + pickle.SETITEM + pickle.SETITEMS
 _TUPLES = pickle.TUPLE + pickle.TUPLE1 + pickle.TUPLE2 + pickle.TUPLE3 + pickle.FROZENSET
+_Outermost = type[list[Any]] | type[dict[Any, Any]]
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
@@ -69,7 +70,7 @@ def pickled_pairs(file: Path) -> Iterator[tuple[Any, Any]]:
     return _entries(file, dict)
 
 
-def _entries(file: Path, outermost: type) -> Iterator[Any]:
+def _entries(file: Path, outermost: _Outermost) -> Iterator[Any]:
     try:
         with regular(file).open("rb") as stream:
             try:
@@ -204,7 +205,7 @@ class _Reader(pickle._Unpickler):  # noqa: SLF001 - that of C can neither stream
             raise _Refused("the pickle is cut short or has too long a line: copy it again")
         return line
 
-    def entries(self, outermost: type) -> Iterator[Any]:
+    def entries(self, outermost: _Outermost) -> Iterator[Any]:
         """Yield the items or pairs of the outermost container as they come, and forget them."""
         opcodes = 0
         while (code := self.read(1)) != pickle.STOP:
@@ -232,9 +233,9 @@ class _Reader(pickle._Unpickler):  # noqa: SLF001 - that of C can neither stream
         if code in _TUPLES:
             _clean(self.stack[-1])  # to make a key of a deep one would fill the stack of C
 
-    def _taken(self, outermost: type) -> list[Any]:
+    def _taken(self, outermost: _Outermost) -> list[Any]:
         outer: Any = self.stack[0]
-        if type(outer) is not outermost:
+        if not isinstance(outer, outermost):
             raise _Refused(f"this is a {type(outer).__name__}, no {outermost.__name__}")
         entries: list[Any] = list(outer.items() if isinstance(outer, dict) else outer)
         outer.clear()
