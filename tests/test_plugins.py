@@ -141,7 +141,7 @@ class NewComer:
 
     def fingerprint(self):
         return digest(
-            self._name, state_of([self._file]), self._options.greeting, *self._options.other_filters
+            self._name, state_of([self._file]), self._options.greeting, *self._options.filters
         )
 
     def read(self):

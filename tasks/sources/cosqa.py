@@ -110,7 +110,7 @@ class CosqaSource:
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of filters that are set."""
         state = state_of(self.inputs())
-        chosen = (self._options.queries, *self._options.other_filters)
+        chosen = (self._options.queries, *self._options.filters)
         return mark("cosqa", _VERSION, self._name, state, *chosen)
 
     def read(self) -> dict[str, Collected]:
