@@ -3,6 +3,7 @@
 import logging
 import os
 import random
+import time
 from collections.abc import Iterator
 
 import bm25s
@@ -45,13 +46,21 @@ def test_a_system_that_does_not_tell_a_processes_cores_ranks_too(
     assert found.codes.tolist() == [[0]]
 
 
-def test_an_error_while_weighing_ends_the_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_an_error_ends_the_ranking_before_the_other_queries(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    asked: list[int] = []
+
     def fail(*_: object) -> None:
-        raise MemoryError
+        asked.append(1)
+        time.sleep(0.01)
+        raise error
 
     monkeypatch.setattr("tasks.retrievers._words.best", fail)
-    with pytest.raises(MemoryError):
-        BM25().rank([Query.of("a")], [Code.of("a b")], 1)
+    with pytest.raises(error):
+        BM25().rank([Query.of(f"a {n}") for n in range(500)], [Code.of("a b")], 1)
+    assert len(asked) < 250
 
 
 class Columns(list[Code]):
