@@ -89,7 +89,7 @@ import numpy as np
 
 from tasks.benchmarks.runs import NOTHING, rank_scores
 from tasks.retrievers import retrievers
-from tasks.retrievers._tokens import words
+from tasks.retrievers._words import words
 
 
 @retrievers.register("new-comer")
@@ -141,7 +141,7 @@ class NewComer:
 
     def fingerprint(self):
         return digest(
-            self._name, state_of([self._file]), self._options.greeting, *self._options.other_filters
+            self._name, state_of([self._file]), self._options.greeting, *self._options.filters
         )
 
     def read(self):

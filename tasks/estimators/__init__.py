@@ -13,12 +13,21 @@ tests it from then on; ``cosqa study kape`` compares it with the others.
 from typing import ClassVar, Protocol
 
 from infra.registry import Registry
-from tasks.estimators._data import EstimationData, Positions
-from tasks.estimators._estimate import Estimate
-from tasks.estimators._measures import MEASURES, Measure, measure_named
-from tasks.estimators._neighbours import Neighbours, nearest
-from tasks.estimators._pairs import Floats, PairVectors, check_vectors
-from tasks.estimators._ranks import Ranks, ranks_among
+from tasks.estimators._data import (
+    MEASURES,
+    Estimate,
+    EstimationData,
+    Floats,
+    Measure,
+    Neighbours,
+    PairVectors,
+    Positions,
+    Ranks,
+    check_vectors,
+    measure_named,
+    nearest,
+    ranks_among,
+)
 
 __all__ = [
     "MEASURES",

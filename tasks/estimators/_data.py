@@ -1,20 +1,245 @@
-"""What estimators work on, and what several of them need of it, computed once."""
+"""What estimators work on: vectors of pairs, ranks, neighbours, measures, and what they return."""
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from infra.errors import EstimationError
-from tasks.estimators._neighbours import Neighbours, nearest
-from tasks.estimators._pairs import Floats, PairVectors, check_vectors
-from tasks.estimators._ranks import Ranks, ranks_among
+from infra.errors import EstimationError, UnknownNameError
+from tasks.search.one_pass import Method, OnePass
+from tasks.search.pairs import THREADS, PairScorer, in_memory, search_threads
+from tasks.search.products import NumpyProducts
+from tasks.search.scores import (
+    ROUNDING,
+    Rows,
+    cosines,
+    passing,
+    score_blocks,
+    scores_of_pairs,
+    unit_singles,
+)
 from tasks.statistics import Values
 
+Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Ranks = Rows
 Positions = Sequence[int] | npt.NDArray[np.int64]
+Measure = Callable[[npt.NDArray[np.int64]], Values]
 
+MEASURES = ("MRR", "Answered@5", "NDCG@10", "Recall@10")
+_CUT = re.compile(r"(Answered|Recall|NDCG)@([1-9][0-9]{0,8})")
+_CELLS_AT_ONCE = 16_000_000
+_PART = 256  # queries whose scores are looked through at once
 _CLASSES = 10  # codes that a query's probabilities are over
+
+
+@dataclass(frozen=True)
+class PairVectors:
+    """Pairs of query and code, as a model embeds them.
+
+    Attributes:
+        queries: (pairs, d) vectors.
+        codes: (pairs, d) vectors; each row answers the query of the same row.
+
+    Raises:
+        EstimationError: A query is without its code, or a vector is not fit for a cosine.
+    """
+
+    queries: Floats
+    codes: Floats
+
+    def __post_init__(self) -> None:
+        if len(self.queries) != len(self.codes):
+            raise EstimationError(
+                f"{len(self.queries):,} queries and {len(self.codes):,} codes: each training query "
+                "needs its code, in the same row"
+            )
+        check_vectors("queries", self.queries)
+        check_vectors("codes", self.codes)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def rows(self, rows: npt.NDArray[np.int64]) -> "PairVectors":
+        """Return chosen pairs, repeats allowed."""
+        return PairVectors(self.queries[rows], self.codes[rows])
+
+
+def check_vectors(what: str, vectors: Floats) -> None:
+    """Refuse vectors that have no cosine.
+
+    Args:
+        what: What the rows are, for the message.
+        vectors: (n, d)
+
+    Raises:
+        EstimationError: They are no matrix, or a row has a NaN, an infinity or nothing but zeros.
+    """
+    if vectors.ndim != 2:
+        raise EstimationError(f"vectors of {what}: a matrix is needed, not {vectors.ndim} axes")
+    step = max(1, _CELLS_AT_ONCE // max(1, vectors.shape[1]))
+    bad: list[int] = []
+    for start in range(0, len(vectors), step):
+        squares = np.square(vectors[start : start + step], dtype=np.float64).sum(axis=1)
+        bad += (start + np.flatnonzero(~np.isfinite(squares) | (squares == 0))).tolist()
+    if bad:
+        raise EstimationError(
+            f"vectors of {what}: {len(bad):,} of {len(vectors):,} rows are zero or hold NaN or "
+            f"infinity, row {bad[0]:,} first: embed these texts again"
+        )
+
+
+def ranks_among(pairs: PairVectors, rows: Rows | None = None) -> Ranks:
+    """Return the rank of each pair's own code among the codes of the list, by its query's cosine.
+
+    The rank is 1 + the number of other pairs whose code scores at least as high, so ties count
+    against a pair, and a repeated pair ties with itself (KAPE, Algorithm 1; CodeXGLUE's evaluator).
+
+    Args:
+        pairs: The pairs.
+        rows: (n,) the list as rows of ``pairs``, repeats allowed; None is all of them, once.
+
+    Returns:
+        (n,) ranks from 1.
+    """
+    chosen = np.arange(len(pairs)) if rows is None else rows
+    distinct, place, times = np.unique(chosen, return_inverse=True, return_counts=True)
+    alone = PairVectors(pairs.queries[distinct], pairs.codes[distinct])
+    return _ranks(alone, times)[place]
+
+
+def _ranks(pairs: PairVectors, times: Rows) -> Ranks:
+    """Return the ranks of distinct pairs, each of which is in the list so many times."""
+    everything = np.arange(len(pairs))
+    own = scores_of_pairs(pairs.queries, pairs.codes, everything, everything, cosines)
+    bounds = own.astype(np.float32) - ROUNDING
+    ranks = np.zeros(len(pairs), np.int64)
+    for here, codes, scores in score_blocks(unit_singles(pairs.queries), unit_singles(pairs.codes)):
+        for first in range(here.start, here.stop, _PART):
+            part = slice(first, min(first + _PART, here.stop))
+            within = slice(part.start - here.start, part.stop - here.start)
+            rows, columns, values = passing(scores[within], bounds[part])
+            queries, items = rows + first, columns + codes.start
+            at_least = values > own[queries] + ROUNDING
+            unsure = np.flatnonzero(~at_least)
+            exact = scores_of_pairs(
+                pairs.queries, pairs.codes, queries[unsure], items[unsure], cosines
+            )
+            at_least[unsure] = exact >= own[queries[unsure]]
+            ranks += np.bincount(queries, times[items] * at_least, len(ranks)).astype(np.int64)
+    return ranks
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The nearest items of each query, nearest first; equally near ones by rising row.
+
+    Attributes:
+        rows: (queries, k) rows of the items.
+        similarities: (queries, k) cosines, falling.
+    """
+
+    rows: Rows
+    similarities: Values
+
+    def first(self, k: int) -> "Neighbours":
+        """Return the k nearest of each."""
+        return Neighbours(self.rows[:, :k], self.similarities[:, :k])
+
+
+def nearest(queries: Floats, items: Floats, k: int) -> Neighbours:
+    """Return the k nearest items of each query; all items where there are fewer.
+
+    Exact: no index, and ties are decided in double precision. Takes little more than the product
+    of the two matrices, and memory for a block of it (`tests/bench/bench_kape.py`).
+
+    Args:
+        queries: (n, d) checked vectors (`check_vectors`).
+        items: (m, d) checked vectors.
+        k: At least 1.
+
+    Raises:
+        EstimationError: ``k`` is below 1, there are no items, or they have another dimension.
+    """
+    if k < 1:
+        raise EstimationError(f"k = {k}: a query needs at least 1 neighbour")
+    if not len(items):
+        raise EstimationError("there is nothing to find neighbours among")
+    if queries.shape[1] != items.shape[1]:
+        raise EstimationError(
+            f"vectors of {queries.shape[1]} and of {items.shape[1]} dimensions have no cosine: "
+            "embed both by the same model"
+        )
+    asked, among = unit_singles(queries), unit_singles(items)
+    with search_threads() as threads:
+        scorer = PairScorer({"": queries}, in_memory({"": items}), threads, cosines)
+        running = OnePass({"": asked}, scorer, k, method=Method(products=NumpyProducts(THREADS)))
+        running.add(np.arange(len(items), dtype=np.int32), {"": among})
+        hits = running.finish()
+    return Neighbours(hits.positions.astype(np.int64), hits.similarities)
+
+
+def measure_named(name: str) -> Measure:
+    """Return a measure: ranks from 1, of any shape → values in [0, 1] of the same shape.
+
+    With one relevant code a query, each metric of `tasks.metrics` is a function of its rank.
+
+    Args:
+        name: MRR, or Answered@k, Recall@k or NDCG@k with k below 1,000,000,000; with one relevant
+            code the first two of these are the same.
+
+    Raises:
+        UnknownNameError: There is no such measure.
+    """
+    if name == "MRR":
+        return _reciprocal
+    match = _CUT.fullmatch(name)
+    if not match:
+        raise UnknownNameError(
+            f"{name!r} cannot be estimated: MRR, Answered@k, Recall@k and NDCG@k can"
+        )
+    depth = int(match[2])
+    return _gain_at(depth) if match[1] == "NDCG" else lambda ranks: (ranks <= depth).astype(float)
+
+
+def _reciprocal(ranks: npt.NDArray[np.int64]) -> Values:
+    return 1.0 / ranks
+
+
+def _gain_at(depth: int) -> Measure:
+    """Return NDCG at a depth: the ideal gain of one relevant code is 1 (Järvelin 2002)."""
+    return lambda ranks: np.where(ranks <= depth, 1 / np.log2(1.0 + ranks), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Ranks of codes, each row of which stands for one test query.
+
+    Attributes:
+        ranks: (rows, columns) from 1.
+        weights: (rows, columns); the sum of each row is 1.
+    """
+
+    ranks: Ranks
+    weights: Values
+
+    @classmethod
+    def of(cls, ranks: Ranks) -> Self:
+        """Return the plain mean over (rows,) ranks."""
+        column = ranks.reshape(-1, 1)
+        return cls(column, np.ones(column.shape))
+
+    def by_row(self, measure: str) -> Values:
+        """Return (rows,) values of a measure: for KAPE one for each test query."""
+        values: Values = (measure_named(measure)(self.ranks) * self.weights).sum(axis=1)
+        return values
+
+    def mean(self, measure: str) -> float:
+        """Return the estimated mean of a measure over all test queries."""
+        return float(self.by_row(measure).mean())
 
 
 class EstimationData:

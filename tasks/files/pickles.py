@@ -1,36 +1,54 @@
 """Pickles of plain values, read without the power to run anything.
 
-`pickle.load` calls whatever a file names. The reader here is a machine of its own, which knows
-lists, tuples, dictionaries, sets, text, bytes, numbers, booleans and None, of protocols 0 to 5, and
-refuses every opcode that imports, calls, sets state or looks something up.
+`pickle.load` calls whatever a file names. Here Python's own reader has the opcodes alone that make
+lists, tuples, dictionaries, sets, text, bytes, numbers, booleans and None, of protocols 0 to 5; all
+others, which import, call, set state or look something up, are refused.
 
-Files may be larger than memory. Of the values that a file refers to again (the pickler's memo) only
-text and numbers are kept, long texts as their places in the file; a first pass over the file finds
-which these are. References to containers are refused: with them a small file could stand for a
-cycle, or for a tree that grows exponentially.
-
-Source: the machine that CPython's ``pickletools`` describes.
+Files may be larger than memory: entries are yielded as they come, and of the values that a file
+refers to again (the pickler's memo) only text and numbers are kept, each until its last use; a
+first reading counts the uses. References to containers are refused: with them a small file could
+stand for a cycle, or for a tree that grows exponentially.
 """
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+import pickle
+import pickletools
+import struct
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, ClassVar, NoReturn
 
 from infra.errors import SourceError
-from tasks.files.pickle_opcodes import MOST_BYTES, Opcode, read_opcodes, refuse
-from tasks.files.pickle_values import SCALARS, TEXTS, number_of, text_of
 from tasks.files.text import printable, regular
 
 _DEEPEST = 50  # containers in one another
-_MOST_OPCODES = 5_000_000  # for the items that a pickler writes at once, which are at most 1,000
-_MOST_KEPT = 4_000_000  # values that are referred to again
-_HIGHEST_REFERENCE = 1 << 30
-_KEPT_TEXT = 64  # characters; longer ones are read again from the file
-_HIGHEST_PROTOCOL = 5
+_MOST_BYTES = 1 << 27  # of the items that a pickler writes at once, which are at most 1,000
+_MOST_OPCODES = 5_000_000  # for them
+_LONGEST_LINE = 1 << 24  # of protocol 0
+_LONGEST_NUMBER = 1_024  # bits
+_MOST_USED_AGAIN = 4_000_000  # values that are referred to again
+_MOST_KEPT_TEXT = 1 << 30  # of the values that are kept at once
 
-_BROKEN = (IndexError, TypeError, ValueError, SyntaxError, KeyError, MemoryError, RecursionError)
+_BROKEN = (
+    *(AttributeError, IndexError, KeyError, TypeError, ValueError, struct.error),
+    *(pickle.UnpicklingError, MemoryError, RecursionError),
+)
+_NAMES = (
+    "MARK PROTO FRAME NONE NEWTRUE NEWFALSE INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT "
+    "BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 "
+    "BINBYTES SHORT_BINBYTES BINBYTES8 EMPTY_LIST EMPTY_TUPLE EMPTY_DICT EMPTY_SET LIST DICT TUPLE "
+    "TUPLE1 TUPLE2 TUPLE3 FROZENSET APPEND APPENDS SETITEM SETITEMS ADDITEMS GET BINGET "
+    "LONG_BINGET PUT BINPUT LONG_BINPUT MEMOIZE"
+)
+_PLAIN = frozenset(_NAMES.split())
+_NAME_OF = {ord(opcode.code): opcode.name for opcode in pickletools.opcodes}
+_GROWS = pickle.APPEND + pickle.APPENDS + pickle.SETITEM + pickle.SETITEMS
+_TUPLES = pickle.TUPLE + pickle.TUPLE1 + pickle.TUPLE2 + pickle.TUPLE3 + pickle.FROZENSET
+_Outermost = type[list[Any]] | type[dict[Any, Any]]
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+class _Refused(Exception):  # noqa: N818 - what a pickle holds is not read
+    pass
 
 
 def pickled_items(file: Path) -> Iterator[Any]:
@@ -52,237 +70,173 @@ def pickled_pairs(file: Path) -> Iterator[tuple[Any, Any]]:
     return _entries(file, dict)
 
 
-def _entries(file: Path, outermost: type[list[Any]] | type[dict[Any, Any]]) -> Iterator[Any]:
+def _entries(file: Path, outermost: _Outermost) -> Iterator[Any]:
     try:
         with regular(file).open("rb") as stream:
-            references = _References.of(read_opcodes(file, stream))
-        with file.open("rb") as stream:
-            yield from _Machine(file, stream, references, outermost).entries()
+            try:
+                uses = _Uses()
+                for _ in _Reader(stream, uses).entries(outermost):
+                    pass
+                stream.seek(0)
+                yield from map(_clean, _Reader(stream, _Memo(uses.times)).entries(outermost))
+            except _Refused as error:
+                _refuse(file, stream, str(error))
+            except _BROKEN as error:
+                _refuse(file, stream, f"the pickle is damaged: {error}")
     except OSError as error:
         raise SourceError(f"{printable(file)} cannot be read: {error.strerror}") from None
 
 
-class _References:
-    """The numbers of the values that a pickle refers to again, one bit each."""
+def _refuse(file: Path, stream: IO[bytes], problem: str) -> NoReturn:
+    raise SourceError(f"{printable(file)}: byte {stream.tell():,}: {problem}") from None
+
+
+def _clean(value: Any, room: int = _DEEPEST) -> Any:  # noqa: ANN401 - any plain value
+    """Return a value in which what is no character, as half a surrogate pair, is a ``?``.
+
+    Raises:
+        _Refused: It is nested too deep, or a number in it too long.
+    """
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="replace").decode()
+    if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER:
+        raise _Refused("a number of too many digits")
+    if not isinstance(value, _CONTAINERS):
+        return value
+    if not room:
+        raise _Refused(f"nested more than {_DEEPEST} deep")
+    if isinstance(value, dict):
+        return {_clean(key, room - 1): _clean(item, room - 1) for key, item in value.items()}
+    return type(value)([_clean(item, room - 1) for item in value])
+
+
+class _Uses:
+    """The memo of a first reading: how often each value is referred to again."""
 
     def __init__(self) -> None:
-        self._bits = bytearray()
+        self.times: dict[int, int] = {}
 
-    @classmethod
-    def of(cls, opcodes: Iterator[Opcode]) -> "_References":
-        references = cls()
-        for name, argument, _, _ in opcodes:
-            if name in _GETS:
-                with suppress(ValueError):  # the machine refuses it, with its place
-                    references.add(number_of(name, argument))
-        return references
+    def __len__(self) -> int:
+        return 0
 
-    def add(self, number: int) -> None:
-        if not 0 <= number < _HIGHEST_REFERENCE:
-            raise ValueError(f"there is no value {number}")
-        byte, bit = divmod(number, 8)
-        if byte >= len(self._bits):
-            self._bits.extend(bytes(byte + 1 - len(self._bits)))
-        self._bits[byte] |= 1 << bit
+    def __setitem__(self, number: int, value: object) -> None:
+        pass
 
-    def __contains__(self, number: int) -> bool:
-        byte, bit = divmod(number, 8)
-        return 0 <= byte < len(self._bits) and bool(self._bits[byte] >> bit & 1)
+    def __getitem__(self, number: int) -> None:
+        self.times[number] = self.times.get(number, 0) + 1
+        if len(self.times) > _MOST_USED_AGAIN:
+            raise _Refused(f"more than {_MOST_USED_AGAIN:,} values are referred to again")
 
 
-class _Place(NamedTuple):
-    """A text that is read from the file when it is needed: its opcode, offset and bytes."""
+class _Memo:
+    """The memo of a second reading: text and numbers until their last use."""
 
-    name: str
-    offset: int
-    size: int
+    def __init__(self, uses: dict[int, int]) -> None:
+        self._uses = uses
+        self._values: dict[int, object] = {}
+        self._text = 0
+        self._puts = 0
 
+    def __len__(self) -> int:
+        return self._puts
 
-_CONTAINER = object()  # kept in place of a container
+    def __setitem__(self, number: int, value: object) -> None:
+        self._puts += 1
+        if number in self._uses and not isinstance(value, _CONTAINERS):
+            self._text += _length(value) - _length(self._values.get(number))
+            self._values[number] = value
+            if self._text > _MOST_KEPT_TEXT:
+                raise _Refused("too much text is referred to again: write each text out")
 
-
-class _Machine:
-    """The stack on which a pickle's values are made, and the values that it refers to again."""
-
-    def __init__(
-        self,
-        file: Path,
-        stream: IO[bytes],
-        references: _References,
-        outermost: type[list[Any]] | type[dict[Any, Any]],
-    ) -> None:
-        self._file = file
-        self._stream = stream
-        self._references = references
-        self._outermost = outermost
-        self._stack: list[Any] = []
-        self._marks: list[int] = []
-        self._memo: dict[int, Any] = {}
-        self._memoised = 0
-        self._levels: dict[int, int] = {}  # id of a container on the stack → containers in it
-        self._last = Opcode("", b"", 0, 0)
-        self._again = 0  # bytes of the texts read again since values were yielded
-
-    def entries(self) -> Iterator[Any]:
-        """Yield the items or pairs of the outermost container, and forget them."""
-        first, opcodes = 0, 0
-        for opcode in read_opcodes(self._file, self._stream):
-            opcodes += 1
-            try:
-                self._run(opcode)
-            except _BROKEN as error:
-                self._refuse(opcode, f"the pickle is damaged: {error}")
-            if opcode.name != "FRAME":  # which stands between a long text and what notes it
-                self._last = opcode
-            if opcode.name in _GROWS and len(self._stack) == 1:
-                yield from self._taken(opcode)
-                first, opcodes, self._again = opcode.position, 0, 0
-            elif opcodes > _MOST_OPCODES or opcode.position - first + self._again > MOST_BYTES:
-                self._refuse(opcode, "an item is too large: this is no table of texts")
-        if len(self._stack) != 1 or self._marks:
-            self._refuse(self._last, "the pickle is damaged: values are left over")
-        yield from self._taken(self._last)
-
-    def _taken(self, opcode: Opcode) -> list[Any]:
-        outer: Any = self._stack[0]
-        if not isinstance(outer, self._outermost):
-            self._refuse(opcode, f"this is a {type(outer).__name__}, no {self._outermost.__name__}")
-        entries: list[Any] = list(outer.items() if isinstance(outer, dict) else outer)
-        outer.clear()
-        self._levels[id(outer)] = 1
-        return entries
-
-    def _run(self, opcode: Opcode) -> None:
-        name, argument, _, _ = opcode
-        if maker := SCALARS.get(name):
-            self._stack.append(maker(argument))
-        elif name in TEXTS:
-            self._stack.append(text_of(name, argument))
-        elif action := _ACTIONS.get(name):
-            action(self, opcode)
-
-    def _refuse(self, opcode: Opcode, problem: str) -> NoReturn:
-        refuse(self._file, opcode.position, problem)
-
-    # containers ---------------------------------------------------------------------------------
-
-    def mark(self, _opcode: Opcode) -> None:
-        self._marks.append(len(self._stack))
-
-    def _since_mark(self) -> list[Any]:
-        return self._pop(len(self._stack) - self._marks.pop())
-
-    def _pop(self, number: int) -> list[Any]:
-        start = len(self._stack) - number
-        if number < 0 or start < (self._marks[-1] if self._marks else 0):
-            raise ValueError("values are missing")
-        values = self._stack[start:]
-        del self._stack[start:]
-        return values
-
-    def make(self, opcode: Opcode) -> None:
-        """Make a container of the values since the last mark, or of one to three values."""
-        kind, number = _MAKES[opcode.name]
-        values = self._since_mark() if number is None else self._pop(number)
-        made = dict(_pairs(values)) if kind is dict else kind(values)
-        self._stack.append(made)
-        if made or number == 0:
-            self._put_into(made, values, opcode)
-
-    def grow(self, opcode: Opcode) -> None:
-        """Put values into the container below them."""
-        kind, number = _GROWS[opcode.name]
-        values = self._since_mark() if number is None else self._pop(number)
-        target = self._stack[-1]
-        found = type(target)
-        if found is not kind or len(self._stack) - 1 < (self._marks or [0])[-1]:
-            raise TypeError(f"{opcode.name} finds a {found.__name__}")
-        self._put_into(target, values, opcode)
-        if kind is list:
-            target.extend(values)
-        else:
-            target.update(_pairs(values) if kind is dict else values)
-
-    def _put_into(self, target: Any, values: Sequence[Any], opcode: Opcode) -> None:  # noqa: ANN401
-        """Note how deep a container becomes by the values in it."""
-        inner = max((self._levels.pop(id(value), 0) for value in values), default=0)
-        level = max(self._levels.get(id(target), 1), inner + 1)
-        if level > _DEEPEST:
-            self._refuse(opcode, f"nested more than {_DEEPEST} deep")
-        self._levels[id(target)] = level
-
-    # values that are referred to again -----------------------------------------------------------
-
-    def put(self, opcode: Opcode) -> None:
-        memoise = opcode.name == "MEMOIZE"
-        number = self._memoised if memoise else number_of(opcode.name, opcode.argument)
-        self._memoised += 1
-        if number in self._references:
-            if len(self._memo) >= _MOST_KEPT:
-                self._refuse(opcode, f"more than {_MOST_KEPT:,} values are referred to again")
-            self._memo[number] = self._kept(self._stack[-1])
-
-    def _kept(self, value: object) -> object:
-        if isinstance(value, list | tuple | dict | set | frozenset) and value != ():
-            return _CONTAINER
-        last = self._last
-        if isinstance(value, str | bytes) and len(value) > _KEPT_TEXT:
-            if last.name not in TEXTS:
-                raise ValueError("a text is noted elsewhere than where it stands")
-            return _Place(last.name, last.argument_at, len(last.argument))
+    def __getitem__(self, number: int) -> object:
+        if number not in self._values:
+            raise _Refused(
+                "a container is referred to again, or what is nowhere: such references can make "
+                "endless values; write each value out"
+            )
+        value = self._values[number]
+        self._uses[number] -= 1
+        if not self._uses[number]:
+            del self._values[number]
+            self._text -= _length(value)
         return value
 
-    def get(self, opcode: Opcode) -> None:
-        value = self._memo.get(number_of(opcode.name, opcode.argument), _CONTAINER)
-        if value is _CONTAINER:
-            self._refuse(
-                opcode,
-                "a container is referred to again, or what is nowhere: such references can make "
-                "endless values; write each value out",
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, str | bytes) else 0
+
+
+class _Reader(pickle._Unpickler):  # noqa: SLF001 - that of C can neither stream nor drop opcodes
+    """Python's own reader of pickles, without the opcodes that do more than make plain values.
+
+    Python 2's strings are taken for UTF-8.
+    """
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        code: pickle._Unpickler.dispatch[code]  # noqa: SLF001
+        for code, name in _NAME_OF.items()
+        if name in _PLAIN
+    } | {pickle.FRAME[0]: lambda reader: reader.read(8)}
+
+    def __init__(self, stream: IO[bytes], memo: _Uses | _Memo) -> None:
+        super().__init__(stream, encoding="utf-8", errors="replace")
+        self._stream = stream
+        self.memo = memo
+        self.stack: list[Any] = []  # since the last mark
+        self.metastack: list[list[Any]] = []
+        self.append = self.stack.append
+        self._room = _MOST_BYTES
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes of the file, whatever length it names."""
+        self._room -= size
+        if self._room < 0:
+            raise _Refused(f"an item of over {_MOST_BYTES:,} bytes: this is no table of texts")
+        content = self._stream.read(size)
+        if len(content) < size:
+            raise _Refused("the pickle is cut short: copy it again")
+        return content
+
+    def readline(self) -> bytes:
+        """Return a line of the file."""
+        line = self._stream.readline(_LONGEST_LINE)
+        self._room -= len(line)
+        if not line.endswith(b"\n") or self._room < 0:
+            raise _Refused("the pickle is cut short or has too long a line: copy it again")
+        return line
+
+    def entries(self, outermost: _Outermost) -> Iterator[Any]:
+        """Yield the items or pairs of the outermost container as they come, and forget them."""
+        opcodes = 0
+        while (code := self.read(1)) != pickle.STOP:
+            self._run(code)
+            opcodes += 1
+            if code in _GROWS and len(self.stack) == 1 and not self.metastack:
+                yield from self._taken(outermost)
+                opcodes, self._room = 0, _MOST_BYTES
+            elif opcodes > _MOST_OPCODES:
+                raise _Refused("an item is too large: this is no table of texts")
+        if len(self.stack) != 1 or self.metastack:
+            raise _Refused("the pickle is damaged: values are left over")
+        yield from self._taken(outermost)
+        if self._stream.read(1):
+            raise _Refused("bytes follow the end of the pickle: this is no file of one value")
+
+    def _run(self, code: bytes) -> None:
+        if code[0] not in self.dispatch:
+            raise _Refused(
+                f"opcode {_NAME_OF.get(code[0], code.hex())} is refused: it can do more than "
+                "make lists, dictionaries, text and numbers, so this file could run code; nothing "
+                "of it was run"
             )
-        if isinstance(value, _Place):
-            self._again += value.size
-            again = os.pread(self._stream.fileno(), value.size, value.offset)
-            value = text_of(value.name, again)
-        self._stack.append(value)
+        self.dispatch[code[0]](self)
+        if code in _TUPLES:
+            _clean(self.stack[-1])  # to make a key of a deep one would fill the stack of C
 
-    def protocol(self, opcode: Opcode) -> None:
-        if opcode.argument[0] > _HIGHEST_PROTOCOL:
-            self._refuse(opcode, f"protocol {opcode.argument[0]} is unknown")
-
-
-def _pairs(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    return zip(values[::2], values[1::2], strict=True)
-
-
-_GETS = frozenset({"GET", "BINGET", "LONG_BINGET"})
-_PUTS = ("PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE")
-# Opcode → kind of container, and how many values go into it: None takes those since the last mark.
-_MAKES: dict[str, tuple[type, int | None]] = {
-    "EMPTY_LIST": (list, 0),
-    "EMPTY_DICT": (dict, 0),
-    "EMPTY_SET": (set, 0),
-    "EMPTY_TUPLE": (tuple, 0),
-    "TUPLE1": (tuple, 1),
-    "TUPLE2": (tuple, 2),
-    "TUPLE3": (tuple, 3),
-    "LIST": (list, None),
-    "DICT": (dict, None),
-    "TUPLE": (tuple, None),
-    "FROZENSET": (frozenset, None),
-}
-_GROWS: dict[str, tuple[type, int | None]] = {
-    "APPEND": (list, 1),
-    "APPENDS": (list, None),
-    "SETITEM": (dict, 2),
-    "SETITEMS": (dict, None),
-    "ADDITEMS": (set, None),
-}
-_ACTIONS: dict[str, Callable[[_Machine, Opcode], None]] = {
-    "MARK": _Machine.mark,
-    "PROTO": _Machine.protocol,
-    **dict.fromkeys(_MAKES, _Machine.make),
-    **dict.fromkeys(_GROWS, _Machine.grow),
-    **dict.fromkeys(_GETS, _Machine.get),
-    **dict.fromkeys(_PUTS, _Machine.put),
-}
+    def _taken(self, outermost: _Outermost) -> list[Any]:
+        outer: Any = self.stack[0]
+        if not isinstance(outer, outermost):
+            raise _Refused(f"this is a {type(outer).__name__}, no {outermost.__name__}")
+        entries: list[Any] = list(outer.items() if isinstance(outer, dict) else outer)
+        outer.clear()
+        return entries

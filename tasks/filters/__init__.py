@@ -15,6 +15,8 @@ from infra.languages.python.functions import Function
 from infra.records import Code
 from infra.registry import Registry
 
+SPECIAL = "constructor or special method"
+
 
 @dataclass(frozen=True, slots=True)
 class CorpusFunction:
@@ -84,3 +86,9 @@ class FilterChain:
         """Return the first filter's reason to drop a function, or None when all keep it."""
         reasons = (rule.reason_to_drop(function) for rule in self._filters)
         return next((reason for reason in reasons if reason is not None), None)
+
+
+def is_special(name: str) -> bool:
+    """Return whether a name is that of a constructor or another method that Python itself calls."""
+    last = name.rpartition(".")[2]
+    return last.startswith("__") and last.endswith("__")

@@ -8,8 +8,7 @@ fewer than three tokens, when the function has fewer than three lines, when its 
 
 import re
 
-from tasks.filters import CorpusFunction, filters
-from tasks.filters._special import SPECIAL, is_special
+from tasks.filters import SPECIAL, CorpusFunction, filters, is_special
 
 UNDOCUMENTED = "no documentation"
 SHORT_DOCUMENTATION = "documentation of fewer than 3 tokens"

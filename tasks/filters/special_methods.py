@@ -1,7 +1,6 @@
 """The filter of constructors and special methods, which Python itself calls."""
 
-from tasks.filters import CorpusFunction, filters
-from tasks.filters._special import SPECIAL, is_special
+from tasks.filters import SPECIAL, CorpusFunction, filters, is_special
 
 
 @filters.register("special-methods")

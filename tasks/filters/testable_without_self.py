@@ -1,7 +1,7 @@
 """The filter ``testable`` for which ``self`` is no input parameter."""
 
 from tasks.filters import filters
-from tasks.filters._testable import InputAndResultRule
+from tasks.filters.testable import InputAndResultRule
 
 
 @filters.register("testable-without-self")

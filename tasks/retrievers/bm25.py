@@ -3,23 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
 
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._counts import (
-    Counts,
-    Vocabulary,
-    count_words,
-    documents,
-    idf,
-    ids_and_texts,
-    lengths,
-)
-from tasks.retrievers._postings import rank_by_words
-from tasks.retrievers._tokens import spellings
+from tasks.retrievers._words import Matrix, Words, spread, with_data
 
 _K1, _B = 1.2, 0.75
 
@@ -38,37 +26,12 @@ class BM25:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes with the highest BM25 score for each query."""
-        code_ids, texts = ids_and_texts(codes)
-        vocabulary = Vocabulary()
-        counts = count_words(texts, spellings, vocabulary)
-        sizes = lengths(counts)
-        mean = sizes.mean() if sizes.any() else 1.0
-        rarity = idf(documents(counts), len(code_ids)).astype(np.float64)
+        words = Words.of(queries, codes)
+        mean, rarity = words.mean_length(), words.idf().astype(np.float64)
 
-        def weigh(some: Counts) -> npt.NDArray[np.float64]:
-            norm = _K1 * ((1 - _B) + _B * lengths(some) / mean)
-            spread = np.repeat(norm, np.diff(some.indptr))
-            weights: npt.NDArray[np.float64] = rarity[some.indices] * (
-                some.data / (spread + some.data)
-            )
-            return weights
+        def weigh(some: Matrix) -> Matrix:
+            norm = spread(_K1 * ((1 - _B) + _B * some.sum(axis=1) / mean), some)
+            return with_data(some, rarity[some.indices] * (some.data / (norm + some.data)))
 
-        return rank_by_words(
-            [query.query_id for query in queries],
-            code_ids,
-            _asked([query.text for query in queries], vocabulary, counts.shape[1]),
-            counts,
-            weigh,
-            depth,
-        )
-
-
-def _asked(texts: Sequence[str], vocabulary: Vocabulary, words: int) -> sparse.csr_array:
-    """Return (queries, words) ones, a row's words as the query has them, repeated ones too."""
-    rows = [
-        [number for word in spellings(text) if (number := vocabulary[word]) < words]
-        for text in texts
-    ]
-    ends = np.cumsum([0, *map(len, rows)])
-    columns = np.array([number for row in rows for number in row], np.int32)
-    return sparse.csr_array((np.ones(ends[-1], np.float32), columns, ends), (len(rows), words))
+        asked = with_data(words.asked, words.asked.data.astype(np.float32))  # repeated words stay
+        return words.rank(asked, weigh, depth)

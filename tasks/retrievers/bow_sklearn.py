@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._counts import Counts, Vocabulary, count_words, ids_and_texts, unit_rows
-from tasks.retrievers._postings import rank_all_by_words
+from tasks.retrievers._words import Words, unit_rows
 
 _FEATURES = 2000
 _WORD = re.compile(r"\b\w\w+\b")
@@ -33,29 +32,20 @@ class BowSklearn:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose counts are nearest to each query's."""
-        code_ids, texts = ids_and_texts(codes)
-        vocabulary = Vocabulary()
-        counts = count_words(texts, _words, vocabulary)
-        features = _most_frequent(counts, vocabulary)
-        asked = count_words((query.text for query in queries), _words, vocabulary)[:, features]
-        asked.sort_indices()
-        return rank_all_by_words(
-            [query.query_id for query in queries],
-            code_ids,
-            sparse.csr_array((unit_rows(asked), asked.indices, asked.indptr), asked.shape),
-            counts[:, features],
-            unit_rows,
-            depth,
-        )
+        words = Words.of(queries, codes, _words)
+        kept = _most_frequent(words)
+        chosen = replace(words, asked=words.asked[:, kept], said=words.said[:, kept])
+        return chosen.rank(unit_rows(chosen.asked_counts()), unit_rows, depth, all_codes=True)
 
 
 def _words(text: str) -> Iterable[str]:
     return _WORD.findall(text.lower())
 
 
-def _most_frequent(counts: Counts, vocabulary: Vocabulary) -> npt.NDArray[np.intp]:
-    """Return the columns of the most frequent words, in their alphabetical order."""
-    in_order = np.array([vocabulary[word] for word in sorted(vocabulary)], np.intp)
-    times = np.asarray(counts.sum(axis=0)).ravel()[in_order]
-    chosen = np.sort((-times).argsort(kind="stable")[:_FEATURES])
+def _most_frequent(words: Words) -> npt.NDArray[np.intp]:
+    """Return the columns of the codes' most frequent words, in their alphabetical order."""
+    times = words.said.sum(axis=0)
+    said = sorted(word for word, number in words.numbers.items() if times[number])
+    in_order = np.array([words.numbers[word] for word in said], np.intp)
+    chosen = np.sort((-times[in_order]).argsort(kind="stable")[:_FEATURES])
     return in_order[chosen]

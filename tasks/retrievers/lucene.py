@@ -11,23 +11,12 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 import regex
 
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._counts import (
-    Counts,
-    Vocabulary,
-    count_words,
-    documents,
-    idf,
-    ids_and_texts,
-    known_words,
-    lengths,
-)
-from tasks.retrievers._postings import rank_by_words
+from tasks.retrievers._words import Matrix, Words, spread, with_data
 
 _BOUNDARY = regex.compile(r"(?V1w)\b")
 _WORD = regex.compile(r"[\p{L}\p{N}]")
@@ -49,29 +38,17 @@ class Lucene:
 
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes with the highest score for each query."""
-        code_ids, texts = ids_and_texts(codes)
-        vocabulary, find = Vocabulary(), _Pieces().words
-        counts = count_words(texts, find, vocabulary)
-        asked = count_words((query.text for query in queries), find, vocabulary)
-        sizes = lengths(counts)
-        mean = np.float32(sizes.mean() if sizes.any() else 1)
-        rarity = idf(documents(counts), len(code_ids))
+        words = Words.of(queries, codes, _Pieces().words)
+        mean, rarity = np.float32(words.mean_length()), words.idf()
 
-        def weigh(some: Counts) -> npt.NDArray[np.float32]:
-            kept = np.array([kept_length(size) for size in lengths(some).tolist()], np.float32)
-            inverse = _ONE / (_K1 * ((_ONE - _B) + _B * kept / mean))
+        def weigh(some: Matrix) -> Matrix:
+            lengths = some.sum(axis=1).tolist()
+            kept = np.array([kept_length(size) for size in lengths], np.float32)
+            inverse = spread(_ONE / (_K1 * ((_ONE - _B) + _B * kept / mean)), some)
             scale = rarity[some.indices]
-            spread = np.repeat(inverse, np.diff(some.indptr))
-            return scale - scale / (_ONE + some.data.astype(np.float32) * spread)
+            return with_data(some, scale - scale / (_ONE + some.data.astype(np.float32) * inverse))
 
-        return rank_by_words(
-            [query.query_id for query in queries],
-            code_ids,
-            known_words(asked, counts.shape[1]).astype(np.float64),
-            counts,
-            weigh,
-            depth,
-        )
+        return words.rank(words.asked_counts().astype(np.float64), weigh, depth)
 
 
 class _Pieces(dict[str, Sequence[str]]):

@@ -9,7 +9,7 @@ with dashes for underscores. Its options are keys of the settings' section ``sou
 command line ``--source-option KEY=VALUE``. ``read`` passes its items through
 `tasks.corpus.merging.Merged`, which applies the filters and drops repeated items: one by one where
 the input may be larger than memory (``jsonl.py`` is the shortest example); ``fingerprint``
-includes ``options.other_filters``.
+includes ``options.filters``.
 `tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
 
@@ -40,15 +40,6 @@ class SourceOptions(BaseModel):
         description=f"Filters that drop functions, in their order: {', '.join(filters.names())}.",
     )
 
-    @property
-    def other_filters(self) -> tuple[str, ...]:
-        """The filters as parts of a fingerprint, none where they are the source's default.
-
-        So collections that were stored before there was a choice keep their fingerprint.
-        """
-        default = type(self).model_fields["filters"].default
-        return () if self.filters == default else ("filters", *map(_versioned, self.filters))
-
     @field_validator("filters", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
@@ -65,10 +56,6 @@ class SourceOptions(BaseModel):
 def split_names(value: object) -> object:
     """Return the names of a text, a JSON list or names with commas between, as a list."""
     return re.findall(r"[\w-]+", value) if isinstance(value, str) else value
-
-
-def _versioned(name: str) -> str:
-    return "testable 2" if name == "testable" else name  # it dropped special methods once
 
 
 class Source(Protocol):

@@ -172,7 +172,7 @@ class CodeSearchNetSource:
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options that matter."""
         options, state = self._options, state_of(self.inputs())
-        chosen = *options.languages, str(options.documentation_queries), *options.other_filters
+        chosen = *options.languages, str(options.documentation_queries), *options.filters
         return mark("codesearchnet", _VERSION, self._name, state, *chosen)
 
     def read(self) -> dict[str, Streamed]:

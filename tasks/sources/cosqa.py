@@ -24,7 +24,7 @@ from infra.identity import mark
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import REPEATED_QUERY, Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.json_lines import validated
+from tasks.files.json_lines import Line, read_items
 from tasks.files.json_text import decode_json
 from tasks.files.text import printable, read_text, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
@@ -56,9 +56,6 @@ class _Row(BaseModel):
     code: str = Field(min_length=1, pattern=r"\S")
     label: int = Field(ge=0, le=1)
     retrieval_idx: int | None = None
-
-
-_PlacedRow = tuple[str, _Row]
 
 
 class CosqaOptions(SourceOptions):
@@ -113,7 +110,7 @@ class CosqaSource:
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of filters that are set."""
         state = state_of(self.inputs())
-        chosen = (self._options.queries, *self._options.other_filters)
+        chosen = (self._options.queries, *self._options.filters)
         return mark("cosqa", _VERSION, self._name, state, *chosen)
 
     def read(self) -> dict[str, Collected]:
@@ -167,7 +164,7 @@ class CosqaSource:
         rows = [row for file in files for row in _rows(file)]
         return self._collected(rows, ((row.code, row.idx) for _, row in rows), PAIR_LABELS)
 
-    def _splits(self, rows: Sequence[_PlacedRow]) -> dict[str, str]:
+    def _splits(self, rows: Sequence[Line[_Row]]) -> dict[str, str]:
         """Return query → the split that the name of its file tells, of all files where need be."""
         known = {row.doc: split for place, row in reversed(rows) if (split := _split_of(place))}
         if self._of_all:
@@ -180,7 +177,7 @@ class CosqaSource:
         return known
 
     def _collected(
-        self, rows: list[_PlacedRow], codes: Iterable[tuple[str, str]], label_origin: str
+        self, rows: list[Line[_Row]], codes: Iterable[tuple[str, str]], label_origin: str
     ) -> Collected:
         """Return a collection of rows.
 
@@ -218,7 +215,7 @@ class CosqaSource:
 
 def _split_of(file: Path | str) -> str:
     """Return train, dev or test by a file's name, "" where it tells none; rows tell wrong ones."""
-    found = _SPLIT.search(Path(str(file).partition(": row ")[0]).name)
+    found = _SPLIT.search(Path(file).name)
     return found[1] if found else ""
 
 
@@ -234,14 +231,11 @@ def _check_index(place: str, row: _Row, indices: dict[str, int]) -> None:
         )
 
 
-def _rows(file: Path) -> list[_PlacedRow]:
-    content = decode_json(read_text(file), printable(file))
-    if not isinstance(content, list):
-        raise SourceError(f"{file} is no list of rows: copy the published file again")
-    places = [f"{printable(file)}: row {number}" for number in range(1, len(content) + 1)]
-    return [
-        (place, validated(place, row, _Row)) for place, row in zip(places, content, strict=True)
-    ]
+def _rows(file: Path) -> list[Line[_Row]]:
+    rows = list(read_items(file, _Row))
+    if not rows:
+        raise SourceError(f"{printable(file)} holds no rows: copy the published file again")
+    return rows
 
 
 def _indices(file: Path) -> dict[str, int]:

@@ -104,9 +104,7 @@ class JsonLinesSource:
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
         state = state_of(self.inputs())
-        return mark(
-            "jsonl", _VERSION, self._name, self._licence, state, *self._options.other_filters
-        )
+        return mark("jsonl", _VERSION, self._name, self._licence, state, *self._options.filters)
 
     def read(self) -> dict[str, Streamed]:
         """Return what the files hold; the functions are read as they are asked for.

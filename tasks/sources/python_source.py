@@ -106,7 +106,7 @@ class PythonSource:
             _VERSION,
             mark_of([*chosen, *origin]),
             state,
-            *self._options.other_filters,
+            *self._options.filters,
         )
 
     def read(self) -> dict[str, Collected]:

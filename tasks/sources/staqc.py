@@ -104,7 +104,7 @@ class StaqcSource:
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times."""
         state = state_of(self.inputs())
-        return mark("staqc", _VERSION, self._name, state, *self._options.other_filters)
+        return mark("staqc", _VERSION, self._name, state, *self._options.filters)
 
     def read(self) -> dict[str, Streamed]:
         """Return the snippets, and the titles as queries where asked for.

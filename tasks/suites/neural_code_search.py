@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from infra.errors import SourceError
 from infra.records import Record
 from tasks.files.csv_rows import CsvRow, read_header, read_rows, whole_number
-from tasks.files.json_text import decode_json
-from tasks.files.text import printable, read_text
+from tasks.files.json_lines import read_items
+from tasks.files.text import printable
 from tasks.suites import Figures, SuiteOptions, suites
 
 DEEPEST = 50
@@ -91,15 +91,11 @@ def read_questions(file: Path) -> list[Question]:
     """Return the questions of ``287_android_questions.json``.
 
     Raises:
-        SourceError: The file is missing, no JSON, or a question lacks something.
+        SourceError: The file is missing, no JSON, has no questions, or one lacks something.
     """
-    content = decode_json(read_text(file), printable(file))
-    try:
-        questions = TypeAdapter(list[Question]).validate_python(content)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise SourceError(f"{file}: item {place}: {problem['msg']}") from None
+    questions = [question for _, question in read_items(file, Question)]
+    if not questions:
+        raise SourceError(f"{printable(file)} holds no questions: copy the published file again")
     return questions
 
 

@@ -1,7 +1,4 @@
-"""KAPE against cases worked by hand, and laws of its weights.
-
-Covers `tasks.estimators._estimate`.
-"""
+"""KAPE against cases worked by hand, and laws of its weights."""
 
 from typing import get_args
 

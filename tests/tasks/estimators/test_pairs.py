@@ -1,6 +1,6 @@
 """Vectors that are not fit for a cosine are refused; what is computed once is kept.
 
-Covers `tasks.estimators._pairs` and `tasks.estimators._data`.
+Covers `tasks.estimators._data`.
 """
 
 import numpy as np

@@ -1,8 +1,6 @@
-"""Laws of the reader of pickles: plain values come back, and nothing else does anything.
+"""Laws of the reader of pickles: plain values come back, and nothing else does anything."""
 
-Covers `tasks.files.pickle_opcodes` and `tasks.files.pickle_values`.
-"""
-
+import inspect
 import os
 import pickle
 import pickletools
@@ -17,7 +15,6 @@ from hypothesis import strategies as st
 
 from infra.errors import SourceError
 from tasks.files import pickles
-from tasks.files.pickle_values import SCALARS, TEXTS
 from tasks.files.pickles import pickled_items, pickled_pairs
 
 PLAIN = (
@@ -163,11 +160,18 @@ def test_a_hostile_pickle_is_refused_at_its_byte_and_nothing_runs(
 @pytest.mark.parametrize(
     "opcode", pickletools.opcodes, ids=[item.name for item in pickletools.opcodes]
 )
-def test_every_opcode_has_a_meaning_here_or_is_refused(tmp_path: Path, opcode: Any) -> None:
-    handled = SCALARS.keys() | TEXTS | pickles._ACTIONS.keys() | {"STOP", "FRAME"}
+def test_every_opcode_makes_a_plain_value_or_is_refused(tmp_path: Path, opcode: Any) -> None:
     with pytest.raises(SourceError) as error:
         items_of(tmp_path, b"\x80\x02](" + opcode.code.encode("latin-1"))
-    assert ("is refused" in str(error.value)) == (opcode.name not in handled)
+    assert ("is refused" in str(error.value)) == (opcode.name not in {*pickles._PLAIN, "STOP"})
+
+
+def test_no_opcode_that_is_read_imports_or_calls() -> None:
+    text = "".join(inspect.getsource(action) for action in pickles._Reader.dispatch.values())
+    for name in ("find_class", "_instantiate", "get_extension", "persistent_load", "__new__"):
+        assert name not in text
+    assert "func(" not in text
+    assert "setstate" not in text
 
 
 CYCLE: list[Any] = []
@@ -185,27 +189,36 @@ for _ in range(40):
         (pickle.dumps(["abc" * 100])[:40], "cut short"),
         (b"\x80\x02](X\xff", "cut short"),
         (b"(lVabc", "cut short or has too long a line"),
+        (b"(lI12", "cut short or has too long a line"),
         (pickle.dumps([1]) + b"x", "bytes follow"),
         (pickle.dumps({"a": 1}), "this is a dict, no list"),
         (pickle.dumps(["a"]).replace(b"\x94", b"\x94\x94", 1) + b".", "bytes follow"),
-        (b"\x80\x09].", "protocol 9 is unknown"),
+        (b"\x80\x09].", "unsupported pickle protocol: 9"),
         (pickle.dumps([CYCLE]), "container is referred to again"),
         (pickle.dumps(LAUGHS), "container is referred to again"),
         (b"\x80\x02](h\x07e.", "container is referred to again, or what is nowhere"),
         (b"\x80\x02](" + b"K\x01" + b"\x85" * 100 + b"e.", "nested more than 50 deep"),
         (b"\x80\x02" + b"](" * 100 + b"e" * 100 + b".", "nested more than 50 deep"),
-        (b"\x80\x02](\x8b" + struct.pack("<I", 1_000) + b"\x01" * 1_000 + b"e.", "too many bytes"),
-        (b"\x80\x02](X" + struct.pack("<I", 2**31) + b"abc", "over the limit"),
-        (b"\x80\x04](\x8d" + struct.pack("<Q", 2**62) + b"abc", "over the limit"),
-        (b"(lL" + b"9" * 5_000 + b"L\na.", "too many digits"),
+        (b"\x80\x02](\x8b" + struct.pack("<I", 1_000) + b"\x01" * 1_000 + b"e.", "too many digits"),
+        (b"\x80\x02](X" + struct.pack("<I", 2**31) + b"abc", "over 134,217,728 bytes"),
+        (b"\x80\x04](\x8d" + struct.pack("<Q", 2**62) + b"abc", "over 134,217,728 bytes"),
+        (b"\x80\x04](\x8e" + struct.pack("<Q", 2**40) + b"abc", "over 134,217,728 bytes"),
+        (b"\x80\x02](\x8b" + struct.pack("<i", 2**31 - 1) + b"abc", "over 134,217,728 bytes"),
+        (b"\x80\x02](\x8b" + struct.pack("<i", -1) + b"abc", "negative byte count"),
+        (b"\x80\x02](T" + struct.pack("<i", 2**31 - 1) + b"abc", "over 134,217,728 bytes"),
+        (b"\x80\x04\x95" + struct.pack("<Q", 2**62) + b"](K\x01Xe.", "cut short"),
+        (b"\x80\x02](K\x01" + b"\x85" * 100_000 + b"}K\x01K\x02sue.", "nested more than 50"),
+        (b"(lL" + b"9" * 5_000 + b"L\na.", "Exceeds the limit"),
+        (b"(lL" + b"9" * 4_000 + b"L\na.", "too many digits"),
         (b"(lp99999999999999999999\n.", "^$"),
         (b"\x80\x02](]}se.", "damaged"),
         (b"\x80\x02](}(]K\x01ue.", "damaged: unhashable"),
+        (b"\x80\x02](r" + struct.pack("<I", 2**32 - 1) + b"e.", "damaged"),
         (b"\x80\x02}(K\x01u.", "damaged"),
         (b"\x80\x02](K\x01a.", "damaged"),
         (b"\x80\x02e.", "damaged"),
         (b"\x80\x02](K\x01.", "damaged: values are left over"),
-        (b"(lS'a' + 'b'\na.", "damaged"),
+        (b"(lS'a\na.", "damaged: the STRING opcode argument must be quoted"),
         (b"(lV\\ud800\na.", "^$"),
     ],
 )  # fmt: skip
@@ -237,22 +250,42 @@ def test_too_many_values_at_once_are_refused(
 LONG = b"X" + struct.pack("<I", 1_000) + b"a" * 1_000
 
 
-def test_a_long_text_cannot_be_multiplied_in_one_item(
+def test_a_text_that_is_referred_to_again_is_one_text_in_memory(tmp_path: Path) -> None:
+    found = items_of(tmp_path, b"\x80\x02](" + LONG + b"q\x01" + b"h\x01" * 1_000 + b"e.")
+    assert found == ["a" * 1_000] * 1_001
+    assert len({id(text) for text in found}) == 1
+
+
+def test_a_text_is_kept_until_its_last_use_and_no_longer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pickles, "MOST_BYTES", 50_000)
-    one_by_one = b"\x80\x02]" + LONG + b"q\x01a" + b"h\x01a" * 100 + b"."
-    assert items_of(tmp_path, one_by_one) == ["a" * 1_000] * 101
-    with pytest.raises(SourceError, match="an item is too large"):
-        items_of(tmp_path, b"\x80\x02](" + LONG + b"q\x01" + b"h\x01" * 100 + b"e.")
+    monkeypatch.setattr(pickles, "_MOST_KEPT_TEXT", 1_500)
+    same = LONG + b"q\x01ah\x01a"
+    assert items_of(tmp_path, b"\x80\x02]" + same * 50 + b".") == ["a" * 1_000] * 100
+    each = b"".join(LONG + b"q%ca" % number + b"h%ca" % number for number in range(50))
+    assert items_of(tmp_path, b"\x80\x02]" + each + b".") == ["a" * 1_000] * 100
+    both = LONG + b"q\x01a" + LONG + b"q\x02ah\x01ah\x02a"
+    with pytest.raises(SourceError, match="too much text is referred to again"):
+        items_of(tmp_path, b"\x80\x02]" + both + b".")
+    unused = LONG + b"q\x01a" + LONG + b"q\x02a"
+    assert len(items_of(tmp_path, b"\x80\x02]" + unused + b".")) == 2
 
 
-def test_a_long_text_is_kept_as_its_place_alone(tmp_path: Path) -> None:
-    framed = b"\x80\x04]" + LONG + b"\x95" + bytes(8) + b"\x94ah\x00a."
-    assert items_of(tmp_path, framed) == ["a" * 1_000] * 2
-    for again in (b"q\x02a", b"ah\x01q\x02a"):
-        with pytest.raises(SourceError, match="noted elsewhere than where it stands"):
-            items_of(tmp_path, b"\x80\x02]" + LONG + b"q\x01" + again + b"h\x02a.")
+def test_too_many_references_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pickles, "_MOST_USED_AGAIN", 2)
+    again = b"".join(b"K" + number + b"q" + number + b"h" + number for number in (b"1", b"2", b"3"))
+    with pytest.raises(SourceError, match="more than 2 values are referred to again"):
+        items_of(tmp_path, b"\x80\x02](" + again + b"e.")
+
+
+def test_bytes_are_counted_by_item_and_not_by_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pickles, "_MOST_BYTES", 5_000)
+    one_by_one = b"\x80\x02]" + (LONG + b"a") * 100 + b"."
+    assert items_of(tmp_path, one_by_one) == ["a" * 1_000] * 100
+    with pytest.raises(SourceError, match="an item of over 5,000 bytes"):
+        items_of(tmp_path, b"\x80\x02](" + LONG * 6 + b"e.")
 
 
 @settings(deadline=None)

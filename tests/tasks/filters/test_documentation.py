@@ -3,7 +3,7 @@
 import pytest
 
 from tasks.corpus.parsed_code import parse_function
-from tasks.filters._special import SPECIAL
+from tasks.filters import SPECIAL
 from tasks.filters.documentation import (
     SHORT_DOCUMENTATION,
     SHORT_FUNCTION,

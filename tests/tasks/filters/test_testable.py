@@ -1,4 +1,4 @@
-"""CoSQA+'s rule, case by case, with the names of special methods (`tasks.filters._special`).
+"""CoSQA+'s rule, case by case, with the names of special methods (`tasks.filters.special_methods`).
 
 Covers `tasks.filters.special_methods`, `tasks.filters.testable_without_self`.
 """
@@ -6,10 +6,15 @@ Covers `tasks.filters.special_methods`, `tasks.filters.testable_without_self`.
 import pytest
 
 from tasks.corpus.parsed_code import parse_function
-from tasks.filters._special import SPECIAL, is_special
-from tasks.filters._testable import NO_PARAMETER, NO_RESULT, ONLY_SELF, InputAndResultRule
+from tasks.filters import SPECIAL, is_special
 from tasks.filters.special_methods import SpecialMethods
-from tasks.filters.testable import HasInputAndResult
+from tasks.filters.testable import (
+    NO_PARAMETER,
+    NO_RESULT,
+    ONLY_SELF,
+    HasInputAndResult,
+    InputAndResultRule,
+)
 from tasks.filters.testable_without_self import HasInputBesideSelf
 
 

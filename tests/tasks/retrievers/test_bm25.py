@@ -1,11 +1,9 @@
-"""BM25's scores against the library bm25s, to the last bit.
-
-Covers `tasks.retrievers._counts` and `tasks.retrievers._postings`.
-"""
+"""BM25's scores against the library bm25s, to the last bit."""
 
 import logging
 import os
 import random
+import time
 from collections.abc import Iterator
 
 import bm25s
@@ -15,7 +13,7 @@ import pytest
 
 from infra.records import Code, Query
 from tasks.benchmarks.runs import NOTHING
-from tasks.retrievers._tokens import words
+from tasks.retrievers._words import words
 from tasks.retrievers.bm25 import BM25
 
 DRAWN = random.Random(5)
@@ -25,8 +23,7 @@ QUESTIONS = ["a a b a", "read the größe", "j readfile file 2 i", "nothing know
 
 
 def test_scores_and_ranks_are_those_of_bm25s(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.retrievers._counts._WORDS_AT_ONCE", 500)
-    monkeypatch.setattr("tasks.retrievers._postings._TEXTS_AT_ONCE", 70)
+    monkeypatch.setattr("tasks.retrievers._words._TEXTS_AT_ONCE", 70)
     codes = sorted((Code.of(text) for text in {*TEXTS}), key=lambda code: code.code_id)
     found = BM25().rank([Query.of(text) for text in QUESTIONS], codes, 40)
     index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
@@ -49,13 +46,21 @@ def test_a_system_that_does_not_tell_a_processes_cores_ranks_too(
     assert found.codes.tolist() == [[0]]
 
 
-def test_an_error_while_weighing_ends_the_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise MemoryError
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_an_error_ends_the_ranking_before_the_other_queries(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    asked: list[int] = []
 
-    monkeypatch.setattr("tasks.retrievers._postings.best", fail)
-    with pytest.raises(MemoryError):
-        BM25().rank([Query.of("a")], [Code.of("a b")], 1)
+    def fail(*_: object) -> None:
+        asked.append(1)
+        time.sleep(0.01)
+        raise error
+
+    monkeypatch.setattr("tasks.retrievers._words.best", fail)
+    with pytest.raises(error):
+        BM25().rank([Query.of(f"a {n}") for n in range(500)], [Code.of("a b")], 1)
+    assert len(asked) < 250
 
 
 class Columns(list[Code]):
@@ -72,7 +77,7 @@ class Columns(list[Code]):
 
 
 def test_codes_in_columns_are_read_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.retrievers._counts._TEXTS_AT_ONCE", 2)
+    monkeypatch.setattr("tasks.retrievers._words._TEXTS_AT_ONCE", 2)
     codes = [Code.of(text) for text in TEXTS[:7]]
     queries = [Query.of(text) for text in QUESTIONS]
     found = list(BM25().rank(queries, Columns(codes), 5).rows())

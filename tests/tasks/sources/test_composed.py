@@ -15,7 +15,7 @@ from infra.settings import SourceSettings, load_settings
 from infra.settings.reference import settings_reference
 from tasks.corpus.composed import LABEL_ELSEWHERE
 from tasks.corpus.merging import REPEATED_CODE
-from tasks.filters._testable import NO_PARAMETER
+from tasks.filters.testable import NO_PARAMETER
 from tasks.sources import open_source, sources
 from tests.tasks.sources.examples import DOUBLE, HALVE, write_lines
 from tests.tasks.sources.reading import read_whole

@@ -123,7 +123,7 @@ def test_an_unknown_filter_is_refused_with_the_known_ones(settings: SourceSettin
         opened(settings, filters="short")
 
 
-def test_the_fingerprint_knows_the_filters_that_are_no_default(settings: SourceSettings) -> None:
+def test_the_fingerprint_knows_the_filters(settings: SourceSettings) -> None:
     default = sources.get(settings.name).Options.model_fields["filters"].default
     assert opened(settings, filters=default).fingerprint() == opened(settings).fingerprint()
     assert opened(settings, filters="documentation").fingerprint() != opened(settings).fingerprint()

@@ -18,8 +18,7 @@ from infra.settings import SourceSettings
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import FILE_NAME, FILE_NOT_PARSED
 from tasks.corpus.merging import REPEATED_CODE
-from tasks.filters import documentation, testable
-from tasks.filters._special import SPECIAL
+from tasks.filters import SPECIAL, documentation, testable
 from tasks.filters.near_duplicates import NEAR
 from tasks.sources import open_source
 from tasks.sources.python_source import STANDARD_LIBRARY_QUERIES

@@ -73,7 +73,9 @@ def test_a_bad_sheet_is_an_error_with_its_line(folder: Path, content: str, messa
         ("[\n{]", r"questions.json:2: column 2: Expecting property name"),
         ("[\n" + "9" * 5_000 + "]", r"questions.json:2: a number of more than 4,300 digits"),
         ("[" * 100_000, r"questions.json: nested too deeply"),
-        ('[{"stackoverflow_id": "1", "question": "q"}]', r"item 0.answer: Field required"),
+        ("", r"questions.json holds no questions"),
+        ("[]", r"questions.json holds no questions"),
+        ('[{"stackoverflow_id": "1", "question": "q"}]', r"item 1: answer: Field required"),
     ],
 )
 def test_bad_questions_are_an_error(folder: Path, content: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Laws of the words of queries and code (`tasks.retrievers._tokens`)."""
+"""Laws of the words of queries and code (`tasks.retrievers._words`)."""
 
 from unicodedata import normalize
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.retrievers._tokens import _WORD, spellings, words
+from tasks.retrievers._words import _WORD, words
 
 
 @pytest.mark.parametrize(
@@ -38,4 +38,4 @@ def test_both_spellings_of_a_letter_are_one(text: str) -> None:
 
 @given(st.text(st.characters(codec="ascii")))
 def test_the_quick_way_gives_the_words_of_the_other(text: str) -> None:
-    assert spellings(text) == _WORD.findall(text)
+    assert words(text) == [word.lower() for word in _WORD.findall(text)]

@@ -1,0 +1,191 @@
+"""Words of queries and code, and ranking by them, which the lexical methods share."""
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
+from unicodedata import normalize
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import regex
+from scipy import sparse
+from scipy.sparse.linalg import norm
+
+from infra.machine import this_machine
+from infra.records import Code, Query
+from tasks.benchmarks.runs import NOTHING, Rankings, best
+
+Find = Callable[[str], Iterable[str]]  # text → its words
+Matrix = sparse.csr_array  # (texts, words)
+
+_TEXTS_AT_ONCE = 1 << 13
+# Runs of lower case with at most one leading capital, acronyms, letters without case, digits: what
+# is left of an identifier when it is split at case and underscore. A mark belongs to its letter.
+_WORD = regex.compile(
+    r"\p{Lu}[\p{Lu}\p{M}]*(?![\p{Ll}\p{M}])|(?:\p{Lu}\p{M}*)?\p{Ll}[\p{Ll}\p{M}]*"
+    r"|(?:[\p{Lo}\p{Lm}\p{Lt}\p{Nl}\p{No}]\p{M}*)+|\d+"
+)
+_ASCII = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # the same, in half the time
+
+
+def words(text: str) -> list[str]:
+    """Return lower-cased words, identifiers split: ``readJSONFile_2`` → read, json, file, 2.
+
+    Letters that Unicode holds for the same, such as é in one character or in two, are the same.
+    """
+    found = _ASCII.findall(text) if text.isascii() else _WORD.findall(normalize("NFC", text))
+    return [word.lower() for word in found]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of queries and of codes.
+
+    Attributes:
+        query_ids: One for each row of ``asked``.
+        code_ids: One for each row of ``said``, in ascending order.
+        asked: (queries, words) int32 ones, a row's words in their order, repeated ones too.
+        said: (codes, words) int32 counts.
+        numbers: Word → its column, in the order of the codes' first words; words that only queries
+            have come last.
+    """
+
+    query_ids: Sequence[str]
+    code_ids: Sequence[str]
+    asked: Matrix
+    said: Matrix
+    numbers: dict[str, int]
+
+    @classmethod
+    def of(cls, queries: Sequence[Query], codes: Sequence[Code], find: Find = words) -> Self:
+        """Return the words that ``find`` finds; the texts are read once, and not kept."""
+        numbers = defaultdict[str, int]()
+        numbers.default_factory = numbers.__len__
+        code_ids, texts = _ids_and_texts(codes)
+        said = _ones(texts, find, numbers)
+        said.sum_duplicates()
+        asked = _ones((query.text for query in queries), find, numbers)
+        said.resize(said.shape[0], asked.shape[1])  # type: ignore[call-arg, arg-type]
+        return cls([query.query_id for query in queries], code_ids, asked, said, numbers)
+
+    def asked_counts(self) -> Matrix:
+        """Return (queries, words) int32 counts."""
+        counts = self.asked.copy()
+        counts.sum_duplicates()
+        return counts
+
+    def mean_length(self) -> float:
+        """Return how many words a code has in the mean, or 1 where none has any."""
+        return float(self.said.sum() / len(self.code_ids)) or 1.0
+
+    def having(self) -> npt.NDArray[np.int64]:
+        """Return (words,) how many of the codes have each word."""
+        found: npt.NDArray[np.int64] = np.bincount(self.said.indices, minlength=self.said.shape[1])
+        return found
+
+    def idf(self) -> npt.NDArray[np.float32]:
+        """Return (words,) Lucene's inverse document frequency, in single precision."""
+        having = self.having()
+        rarity = np.log(1 + (len(self.code_ids) - having + 0.5) / (having + 0.5))
+        single: npt.NDArray[np.float32] = rarity.astype(np.float32)
+        return single
+
+    def rank(
+        self,
+        asked: Matrix,
+        weigh: Callable[[Matrix], Matrix],
+        depth: int,
+        *,
+        all_codes: bool = False,
+    ) -> Rankings:
+        """Return the codes with the highest sums of weights over the words of each query.
+
+        A query reads the codes of its own words only, by SciPy's product of a sparse matrix and a
+        vector; several queries run at once, since that product lets other threads run.
+
+        Args:
+            asked: (queries, words) weights, of the type in which scores are added, and in their
+                order in a row; a word may come several times.
+            weigh: Returns weights for counts of some codes.
+            depth: Length of the rankings.
+            all_codes: Whether codes whose sum is 0 stand at the end, by id. They share no word of
+                any weight with the query.
+        """
+        columns, places = np.unique(asked.indices, return_inverse=True)
+        starts = range(0, len(self.code_ids), _TEXTS_AT_ONCE)
+        blocks = (weigh(self.said[start : start + _TEXTS_AT_ONCE]) for start in starts)
+        weights = sparse.vstack([some[:, columns].astype(asked.dtype) for some in blocks], "csc")
+        depth = min(depth, len(self.code_ids))
+        codes = np.empty((len(self.query_ids), depth), np.int32)
+        scores = np.empty((len(self.query_ids), depth))
+
+        def rank(row: int) -> None:
+            own = slice(asked.indptr[row], asked.indptr[row + 1])
+            found = weights[:, places[own]] @ asked.data[own]
+            codes[row] = best(found, depth)
+            scores[row] = found[codes[row]]
+
+        with ThreadPoolExecutor(this_machine().cores) as threads:
+            for _ in threads.map(rank, range(len(self.query_ids))):
+                pass
+        if not all_codes:
+            codes[scores <= 0] = NOTHING
+        return Rankings(self.query_ids, self.code_ids, codes, scores)
+
+
+def unit_rows(weights: Matrix) -> Matrix:
+    """Return rows of Euclidean length 1; one without weights stays 0."""
+    lengths = norm(weights.astype(np.float64), axis=1)
+    return with_data(weights, weights.data / spread(np.where(lengths > 0, lengths, 1), weights))
+
+
+def spread(values: npt.NDArray[np.floating], matrix: Matrix) -> npt.NDArray[np.floating]:
+    """Return a value of each row for each entry that is stored of it."""
+    return np.repeat(values, np.diff(matrix.indptr))
+
+
+def with_data(matrix: Matrix, data: npt.NDArray[np.floating]) -> Matrix:
+    """Return a matrix with other values at the same places."""
+    return sparse.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
+
+
+@runtime_checkable
+class _Columns(Protocol):
+    """Codes that are kept in columns, and made one by one when they are read."""
+
+    def ordered(self) -> Self: ...
+    def column(self, name: str) -> pa.ChunkedArray: ...
+
+
+def _ids_and_texts(codes: Sequence[Code]) -> tuple[list[str], Iterable[str]]:
+    """Return the codes' ids in ascending order, and their texts in that order.
+
+    Of codes that are kept in columns only these two are read, the texts some at a time.
+    """
+    if isinstance(codes, _Columns):
+        codes = codes.ordered()
+        return codes.column("code_id").to_pylist(), _some_at_a_time(codes.column("text"))
+    ordered = sorted(codes, key=lambda code: code.code_id)
+    return [code.code_id for code in ordered], (code.text for code in ordered)
+
+
+def _some_at_a_time(column: pa.ChunkedArray) -> Iterator[str]:
+    for start in range(0, len(column), _TEXTS_AT_ONCE):
+        yield from column.slice(start, _TEXTS_AT_ONCE).to_pylist()
+
+
+def _ones(texts: Iterable[str], find: Find, numbers: dict[str, int]) -> Matrix:
+    """Return (texts, words) ones, a row's words in their order, repeated ones too."""
+    columns, ends = array("i"), array("q", [0])
+    for text in texts:
+        columns.extend(map(numbers.__getitem__, find(text)))
+        ends.append(len(columns))
+    # Ends of 64 bits would make SciPy widen the columns.
+    rows = np.array(ends, np.int32 if len(columns) < 1 << 31 else np.int64)
+    shape = (len(rows) - 1, max(len(numbers), 1))
+    return sparse.csr_array((np.ones(len(columns), np.int32), np.asarray(columns), rows), shape)
