@@ -51,14 +51,15 @@ def refuse_addresses() -> None:
     from pip._internal.exceptions import InstallationError  # noqa: PLC0415 - whatever pip there is
     from pip._vendor.packaging.requirements import Requirement  # noqa: PLC0415
 
-    make = Requirement.__init__
+    known: Any = Requirement
+    make = known.__init__
 
     def make_without_address(requirement: Any, text: str) -> None:  # noqa: ANN401 - pip's
         make(requirement, text)
         if requirement.url:
             raise InstallationError(f"only wheels of the index are installed, and not {text}")
 
-    Requirement.__init__ = make_without_address
+    known.__init__ = make_without_address
 
 
 def refuse_strangers(further: Sequence[str], folder: Path, most: int) -> None:
@@ -74,7 +75,9 @@ def refuse_strangers(further: Sequence[str], folder: Path, most: int) -> None:
     from pip._internal.models.index import PyPI  # noqa: PLC0415
     from pip._internal.network.session import PipSession  # noqa: PLC0415
 
-    make, send, places = LinkCollector.__init__, PipSession.send, set(further)
+    collecting: Any = LinkCollector
+    asking: Any = PipSession
+    make, send, places = collecting.__init__, asking.send, set(further)
 
     def make_and_note(collector: Any, session: Any, search_scope: Any) -> None:  # noqa: ANN401 - pip's
         make(collector, session, search_scope)
@@ -96,8 +99,8 @@ def refuse_strangers(further: Sequence[str], folder: Path, most: int) -> None:
             raise InstallationError(beyond(most))
         return response
 
-    LinkCollector.__init__ = make_and_note
-    PipSession.send = send_to_the_index
+    collecting.__init__ = make_and_note
+    asking.send = send_to_the_index
 
 
 def beyond(most: int) -> str:

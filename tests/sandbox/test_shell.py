@@ -12,6 +12,7 @@ import pytest_asyncio
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Sandbox
+from tests.fakes.package_index import Site
 from tests.sandbox.conftest import CODE, LIMITS
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]

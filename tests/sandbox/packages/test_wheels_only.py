@@ -157,6 +157,33 @@ def test_a_file_or_folder_of_this_machine_is_no_distribution(
     assert not (tmp_path / "ran").exists()
 
 
+STARTING = {
+    "subprocess": "import subprocess; subprocess.Popen([mark])",
+    "system": "import os; os.system(mark)",
+    "exec": "import os; os.execv(mark, [mark])",
+    "fork": "import os; os.fork() or os._exit(7)",
+    "spawn": "import os; os.posix_spawn(mark, [mark], {})",
+    "terminal": "import pty; pty.spawn([mark])",
+}
+
+
+@pytest.mark.parametrize("way", STARTING)
+def test_no_process_is_started(tmp_path: Path, way: str) -> None:
+    mark = tmp_path / "leaves_a_mark"
+    mark.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    mark.chmod(0o755)
+    module = str(Path(wheels_only.__file__).parent)
+    script = (
+        f"import sys; sys.path.append({module!r}); import wheels_only\n"
+        "sys.addaudithook(wheels_only.refuse_processes)\n"
+        f"mark = {str(mark)!r}\n{STARTING[way]}"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"nothing is built" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_source_distribution_of_the_index_is_not_built(index: Site, tmp_path: Path) -> None:
     index.add("/files/evil-1.tar.gz", source_distribution("evil", tmp_path / "ran"))
     index.add("/simple/evil/", b"<!DOCTYPE html><a href='/files/evil-1.tar.gz'>evil-1.tar.gz</a>")
