@@ -44,6 +44,7 @@ class Site:
                 if moved:
                     self.send_header("Location", moved)
                 self.send_header("Content-Type", "text/html")
+                self.send_header("Cache-Control", "max-age=600")
                 self.send_header("Content-Length", str(len(content or b"")))
                 self.end_headers()
                 self.wfile.write(content or b"")

@@ -102,7 +102,10 @@ async def test_installations_at_once_have_ways_of_their_own(index: Site, sandbox
     assert await asyncio.gather(*map(installed, names)) == [(f"{name}==1",) for name in names]
 
 
-async def test_what_was_fetched_is_kept_for_later_boxes(index: Site, sandbox: Sandbox) -> None:
+async def test_what_was_fetched_is_kept_for_later_boxes(
+    index: Site, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_TRUSTED_HOST", index.place)  # or pip would keep nothing
     index.list_wheel("first")
     for _ in range(2):
         async with sandbox.box(CODE) as box:
