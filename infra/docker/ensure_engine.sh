@@ -97,7 +97,7 @@ make_debian_base() (
     root=$(mktemp -d)
     trap 'rm -rf "$root"' EXIT
     mirror=${DEBIAN_MIRROR:-$(debian_mirror)}
-    say "making a base image from ${mirror:-the default archive of debootstrap} (about a minute)"
+    say "making a base image from ${mirror:-the default archive of debootstrap} (some minutes)"
     debootstrap --variant=minbase \
         --include="python3-minimal,python3-pip,python3-venv,ca-certificates,$(libraries ,)" \
         bookworm "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 \

@@ -170,7 +170,11 @@ def main() -> None:
         for new in ("wheels", "nothing"):
             (folder / new).mkdir()
         os.chdir(folder / "nothing")  # where no requirement is the name of a file
-        if status := download(wanted, folder):
+        try:
+            status = download(wanted, folder)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)  # nothing cuts the removal of files short
+        if status:
             sys.exit(status)
         wheels = sorted((folder / "wheels").iterdir())
         taken = taken_by(wheels)
