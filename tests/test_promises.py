@@ -30,13 +30,12 @@ _BACKEND = "sandbox/backends/docker/test_backend.py::test_"
 _SHELL = "sandbox/test_shell.py::test_"
 _INSTALLERS = "sandbox/backends/docker/test_installers.py::test_"
 _WHEELS = "sandbox/packages/test_wheels_only.py::test_"
-_APT = "sandbox/packages/test_apt.py::test_"
 _EVIDENCE = "tasks/benchmarks/test_evidence.py::test_"
 _OUTCOMES = "sandbox/test_outcomes.py::test_"
 _ENGINE = "infra/test_ensure_engine.py::test_"
 _NOWHERE = "sandbox/test_nowhere_else.py::test_"
 _COMMANDS = "sandbox/packages/test_commands.py::test_"
-_PIP = "sandbox/packages/test_pip.py::test_"
+_NAMES = "sandbox/packages/test_wheels.py::test_"
 _ISOLATION = "sandbox/test_isolation.py::test_"
 _SHOWS = "sandbox/contract/test_self_check.py::test_every_box_shows"
 _ANSWERS = "sandbox/backends/docker/test_any_answer.py::test_"
@@ -44,7 +43,6 @@ _PROGRAMS = "agents/gates/test_any_program.py::test_"
 _VALIDATOR = "agents/gates/test_validator.py::test_"
 _USERS = "sandbox/backends/docker/test_users.py::test_"
 _KEPT = "sandbox/contract/test_kept.py::test_"
-_PROXY = "sandbox/packages/test_proxy.py::test_"
 _WALL = "sandbox/backends/docker/test_walls.py::test_a_wall_"
 
 # Words of the README → tests below `tests/`.
@@ -108,50 +106,52 @@ PROMISES: dict[str, list[str]] = {
     ],
     "is installed where no program can write:": [
         f"{_BACKEND}a_wheel_installs_and_cannot_be_changed_by_programs",
-        f"{_APT}a_listed_package_can_be_used_and_not_changed_by_programs",
         f"{_ISOLATION}a_program_meets_no_wheel_cache",
     ],
     "wheels from your index and from no other host,": [
-        f"{_PIP}an_installing_container_reaches_the_index_and_nobody_else",
         f"{_WHEELS}an_address_in_metadata_runs_nothing_and_asks_nobody_else",
-        f"{_INSTALLERS}the_images_own_pip_builds_nothing_and_asks_nobody_else",
+        f"{_INSTALLERS}nothing_is_built_and_nobody_else_is_asked",
     ],
-    "of which nothing runs before it is imported,": [
+    "of which nothing runs before it is imported;": [
         f"{_SHELL}nothing_that_a_package_brings_runs_before_it_is_imported",
         f"{_SHELL}no_file_of_a_wheel_is_loaded_before_the_interpreter",
     ],
-    "Debian packages of a list": [
-        f"{_APT}a_package_that_is_not_on_the_list_is_refused",
-    ],
-    "from the image's own sources,": [
-        f"{_INSTALLERS}debian_packages_come_from_the_images_own_sources",
-    ],
-    "unpacked without root or their scripts;": [
-        f"{_INSTALLERS}a_debian_package_is_unpacked_without_root_and_without_its_scripts",
-    ],
     "for one pair at most `COSQA_SANDBOX__INSTALL_MB`.": [
-        f"{_INSTALLERS}an_installation_beyond_its_limit_is_a_result",
         f"{_INSTALLERS}the_limit_is_for_all_that_is_installed_for_a_pair",
+        f"{_WHEELS}more_than_the_limit_is_not_installed",
     ],
-    "The container that installs has no network either:": [
-        f"{_INSTALLERS}nothing_but_the_index_can_be_reached_while_something_is_installed",
+    "This machine's pip fetches them, as you have set it up": [
+        f"{_INSTALLERS}a_wheel_and_what_it_needs_are_there_and_nobody_reads_the_indexs_credentials",
     ],
-    "which connects to the hosts and ports that pip's and apt's own configuration names": [
-        f"{_PROXY}another_place_is_refused_by_name",
-        f"{_PROXY}no_name_is_looked_up_but_an_own_places",
-        f"{_PIP}further_hosts_of_an_index_are_the_users_to_name",
+    "in a process that may start no other,": [
+        f"{_WHEELS}no_process_is_started",
+        f"{_WHEELS}a_source_distribution_of_the_index_is_not_built",
+        f"{_WHEELS}a_file_or_folder_of_this_machine_is_no_distribution",
     ],
-    "through your own proxy where there is one,": [
-        f"{_PROXY}this_machines_own_proxy_is_the_way_on_and_gets_its_password",
-        f"{_INSTALLERS}this_machines_own_proxy_is_the_way_and_its_password_stays_here",
+    "has limits of time, memory and disk,": [
+        f"{_WHEELS}what_is_ended_leaves_nothing",
+        f"{_WHEELS}metadata_without_end_take_no_more_than_their_process_may",
+        f"{_WHEELS}more_than_the_limit_is_not_fetched",
     ],
-    "names what it refuses.": [
-        f"{_INSTALLERS}nothing_but_the_index_can_be_reached_while_something_is_installed",
+    "takes no address that a package's metadata demand,": [
+        f"{_WHEELS}an_address_in_metadata_runs_nothing_and_asks_nobody_else",
+    ],
+    "asks the hosts of pip's own configuration": [
+        f"{_WHEELS}a_file_that_the_index_has_elsewhere_needs_a_host_that_was_named",
+    ],
+    "The container that unpacks them has no network.": [
+        f"{_INSTALLERS}a_wheel_and_what_it_needs_are_there_and_nobody_reads_the_indexs_credentials",
+    ],
+    "Debian packages are those that the image has:": [
+        f"{_INSTALLERS}a_package_that_the_image_lacks_is_said_to_be_none_of_its",
+    ],
+    "the libraries that wheels need most,": [
+        f"{_INSTALLERS}the_image_has_every_library_that_a_program_may_lack",
     ],
     "go the same way and take names only;": [
         f"{_COMMANDS}installations_are_recognised",
         f"{_COMMANDS}options_that_lead_elsewhere_are_refused",
-        f"{_PIP}options_addresses_and_paths_are_none",
+        f"{_NAMES}options_addresses_and_paths_are_none",
         f"{_BACKEND}only_names_and_versions_are_requirements",
     ],
     "its other commands run in the box without a network,": [

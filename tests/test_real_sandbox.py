@@ -9,7 +9,7 @@ NOWHERE = "unix:///nonexistent/docker.sock"
 
 TESTS = (
     "tests/sandbox/backends/docker/test_leaks.py",
-    "tests/sandbox/packages/test_apt.py",
+    "tests/sandbox/backends/docker/test_installers.py",
     "tests/flows/cli/test_sandbox.py",
 )
 
@@ -22,7 +22,7 @@ def test_without_an_engine_nothing_fails_and_something_is_skipped() -> None:
 
 
 def test_where_an_engine_is_demanded_its_absence_is_a_failure() -> None:
-    outcome = run("tests/sandbox/packages/test_apt.py", COSQA_REQUIRE_DOCKER="1")
+    outcome = run("tests/sandbox/backends/docker/test_installers.py", COSQA_REQUIRE_DOCKER="1")
     assert outcome.returncode == 1
     assert "no Docker engine answers" in outcome.stdout
 

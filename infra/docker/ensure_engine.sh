@@ -4,14 +4,16 @@
 #   ensure_engine.sh          change nothing where both are there; otherwise say what is done
 #   ensure_engine.sh stop     stop the engine that this script started, and no other
 #
-# PYTHON is an interpreter with pip, which fetches the wheels of packages.txt for the image.
+# PYTHON is an interpreter with pip, which fetches the wheels of packages.txt for the image; the
+# Debian packages of libraries.txt come with its base.
 # COSQA_SANDBOX__IMAGE names the image; DEBIAN_MIRROR is where Debian's packages come from, where it
 # is not this machine's own archive of them.
 set -euo pipefail
 
-IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:3}
-BASE=python:3.11-slim
-DEBIAN_BASE=cosqa-sandbox-base:bookworm
+IMAGE=${COSQA_SANDBOX__IMAGE:-cosqa-sandbox:4}
+BASE=python:3.11-slim-bookworm
+BASE_WITH_LIBRARIES=cosqa-sandbox-base:python-2
+DEBIAN_BASE=cosqa-sandbox-base:bookworm-2
 PYTHON=${PYTHON:-python3}
 PULL_TIMEOUT_S=20
 START_TIMEOUT_S=60
@@ -77,6 +79,17 @@ debian_mirror() {
         | awk '$2 == "Debian" && !found++ { print $1 }'
 }
 
+libraries() { tr '\n' "$1" <"$IMAGE_FILES/libraries.txt" | sed "s/$1$//"; }
+
+# The one build with a network: Debian's packages, and nothing else. Without an archive there are none.
+add_libraries() {
+    say "adding Debian's packages of $IMAGE_FILES/libraries.txt to $BASE"
+    printf '%s\n' "FROM $BASE" "RUN apt-get update && apt-get install --yes --no-install-recommends \
+        $(libraries ' ') && rm -rf /var/lib/apt/lists/*" \
+        | docker build --quiet --tag "$BASE_WITH_LIBRARIES" - >/dev/null 2>&1 \
+        || { say "no archive of Debian packages answers: the image has none of them"; return 1; }
+}
+
 make_debian_base() (
     is_debian_root || fail "$BASE cannot be pulled, and making a base image from Debian's packages needs Debian and root." \
         "Load the image from a machine that has it: docker save $IMAGE | docker load"
@@ -84,8 +97,9 @@ make_debian_base() (
     root=$(mktemp -d)
     trap 'rm -rf "$root"' EXIT
     mirror=${DEBIAN_MIRROR:-$(debian_mirror)}
-    say "making a base image from ${mirror:-the default archive of debootstrap} (about a minute)"
-    debootstrap --variant=minbase --include=python3-minimal,python3-pip,python3-venv,ca-certificates \
+    say "making a base image from ${mirror:-the default archive of debootstrap} (some minutes)"
+    debootstrap --variant=minbase \
+        --include="python3-minimal,python3-pip,python3-venv,ca-certificates,$(libraries ,)" \
         bookworm "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 \
         || { tail -n 5 "$root.log" >&2; fail "debootstrap failed; see its log above ($root.log)."; }
     rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* "$root.log"
@@ -105,6 +119,7 @@ ensure_image() {
         base=$DEBIAN_BASE
         docker image inspect "$base" >/dev/null 2>&1 || make_debian_base
     fi
+    [[ $base != "$BASE" ]] || ! add_libraries || base=$BASE_WITH_LIBRARIES
     build_image "$base"
 }
 

@@ -16,7 +16,7 @@ _SHARE_OF_MEMORY = 0.5  # of the machine's, for boxes at their limit
 class SandboxSettings(Section):
     """The sandbox and the limits of each program in it."""
 
-    image: str = Field("cosqa-sandbox:3", description="Image of the containers.")
+    image: str = Field("cosqa-sandbox:4", description="Image of the containers.")
     backend: str = Field("docker", description="Name of a sandbox backend.")
     slots: int | None = Field(
         None,
@@ -53,15 +53,6 @@ class SandboxSettings(Section):
     )
     allow_install: bool = Field(
         True, description="Let the fixer install wheels from the package index."
-    )
-    apt_packages: tuple[str, ...] | None = Field(
-        None,
-        description="Debian packages that may be installed in boxes; none given allows the "
-        "libraries that wheels need most.",
-    )
-    apt_mirror: str | None = Field(
-        None,
-        description="Archive of the Debian packages; none given takes the image's own sources.",
     )
     install_mb: int = Field(
         3072, ge=1, description="Megabytes that all that is installed for one pair may take."

@@ -1,9 +1,9 @@
 """The meaning of terminal commands: installations are recognised, all others are left to ``sh``.
 
-Only installations may reach a network, by the ways of ``pip`` and ``apt`` in this folder. A line is
-read as simple commands with ``&&``, ``||``, ``;`` and line ends between them. One with other
-syntax of the shell (substitutions, blocks, here documents) is left to ``sh`` as a whole, where an
-installation finds no network.
+Only installations bring anything into a box, by the way of `wheels`. A line is read as simple
+commands with ``&&``, ``||``, ``;`` and line ends between them. One with other syntax of the shell
+(substitutions, blocks, here documents) is left to ``sh`` as a whole, where an installation finds no
+network.
 """
 
 import re
@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sandbox.packages.apt import APT
+from sandbox.packages.resolve import APT
 
 _OPERATORS = ("&&", "||", ";", "\n")
 _OTHER_SYNTAX = re.compile(r"[`({]|\$\(|<<|^\s*(if|for|while|until|case|function)\b", re.MULTILINE)
@@ -159,7 +159,7 @@ def _apt(words: Sequence[str]) -> Step | None:
     options = [word for word in words[1:] if word.startswith("-")]
     verb, *names = [word for word in words[1:] if not word.startswith("-")] or [""]
     if verb in _APT_UPKEEP:
-        return Remark("not needed: each installation reads the archive's lists itself", 0)
+        return Remark("not needed: the image has the Debian packages that there are", 0)
     if verb != "install":
         return None
     if refused := [word for word in options if not _APT_FLAGS.fullmatch(word)]:

@@ -3,8 +3,8 @@
 import sys
 
 from sandbox.inside.python2 import MODULES
-from sandbox.packages.apt import APT
 
+APT = "apt:"  # before the name of a Debian package
 _DISTRIBUTIONS = {
     "Crypto": "pycryptodome",
     "Cryptodome": "pycryptodomex",
@@ -104,7 +104,7 @@ _PACKAGE_OF_LIBRARY = {
     "libusb-1.0.so.0": "libusb-1.0-0",
     "libxcb.so.1": "libxcb1",
 }
-DEBIAN_PACKAGES = frozenset(_PACKAGE_OF_LIBRARY.values())  # what may be installed by default
+LIBRARIES = frozenset(_PACKAGE_OF_LIBRARY.values())  # the image has them
 
 
 def distribution_for(module: str) -> str:

@@ -1,14 +1,24 @@
-"""pip in an installing container, where it starts no process and asks no host but the index's.
+"""This machine's pip in a process of its own, in which nothing of a distribution runs.
 
-The container gets the text of this module. ``--only-binary`` lets pass what a distribution's own
-metadata demand by address (``Requires-Dist: x @ http://...``): such an address could have pip build
-a source distribution, which runs its code, or send a request to wherever it likes. Nothing of a
-distribution runs in this process, so that its own hook and its own session are enough to refuse
-both: every way in which pip runs code is a process, and every request it makes is the session's.
+`wheels` starts it. ``--only-binary`` lets pass what a distribution's own metadata demand by address
+(``Requires-Dist: x @ http://...``): such an address could have pip build a source distribution,
+which runs its code, take a file of this machine, or send a request to wherever it likes. So no
+requirement may hold an address, every way in which pip runs code, which is a process, is refused,
+and its session sends requests to the places of its own configuration alone. The process ends at
+limits of time, memory and disk, and its files with it.
 """
 
+import contextlib
 import json
+import os
+import resource
+import signal
 import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +27,9 @@ _PROCESSES = frozenset(
     {"subprocess.Popen", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn"}
     | {"os.spawn", "pty.spawn"}
 )
+_MEMORY = 2**30  # bytes: an archive can claim that its metadata are as long as it likes
+_SMALLEST = 4096  # bytes that a file or folder takes, however little is in it
+_A_SCRIPT = 6  # bytes of an entry point, for which pip writes a file
 
 
 def refuse_processes(event: str, _: object) -> None:
@@ -33,32 +46,149 @@ def place_of(url: str) -> str:
     return f"{parts.hostname}:{parts.port or _PORTS[parts.scheme]}"
 
 
-def refuse_strangers(places: frozenset[str]) -> None:
-    """Let pip's session, its redirections included, send requests to these places alone."""
-    from pip._internal.exceptions import InstallationError  # noqa: PLC0415 - the container's own pip
+def refuse_addresses() -> None:
+    """Let pip read requirements that are names with versions alone."""
+    from pip._internal.exceptions import InstallationError  # noqa: PLC0415 - whatever pip there is
+    from pip._vendor.packaging.requirements import Requirement  # noqa: PLC0415
+
+    known: Any = Requirement
+    make = known.__init__
+
+    def make_without_address(requirement: Any, text: str) -> None:  # noqa: ANN401 - pip's
+        make(requirement, text)
+        if requirement.url:
+            raise InstallationError(f"only wheels of the index are installed, and not {text}")
+
+    known.__init__ = make_without_address
+
+
+def refuse_strangers(further: Sequence[str], folder: Path, most: int) -> None:
+    """Let pip's session, its redirections included, ask the places of pip's configuration alone.
+
+    Args:
+        further: Other places, each ``host:port``.
+        folder: Where all is kept that is fetched.
+        most: Bytes that it may take.
+    """
+    from pip._internal.exceptions import InstallationError  # noqa: PLC0415
+    from pip._internal.index.collector import LinkCollector  # noqa: PLC0415
+    from pip._internal.models.index import PyPI  # noqa: PLC0415
     from pip._internal.network.session import PipSession  # noqa: PLC0415
 
-    send = PipSession.send
+    collecting: Any = LinkCollector
+    asking: Any = PipSession
+    make, send, places = collecting.__init__, asking.send, set(further)
 
-    def send_to_the_index(session: PipSession, request: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
+    def make_and_note(collector: Any, session: Any, search_scope: Any) -> None:  # noqa: ANN401 - pip's
+        make(collector, session, search_scope)
+        for address in (*search_scope.index_urls, *search_scope.find_links):
+            if place := place_of(address):  # which may send to TLS whoever asks without
+                places.update((place, f"{urlsplit(address).hostname}:443"))
+            if urlsplit(address).hostname == PyPI.netloc:
+                places.add(f"{PyPI.file_storage_domain}:443")
+
+    def send_to_the_index(session: Any, request: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
         place = place_of(request.url)
-        if place not in places:
+        if place not in places and urlsplit(request.url).scheme != "file":  # a folder of the user's
             raise InstallationError(
                 f"{place or 'an address'} is none of the package index's (sandbox.index_hosts)"
             )
-        return send(session, request, **options)
+        response = send(session, request, **options)
+        here = sum(path.lstat().st_size for path in folder.rglob("*"))
+        if here + int(response.headers.get("Content-Length") or 0) > most:
+            raise InstallationError(beyond(most))
+        return response
 
-    PipSession.send = send_to_the_index
+    collecting.__init__ = make_and_note
+    asking.send = send_to_the_index
 
 
-def main() -> int:
-    """Run pip with the arguments after the first, which lists the places; return its status."""
-    from pip._internal.cli.main import main as pip  # noqa: PLC0415 - the container's own pip
+def beyond(most: int) -> str:
+    """Return the words for more bytes than there may be."""
+    return f"limit: more than {most // 2**20} MB (sandbox.install_mb)"
 
-    refuse_strangers(frozenset(json.loads(sys.argv[1])))
+
+def taken_by(wheels: Sequence[Path]) -> int:
+    """Return the most bytes that wheels take once pip has installed them.
+
+    A reader of archives takes no more of a file than the archive's list says.
+    """
+    size, folders = 0, set[PurePosixPath]()
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as archive:
+            for entry in archive.infolist():
+                size += max(entry.file_size, _SMALLEST)
+                folders.update(PurePosixPath(wheel.name, entry.filename).parents)
+                if entry.filename.endswith("entry_points.txt"):
+                    size += entry.file_size // _A_SCRIPT * _SMALLEST
+    return size + len(folders) * _SMALLEST
+
+
+def prune(cache: Path, most: int) -> None:
+    """Remove the files of a cache that were not used for longest, until it has ``most`` bytes."""
+    with contextlib.suppress(FileNotFoundError):  # another process was first
+        files = [(path.stat(), path) for path in cache.rglob("*") if path.is_file()]
+        for state, path in sorted(files, key=lambda file: -max(file[0].st_atime, file[0].st_mtime)):
+            most -= state.st_size
+            if most < 0:
+                path.unlink()
+
+
+def download(wanted: Mapping[str, Any], folder: Path) -> int:
+    """Let pip fetch what is wanted into a folder; return its exit status."""
+    from pip._internal.cli.main import main as pip  # noqa: PLC0415
+    from pip._vendor.packaging import markers  # noqa: PLC0415
+
+    markers.default_environment = lambda: dict(wanted["markers"])  # pip has no option for these
+    refuse_addresses()
+    refuse_strangers(wanted["places"], folder, wanted["most"])
     sys.addaudithook(refuse_processes)
-    return pip(sys.argv[2:])
+    options = [
+        "--only-binary", ":all:", "--dest", str(folder / "wheels"), "--cache-dir", wanted["cache"],
+        "--no-input", "--progress-bar", "off", "--retries", "1", "--timeout", "15",
+        "--disable-pip-version-check", "--python-version", wanted["python"],
+        "--implementation", wanted["implementation"],
+    ]  # fmt: skip
+    for platform in wanted["platforms"]:
+        options += ["--platform", platform]
+    with contextlib.redirect_stdout(sys.stderr):
+        return pip(["download", *options, "--", *wanted["names"]])
+
+
+def main() -> None:
+    """Fetch what the argument wants; write an archive of the wheels to stdout, words to stderr."""
+    wanted = json.loads(sys.argv[1])
+    for number in (signal.SIGALRM, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)  # which no ``except Exception`` stops
+    signal.setitimer(signal.ITIMER_REAL, wanted["seconds"], 1)
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * wanted["most"],) * 2)
+    prune(Path(wanted["cache"]), wanted["most_cached"])
+    with tempfile.TemporaryDirectory(prefix="cosqa-wheels-") as name:
+        tempfile.tempdir = name
+        folder = Path(name)
+        for new in ("wheels", "nothing"):
+            (folder / new).mkdir()
+        os.chdir(folder / "nothing")  # where no requirement is the name of a file
+        try:
+            status = download(wanted, folder)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)  # nothing cuts the removal of files short
+        if status:
+            sys.exit(status)
+        wheels = sorted((folder / "wheels").iterdir())
+        taken = taken_by(wheels)
+        if taken > wanted["most"]:
+            sys.exit(beyond(wanted["most"]))
+        with tarfile.open(fileobj=sys.stdout.buffer, mode="w|") as archive:
+            archive.add(folder / "wheels", wanted["there"], filter=_anybodys)
+    print(f"taken {taken}", file=sys.stderr)
+
+
+def _anybodys(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.mode = 0o777  # whoever installs them removes them
+    return entry
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -183,7 +183,7 @@ def where_time_goes(times: int) -> Table:
     full, other_seed = (job(PROGRAM, hash_seed=seed, code=None) for seed in (0, 1))
     engine = Engine(SandboxSettings())
     for _ in range(times):
-        container = timed("create the container", partial(engine.create, {}, number_of(0)))
+        container = timed("create the container", partial(engine.create, None, number_of(0)))
         running = timed("start it, until its runner waits", partial(engine.start_runner, container))
         ask = partial(running.channel.ask, timeout_s=20)
         timed("run nothing: fork, guard, clean-up", partial(ask, nothing))

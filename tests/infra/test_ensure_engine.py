@@ -125,6 +125,7 @@ DOCKER = """
 docker() {
     echo "docker $*" >>"$FOLDER/asked"
     [[ $1 == image && $2 == inspect ]] && { [[ -e $FOLDER/image ]]; return; }
+    [[ $1 == build && ${*: -1} == - ]] && { cat >"$FOLDER/stdin"; return "${ARCHIVE:-0}"; }
     [[ $1 == build ]] && touch "$FOLDER/image"
     true
 }
@@ -140,12 +141,29 @@ def test_an_image_that_is_missing_is_built_without_a_network_and_one_that_is_the
     assert done.returncode == 0, done.stderr
     assert "building" in done.stdout
     asked = (tmp_path / "asked").read_text().splitlines()
-    [build] = [line for line in asked if line.startswith("docker build")]
+    libraries, build = [line for line in asked if line.startswith("docker build")]
     assert "--network none" in build
+    assert "BASE=cosqa-sandbox-base:python-2" in build
+    assert libraries.endswith("--tag cosqa-sandbox-base:python-2 -")
+    only = (tmp_path / "stdin").read_text()
+    assert re.fullmatch(
+        r"FROM [\w.:-]+\nRUN apt-get update && apt-get install --yes --no-install-recommends +"
+        r"[a-z0-9. -]+ && rm -rf /var/lib/apt/lists/\*\n",
+        only,
+    ), only
     (tmp_path / "asked").unlink()
     again = call(tmp_path, f"{DOCKER}ensure_image")
     assert (again.returncode, again.stdout) == (0, "")
     assert "docker build" not in (tmp_path / "asked").read_text()
+
+
+def test_without_an_archive_of_debian_packages_the_image_has_none_and_is_built(
+    tmp_path: Path,
+) -> None:
+    done = call(tmp_path, f"{DOCKER}ARCHIVE=1\nensure_image")
+    assert done.returncode == 0, done.stderr
+    assert "the image has none of them" in done.stdout
+    assert "BASE=python:3.11-slim-bookworm" in (tmp_path / "asked").read_text()
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "sandbox/image/packages.txt"])

@@ -1,11 +1,14 @@
 """A sandbox on the real engine, and one box in it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
 from infra.settings import SandboxSettings
 from sandbox.base import Box, Sandbox
+from tests.fakes.package_index import Site, asked_of, running
 from tests.real_sandbox import real_sandbox
 
 # Hostile programs are read as text; pytest must never import one, whatever its name.
@@ -29,3 +32,11 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 async def box(sandbox: Sandbox) -> AsyncIterator[Box]:
     async with sandbox.box(CODE) as made:
         yield made
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Site]:
+    """Return the index that this machine's pip is set up for."""
+    with running(Site()) as site:
+        asked_of(site, monkeypatch, tmp_path)
+        yield site

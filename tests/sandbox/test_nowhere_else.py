@@ -33,7 +33,6 @@ HARMLESS = (
 _COMMAND = "the command line's own module, by its name in the source"
 _SERVER = "Prefect's server, with fixed arguments"
 _LIBC = "a call of the C library"
-_INSTALLING = "runs in an installing container, not on the host"
 ALLOWED = {
     ("agents/llm/litellm_transport.py", "importlib.import_module"): "a module of litellm",
     ("agents/llm/openai_transport.py", "importlib.import_module"): "two modules of litellm",
@@ -51,9 +50,10 @@ ALLOWED = {
     ("infra/packages.py", "subprocess.run"): "this interpreter's pip, with fixed arguments",
     ("infra/program.py", "importlib.import_module"): "the project's modules, for their digest",
     ("infra/registry.py", "importlib.import_module"): "the project's plug-ins, by their files",
-    ("sandbox/packages/installer.py", "os.execvpe"): _INSTALLING,
-    ("sandbox/packages/installer.py", "os.fork"): _INSTALLING,
-    ("sandbox/packages/pip.py", "subprocess.run"): "this interpreter's pip, asked for its settings",
+    (
+        "sandbox/packages/wheels.py",
+        "asyncio.create_subprocess_exec",
+    ): "this pip, under guard",
     ("tasks/encoders/__init__.py", "importlib.import_module"): "the project's own modules",
     ("tasks/runtime/ray_queue.py", "pickle.loads"): "what this run's own processes have pickled",
 }

@@ -11,11 +11,8 @@ import pytest_asyncio
 
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
-from sandbox.backends.docker.box import DockerBox
 from sandbox.base import Sandbox
-from sandbox.packages import apt
-from sandbox.packages.pip import outcome as pip_outcome
-from sandbox.packages.plan import PACKAGES, InstallPlan
+from tests.fakes.package_index import Site
 from tests.sandbox.conftest import CODE, LIMITS
 
 pytestmark = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="session")]
@@ -99,8 +96,6 @@ LINES = {  # and a part of what they print; none for those that may end in any w
     "touch /packages/sitecustomize.py": "Read-only",
     "touch /opt/packages/x.pth": "Read-only",
     "touch /usr/lib/python3/dist-packages/evil.pth": "Read-only",
-    "touch /wheels/six-1-py3-none-any.whl": "Read-only",
-    "dd if=/dev/zero of=/wheels/full bs=1M count=1": "Read-only",
     "dd if=/dev/zero of=full bs=1M": "File too large",
     "for n in 1 2 3; do dd if=/dev/zero of=f$n bs=1M count=15; done": "No space left",
     "i=0; while touch f$i; do i=$((i+1)); [ $i -lt 3000 ] || break; done": "",
@@ -167,17 +162,24 @@ async def test_no_command_makes_a_failing_test_pass(arena: Sandbox, name: str, s
     assert (wrong.outcome, right.outcome) == ("assertion_failed", "passed"), (wrong, right)
 
 
-async def test_nothing_that_a_package_brings_runs_before_it_is_imported(sandbox: Sandbox) -> None:
+async def test_nothing_that_a_package_brings_runs_before_it_is_imported(
+    index: Site, sandbox: Sandbox
+) -> None:
     """Neither ``.pth`` files nor modules that Python imports at its start, nor known names."""
-    names = "sitecustomize usercustomize json unittest target linecache traceback program"
-    writing = (
-        f"cd {PACKAGES}; for n in {names}; do echo '{MODULE}' >$n.py; done; "
-        "echo 'import os; os._exit(0)' >evil.pth; ls"
-    )
-    plan = InstallPlan(["sh", "-c", writing], {}, [], pip_outcome)
+    names = [
+        "sitecustomize",
+        "usercustomize",
+        "json",
+        "unittest",
+        "target",
+        "linecache",
+        "traceback",
+        "program",
+    ]
+    files = {f"{name}.py": MODULE for name in names}
+    index.list_wheel("evil", files={**files, "evil.pth": "import os; os._exit(0)"})
     async with sandbox.box(CODE) as box:
-        assert isinstance(box, DockerBox)
-        assert (await box._install(plan)).ok
+        assert (await box.install(["evil"])).ok
         for seed in (0, 1):
             there = await box.run("import os\nassert os.path.exists('/packages/evil.pth')")
             assert there.outcome == "passed"
@@ -192,41 +194,29 @@ LOADED_BEFORE_PYTHON = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("has_system_packages", [False, True])
 async def test_no_file_of_a_wheel_is_loaded_before_the_interpreter(
-    sandbox: Sandbox, has_system_packages: bool
+    index: Site, sandbox: Sandbox
 ) -> None:
     """Broken libraries wherever a loader might look would end every process that finds one."""
-    folders = " ".join(
+    folders = [
         f"{top}{folder}{machine}"
         for top in ("", ".debian/", "debian/")
-        for folder in ("lib/", "usr/lib/", "lib64/")
+        for folder in ("", "lib/", "usr/lib/", "lib64/")
         for machine in ("", "x86_64-linux-gnu/", "aarch64-linux-gnu/")
-    )
-    writing = (
-        f"cd {PACKAGES}; for d in . {folders}; do mkdir -p $d; "
-        f"for n in {' '.join(LOADED_BEFORE_PYTHON)}; do echo broken >$d/$n; done; done; "
-        "mkdir -p bin usr/bin; echo exit 1 >bin/python3; chmod +x bin/python3; ls"
-    )
-    plans = [InstallPlan(["sh", "-c", writing], {}, [], pip_outcome)]
-    if has_system_packages:
-        system = apt.plan(["libusb-1.0-0"], "http://debian.example", [])
-        plans.append(system._replace(command=["sh", "-c", f"mkdir {PACKAGES}/usr"]))
+    ]
+    files = {f"{folder}{name}": "broken" for folder in folders for name in LOADED_BEFORE_PYTHON}
+    index.list_wheel("evil", files={**files, "bin/python3": "exit 1", "evil-1.data/scripts/sh": ""})
     async with sandbox.box(CODE) as box:
-        assert isinstance(box, DockerBox)
-        for plan in plans:
-            assert (await box._install(plan)).ok
+        assert (await box.install(["evil"])).ok
         for seed in (0, 1):
             healthy = await box.run(HEALTHY, hash_seed=seed)
             assert healthy.outcome == "passed", healthy
             wrong = await box.run(WRONG, hash_seed=seed)
             assert wrong.outcome == "assertion_failed", wrong
         seen = await box.run("import os\nprint(os.environ.get('LD_LIBRARY_PATH', ''))")
-        said = await box.shell("echo $LD_LIBRARY_PATH; ls /packages/libm.so.6")
-    for printed in (seen.stdout, said.output):
-        assert ("/debian/" in printed) == has_system_packages
-        assert "/packages/usr" not in printed
-    assert said.ok
+        said = await box.shell("echo $LD_LIBRARY_PATH; ls /packages/usr/lib/libm.so.6")
+    assert (seen.outcome, seen.stdout) == ("passed", "\n")
+    assert (said.status, said.output) == (0, "\n/packages/usr/lib/libm.so.6\n")
 
 
 async def test_a_bare_box_has_pythons_own_modules_alone(sandbox: Sandbox) -> None:

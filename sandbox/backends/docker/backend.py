@@ -4,11 +4,10 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from types import MappingProxyType
 from typing import ParamSpec, TypeVar
 
 from docker.models.volumes import Volume
@@ -103,11 +102,11 @@ class DockerSandbox:
                 self._engine = await self.acquire(connect, rollback=Engine.close)
             return self._engine
 
-    async def start(self, volumes: Mapping[str, Volume]) -> Running:
-        """Return a waiting runner: one started in advance, or a new one that has the volumes."""
-        if not volumes:
+    async def start(self, volume: Volume | None) -> Running:
+        """Return a waiting runner: one started in advance, or a new one that has the volume."""
+        if volume is None:
             return await self._pool.take()
-        return await self._pool.make(partial(self._make, volumes))
+        return await self._pool.make(partial(self._make, volume))
 
     def discard(self, running: Running) -> asyncio.Task[None]:
         """Disconnect from a runner and remove its container in the background."""
@@ -146,11 +145,11 @@ class DockerSandbox:
                 await self.call(rollback, await making)
             raise
 
-    async def _make(self, volumes: Mapping[str, Volume] = MappingProxyType({})) -> Running:
+    async def _make(self, volume: Volume | None = None) -> Running:
         engine = await self.engine()
         user = await self._users.take()
         try:
-            running = await self.call(engine.start, volumes, number_of(user.place))
+            running = await self.call(engine.start, volume, number_of(user.place))
         except BaseException:
             user.release()
             raise

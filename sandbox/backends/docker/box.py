@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -14,9 +16,9 @@ from sandbox.backends.docker.engine import Running
 from sandbox.backends.docker.jobs import Job, Jobs, read_result, read_shell_result
 from sandbox.base import CLOCK, InstallResult, ShellResult
 from sandbox.machine_slots import Slot
-from sandbox.packages import apt, pip
-from sandbox.packages.plan import InstallPlan
-from sandbox.packages.resolve import DEBIAN_PACKAGES
+from sandbox.packages import wheels
+from sandbox.packages.resolve import APT
+from sandbox.packages.wheels import Image
 from sandbox.shell import shell
 
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ class DockerBox:
         self._settings = sandbox.settings
         self._jobs = Jobs(sandbox.settings, code, bare=bare)
         self._running: Running | None = None
-        self._volumes: dict[str, Volume] = {}
+        self._volume: Volume | None = None
+        self._installed_bytes = 0
         self._removals: list[asyncio.Task[None]] = []
         self._slot: Slot | None = None
 
@@ -50,51 +53,51 @@ class DockerBox:
         """Install distributions; see ``Box.install``."""
         if not self._settings.allow_install:
             return InstallResult(ok=False, message="installing is off (sandbox.allow_install)")
-        packages, distributions = apt.split(requirements)
-        if malformed := pip.malformed(distributions):
+        packages = [name.removeprefix(APT) for name in requirements if name.startswith(APT)]
+        distributions = [name for name in requirements if not name.startswith(APT)]
+        if malformed := wheels.malformed(distributions):
             return InstallResult(ok=False, message=f"not a requirement: {', '.join(malformed)}")
-        allowed = self._settings.apt_packages
-        listed = DEBIAN_PACKAGES if allowed is None else frozenset(allowed)
-        if refused := sorted({*packages} - listed):
-            message = f"not among sandbox.apt_packages: {', '.join(refused)}"
+        engine = await self._sandbox.engine()
+        image = await self._sandbox.call(engine.installers.image)
+        if lacking := sorted({*packages} - image.debian.keys()):
+            message = f"not among the Debian packages of the sandbox image: {', '.join(lacking)}"
             return InstallResult(ok=False, message=message)
-        plans = []
-        if packages:
-            plans.append(await self._apt_plan(packages))
-        if distributions:
-            plans.append(pip.plan(distributions, self._settings.index_hosts))
-        results = [await self._install(plan) for plan in plans]
-        return InstallResult(
-            ok=all(result.ok for result in results),
-            installed=tuple(name for result in results for name in result.installed),
-            message="\n".join(filter(None, (result.message for result in results))),
-            seconds=sum(result.seconds for result in results),
+        there = tuple(f"{APT}{name}=={image.debian[name]}" for name in packages)
+        if not distributions:
+            return InstallResult(ok=True, installed=there)
+        started = time.monotonic()
+        result = await self._install(distributions, image)
+        return result.model_copy(
+            update={
+                "installed": (*result.installed, *there) if result.ok else (),
+                "seconds": time.monotonic() - started,
+            }
         )
 
-    async def _apt_plan(self, packages: Sequence[str]) -> InstallPlan:
-        mirror, sites = self._settings.apt_mirror, list[str]()
-        if mirror is None:
-            engine = await self._sandbox.engine()
-            sites = await self._sandbox.call(engine.installers.apt_sites)
-        return apt.plan(packages, mirror, sites)
-
-    async def _install(self, plan: InstallPlan) -> InstallResult:
+    async def _install(self, distributions: Sequence[str], image: Image) -> InstallResult:
+        limit, started = self._settings.install_timeout_s, time.monotonic()
         await self._take_slot()
         engine = await self._sandbox.engine()
-        if plan.folder not in self._volumes:
-            self._volumes[plan.folder] = await self._sandbox.acquire(
-                engine.make_volume, rollback=engine.remove_volume
+        with tempfile.TemporaryFile() as archive:
+            fetched = await wheels.fetch(
+                distributions, image, self._settings, archive, self._installed_bytes
             )
-        others = {at: one for at, one in self._volumes.items() if at != plan.folder}
-        make = partial(engine.installers.make, self._volumes[plan.folder], plan, others)
-        installer = await self._sandbox.acquire(make, rollback=engine.remove)
-        try:
-            result = await self._sandbox.call(engine.installers.run, installer, plan)
-        finally:
-            await asyncio.shield(self._sandbox.call(engine.remove, installer))
-        self._jobs.find(plan.variables)
+            if not fetched.result.ok:
+                return fetched.result
+            if self._volume is None:
+                self._volume = await self._sandbox.acquire(
+                    engine.make_volume, rollback=engine.remove_volume
+                )
+            self._installed_bytes += fetched.size
+            make = partial(engine.installers.make, self._volume, archive)
+            installer = await self._sandbox.acquire(make, rollback=engine.remove)
+            try:
+                left = max(1.0, started + limit - time.monotonic())
+                done = await self._sandbox.call(engine.installers.run, installer, left)
+            finally:
+                await asyncio.shield(self._sandbox.call(engine.remove, installer))
         self._drop()  # the next run starts a container that has the packages
-        return result
+        return fetched.result if done.ok else done
 
     async def run(
         self,
@@ -147,11 +150,10 @@ class DockerBox:
     async def remove(self) -> None:
         """Remove the container in the background; wait only where packages were installed."""
         await self.release()
-        volumes, self._volumes = self._volumes, {}
-        if volumes:
+        volume, self._volume = self._volume, None
+        if volume is not None:
             await asyncio.gather(*self._removals)
-            for volume in volumes.values():
-                await self._sandbox.remove_volume(volume)
+            await self._sandbox.remove_volume(volume)
 
     async def _done(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         """Return the result of a job, done once more in a new container where the first was lost.
@@ -168,7 +170,7 @@ class DockerBox:
 
     async def _try(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         await self._take_slot()
-        self._running = self._running or await self._sandbox.start(self._volumes)
+        self._running = self._running or await self._sandbox.start(self._volume)
         running, timeout_s = self._running, self._jobs.longest_s() + _GRACE_S
         try:
             answer = await self._sandbox.call(running.channel.ask, job, timeout_s)

@@ -7,6 +7,7 @@ gVisor's ``runsc`` or Kata for that) and a program that uses up its own limits f
 
 import contextlib
 import logging
+import shutil
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +30,7 @@ from sandbox.backends.docker.jobs import longest_answer
 from sandbox.backends.docker.networks import COMMAND, SYSCTLS, Networks
 from sandbox.backends.docker.process_owner import is_left_over, this_owner
 from sandbox.backends.docker.users import GROUP, IMAGE_USER, UserImages
-from sandbox.packages import pip
+from sandbox.packages.wheels import PACKAGES, wheel_cache
 
 _log = logging.getLogger(__name__)
 
@@ -109,17 +110,17 @@ class Engine:
         if self._settings.slots is not None and (excess := abilities.excess(info, self._settings)):
             _log.warning("%s", excess)
 
-    def start(self, volumes: Mapping[str, Volume], user: int) -> Running:
+    def start(self, volume: Volume | None, user: int) -> Running:
         """Return a container with a waiting runner and no way to the host or a network."""
-        return self.start_runner(self.create(volumes, user))
+        return self.start_runner(self.create(volume, user))
 
-    def create(self, volumes: Mapping[str, Volume], user: int) -> Container:
+    def create(self, volume: Volume | None, user: int) -> Container:
         """Make a container for a runner; errors as in ``Sandbox.check``.
 
-        Nothing of a volume is loaded by the runner itself: no variable leads it there.
+        Nothing of the volume is loaded by the runner itself: no variable leads it there.
 
         Args:
-            volumes: Folder in the box → what was installed, which the box can only read.
+            volume: What was installed, which the box can only read.
             user: The number of the box's user, which no other box has.
         """
         make = partial(
@@ -128,7 +129,7 @@ class Engine:
             image=self._user_images.of(user),
             user=f"{user}:{GROUP}",
             environment={"PYTHONHASHSEED": "0"},
-            volumes={one.name: {"bind": at, "mode": "ro"} for at, one in volumes.items()},
+            volumes={volume.name: {"bind": PACKAGES, "mode": "ro"}} if volume else {},
             stdin_open=True,
             log_config=NO_LOG,
         )
@@ -204,11 +205,9 @@ class Engine:
     def remove_everything(self) -> int:
         """Remove all boxes of all processes, their images, the cache of wheels; return how many."""
         removed = self._remove_all(lambda _: True) + self._user_images.remove_all()
-        with translated():
-            try:
-                self._client.volumes.get(pip.WHEEL_CACHE).remove(force=True)
-            except NotFound:
-                return removed
+        if not wheel_cache().exists():
+            return removed
+        shutil.rmtree(wheel_cache(), ignore_errors=True)
         return removed + 1
 
     def clear(self) -> int:

@@ -47,7 +47,6 @@ class Jobs:
         self._bare = bare
         self._commands: list[str] = []
         self._environment: dict[str, str] = {}
-        self._system: dict[str, str] = {}
 
     def program(
         self,
@@ -83,10 +82,6 @@ class Jobs:
         """Set a variable for all jobs that follow."""
         self._environment[name] = value
 
-    def find(self, variables: Mapping[str, str]) -> None:
-        """Let all jobs that follow find what was installed beside the image's own system."""
-        self._system |= variables
-
     def longest_s(self) -> float:
         """Return the most seconds that a job may take."""
         commands = 1 + len(self._commands)
@@ -97,7 +92,7 @@ class Jobs:
         return {
             "commands": list(self._commands),
             "environment": dict(self._environment),
-            "system": dict(self._system),
+            "system": {},
             "bare": self._bare,
             "command_timeout": limits.command_timeout_s,
             "keep": limits.output_kb * 1024,

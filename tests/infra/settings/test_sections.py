@@ -137,8 +137,7 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
         ("COSQA_SEARCH__ENCODERS", "minilm, codebert", ("minilm", "codebert")),
         ("COSQA_SEARCH__ENCODERS", '["minilm", "codebert"]', ("minilm", "codebert")),
         ("COSQA_EVALUATION__METRICS", "NDCG@10,MRR", ("NDCG@10", "MRR")),
-        ("COSQA_SANDBOX__APT_PACKAGES", "libgomp1", ("libgomp1",)),
-        ("COSQA_SANDBOX__APT_PACKAGES", "null", None),
+        ("COSQA_SANDBOX__INDEX_HOSTS", "files.example", ("files.example",)),
     ],
 )
 def test_a_variable_gives_a_list_as_names_or_as_json(

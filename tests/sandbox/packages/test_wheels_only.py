@@ -5,92 +5,22 @@ Covers ``wheels_only``, under this machine's own pip and an index of the test's 
 
 import io
 import json
+import os
 import subprocess
 import sys
 import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from sandbox.packages import wheels_only
+from sandbox.packages.wheels_only import prune
+from tests.fakes.package_index import Silent, Site, running, source_distribution, wheel
 
-SCRIPT = Path(wheels_only.__file__).read_text("utf-8")
-
-
-class Site:
-    """A server of files that notes what it is asked for.
-
-    Args:
-        address: Where it listens.
-    """
-
-    def __init__(self, address: str = "127.0.0.1") -> None:
-        self.files: dict[str, bytes] = {}
-        self.moved: dict[str, str] = {}
-        self.asked: list[str] = []
-        self.connections = 0
-        site = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def setup(self) -> None:
-                super().setup()
-                site.connections += 1
-
-            def do_GET(self) -> None:
-                site.asked.append(self.path)
-                content = site.files.get(self.path)
-                moved = site.moved.get(self.path)
-                self.send_response(302 if moved else 200 if content is not None else 404)
-                if moved:
-                    self.send_header("Location", moved)
-                self.send_header("Content-Type", "text/html")
-                self.send_header("Content-Length", str(len(content or b"")))
-                self.end_headers()
-                self.wfile.write(content or b"")
-
-            do_HEAD = do_GET  # noqa: N815 - the library looks for it
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer((address, 0), Handler)
-        self.place = f"{address}:{self.server.server_port}"
-        self.url = f"http://{self.place}"
-
-    def add(self, path: str, content: bytes) -> str:
-        """Serve a file; return its address."""
-        self.files[path] = content
-        return self.url + path
-
-    def list_wheel(self, name: str, *requires: str, address: str = "") -> None:
-        """Offer a wheel on the index, at an address elsewhere where one is given."""
-        file = f"{name}-1-py3-none-any.whl"
-        self.add(f"/files/{file}", wheel(name, *requires))
-        link = f'<a href="{address or f"/files/{file}"}">{file}</a>'
-        self.add(f"/simple/{name}/", f"<!DOCTYPE html><html><body>{link}</body></html>".encode())
-
-
-@contextmanager
-def running(site: Site) -> Iterator[Site]:
-    thread = threading.Thread(target=site.server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield site
-    finally:
-        site.server.shutdown()
-        site.server.server_close()
-        thread.join()
-
-
-@pytest.fixture
-def index() -> Iterator[Site]:
-    with running(Site()) as site:
-        yield site
+MEGABYTE = 2**20
 
 
 @pytest.fixture
@@ -99,69 +29,70 @@ def stranger() -> Iterator[Site]:
         yield site
 
 
-def wheel(name: str, *requires: str) -> bytes:
-    """Return a wheel with one module."""
-    info = f"{name}-1.dist-info"
-    lines = ["Metadata-Version: 2.1", f"Name: {name}", "Version: 1"]
-    lines += [f"Requires-Dist: {one}" for one in requires]
-    files = {
-        f"{name}.py": "",
-        f"{info}/METADATA": "\n".join(lines) + "\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/RECORD": "",
-    }
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
-    return content.getvalue()
+MARKERS = {
+    "implementation_name": "cpython", "implementation_version": "3.11.2", "os_name": "posix",
+    "platform_machine": "riscv", "platform_release": "", "platform_system": "Linux",
+    "platform_version": "", "python_full_version": "3.11.2", "python_version": "3.11",
+    "platform_python_implementation": "CPython", "sys_platform": "plan9",
+}  # fmt: skip
 
 
-def source_distribution(name: str, mark: Path) -> bytes:
-    """Return a source distribution that leaves a mark when anything of it runs."""
-    leave = f"open({str(mark)!r}, 'w').close()\n"
-    backend = leave + (
-        "def get_requires_for_build_wheel(*a): return []\n"
-        "def prepare_metadata_for_build_wheel(*a): pass\n"
-        "def build_wheel(*a): pass\n"
-    )
-    project = '[build-system]\nrequires = []\nbuild-backend = "own"\nbackend-path = ["."]\n'
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w:gz") as archive:
-        for file, text in {"own.py": backend, "setup.py": leave, "pyproject.toml": project}.items():
-            entry = tarfile.TarInfo(f"{name}-1/{file}")
-            entry.size = len(text)
-            archive.addfile(entry, io.BytesIO(text.encode()))
-    return content.getvalue()
-
-
-def install(folder: Path, name: str, *sites: Site) -> subprocess.CompletedProcess[str]:
-    """Install as a container does, where requests to these sites are allowed."""
-    options = [
-        "install", "--target", str(folder / "there"), "--only-binary", ":all:", "--no-compile",
-        "--no-input", "--cache-dir", str(folder / "cache"), "--disable-pip-version-check",
-        "--retries", "0", "--index-url", f"{sites[0].url}/simple", "--", name,
-    ]  # fmt: skip
-    places = json.dumps([site.place for site in sites])
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PIP_CONFIG_FILE": "/dev/null"}
-    return subprocess.run(
-        [sys.executable, "-I", "-c", SCRIPT, places, *options],
-        capture_output=True, text=True, check=False, env=environment,
+def fetching(
+    folder: Path, name: str, index: Site, *further: Site, **changes: object
+) -> "subprocess.Popen[bytes]":
+    """Start what fetches a wheel, where requests to an index and further sites are allowed."""
+    for new in ("here", "temporary"):
+        (folder / new).mkdir(exist_ok=True)
+    wanted = {
+        "names": [name], "python": "3.11.2", "implementation": "cp", "markers": MARKERS,
+        "platforms": ["plan9_riscv"], "places": [site.place for site in further],
+        "cache": str(folder / "cache"), "most_cached": MEGABYTE, "most": 50 * MEGABYTE,
+        "seconds": 60, "there": "there", **changes,
+    }  # fmt: skip
+    environment = {
+        "PATH": os.environ["PATH"], "HOME": str(folder), "PIP_CONFIG_FILE": os.devnull,
+        "TMPDIR": str(folder / "temporary"), "PIP_INDEX_URL": f"{index.url}/simple",
+    }  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-I", wheels_only.__file__, json.dumps(wanted)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=folder / "here",
     )  # fmt: skip
 
 
-def test_a_wheel_and_what_it_needs_are_installed(index: Site, tmp_path: Path) -> None:
+def fetch(
+    folder: Path, name: str, index: Site, *further: Site, **changes: object
+) -> tuple[list[str], str]:
+    """Return the wheels that are fetched, none where that fails, and what is said."""
+    with fetching(folder, name, index, *further, **changes) as process:
+        out, said = process.communicate(timeout=100)
+    assert list((folder / "temporary").iterdir()) == []
+    if process.returncode:
+        return [], said.decode()
+    with tarfile.open(fileobj=io.BytesIO(out)) as archive:
+        return sorted(Path(one.name).name for one in archive if one.isfile()), said.decode()
+
+
+def test_a_wheel_and_what_it_needs_are_fetched(index: Site, tmp_path: Path) -> None:
     index.list_wheel("first", "second")
     index.list_wheel("second")
-    done = install(tmp_path, "first", index)
-    assert done.returncode == 0, done.stderr
-    assert "Successfully installed first-1 second-1" in done.stdout
+    wheels, said = fetch(tmp_path, "first", index)
+    assert wheels == ["first-1-py3-none-any.whl", "second-1-py3-none-any.whl"], said
+
+
+def test_platform_and_markers_are_those_of_the_image(index: Site, tmp_path: Path) -> None:
+    index.list_wheel("first", "ofit; sys_platform == 'plan9'", "ours; sys_platform == 'linux'")
+    index.list_wheel("ofit", tags="cp311-cp311-plan9_riscv")
+    wheels, said = fetch(tmp_path, "first", index)
+    assert wheels == ["first-1-py3-none-any.whl", "ofit-1-cp311-cp311-plan9_riscv.whl"], said
+    index.list_wheel("other", tags="cp311-cp311-manylinux1_x86_64")
+    assert "No matching distribution" in fetch(tmp_path, "other", index)[1]
 
 
 def demanded(kind: str, index: Site, stranger: Site, folder: Path) -> str:
     """Return what a wheel's metadata demand."""
     source = source_distribution("evil", folder / "ran")
     (folder / "evil-1.tar.gz").write_bytes(source)
+    (folder / "evil-1-py3-none-any.whl").write_bytes(wheel("evil"))
     tree = folder / "evil"
     tree.mkdir()
     with tarfile.open(folder / "evil-1.tar.gz") as archive:
@@ -175,6 +106,11 @@ def demanded(kind: str, index: Site, stranger: Site, folder: Path) -> str:
         "a tree on this machine": (tree / "evil-1").as_uri(),
         "a wheel of a stranger": stranger.add("/evil-1-py3-none-any.whl", wheel("evil")),
         "a wheel that moved to a stranger": moving,
+        "a wheel of the index": index.add("/evil-1-py3-none-any.whl", wheel("evil")),
+        "a wheel on this machine": (folder / "evil-1-py3-none-any.whl").as_uri(),
+        "a wheel on this machine by its name": (
+            f"file://localhost{folder}/evil-1-py3-none-any.whl"
+        ),
         "a repository of a stranger": f"git+{stranger.url}/evil.git",
         "a repository on this machine": f"git+file://{tree / 'evil-1'}",
         "a name of a stranger with the index's in it": (
@@ -190,19 +126,70 @@ def demanded(kind: str, index: Site, stranger: Site, folder: Path) -> str:
         "a source of a stranger", "a source of the index", "a source on this machine",
         "a tree on this machine", "a wheel of a stranger", "a wheel that moved to a stranger",
         "a repository of a stranger", "a repository on this machine",
-        "a name of a stranger with the index's in it",
+        "a name of a stranger with the index's in it", "a wheel of the index",
+        "a wheel on this machine", "a wheel on this machine by its name",
     ],
 )  # fmt: skip
 def test_an_address_in_metadata_runs_nothing_and_asks_nobody_else(
     index: Site, stranger: Site, tmp_path: Path, kind: str
 ) -> None:
     index.list_wheel("honest", f"evil @ {demanded(kind, index, stranger, tmp_path)}")
-    done = install(tmp_path, "honest", index)
-    assert done.returncode != 0, done.stdout
-    assert any(line.startswith("ERROR: ") for line in done.stderr.splitlines()), done.stderr
+    wheels, said = fetch(tmp_path, "honest", index)
+    assert wheels == []
+    assert any(line.startswith("ERROR: ") for line in said.splitlines()), said
     assert not (tmp_path / "ran").exists()
     assert stranger.asked == []
-    assert not (tmp_path / "there" / "honest.py").exists()
+
+
+@pytest.mark.parametrize("name", ["evil-1-py3-none-any.whl", "evil.zip", "evil.tar.gz", "evil"])
+def test_a_file_or_folder_of_this_machine_is_no_distribution(
+    index: Site, tmp_path: Path, name: str
+) -> None:
+    here = tmp_path / "here"
+    (here / "evil").mkdir(parents=True)
+    (here / "evil" / "setup.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    (here / "evil-1-py3-none-any.whl").write_bytes(wheel("evil"))
+    for file in ("evil.zip", "evil.tar.gz"):
+        (here / file).write_bytes(source_distribution("evil", tmp_path / "ran"))
+    wheels, said = fetch(tmp_path, name, index)
+    assert wheels == [], said
+    assert "ERROR: " in said
+    assert not (tmp_path / "ran").exists()
+
+
+STARTING = {
+    "subprocess": "import subprocess; subprocess.Popen([mark])",
+    "system": "import os; os.system(mark)",
+    "exec": "import os; os.execv(mark, [mark])",
+    "fork": "import os; os.fork() or os._exit(7)",
+    "spawn": "import os; os.posix_spawn(mark, [mark], {})",
+    "terminal": "import pty; pty.spawn([mark])",
+}
+
+
+@pytest.mark.parametrize("way", STARTING)
+def test_no_process_is_started(tmp_path: Path, way: str) -> None:
+    mark = tmp_path / "leaves_a_mark"
+    mark.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    mark.chmod(0o755)
+    module = str(Path(wheels_only.__file__).parent)
+    script = (
+        f"import sys; sys.path.append({module!r}); import wheels_only\n"
+        "sys.addaudithook(wheels_only.refuse_processes)\n"
+        f"mark = {str(mark)!r}\n{STARTING[way]}"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"nothing is built" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_source_distribution_of_the_index_is_not_built(index: Site, tmp_path: Path) -> None:
+    index.add("/files/evil-1.tar.gz", source_distribution("evil", tmp_path / "ran"))
+    index.add("/simple/evil/", b"<!DOCTYPE html><a href='/files/evil-1.tar.gz'>evil-1.tar.gz</a>")
+    wheels, said = fetch(tmp_path, "evil", index)
+    assert (wheels, "No matching distribution" in said) == ([], True), said
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_file_that_the_index_has_elsewhere_needs_a_host_that_was_named(
@@ -210,10 +197,79 @@ def test_a_file_that_the_index_has_elsewhere_needs_a_host_that_was_named(
 ) -> None:
     elsewhere = stranger.add("/files/first-1-py3-none-any.whl", wheel("first"))
     index.list_wheel("first", address=elsewhere)
-    refused = install(tmp_path, "first", index)
-    assert "sandbox.index_hosts" in refused.stderr
+    assert "sandbox.index_hosts" in fetch(tmp_path, "first", index)[1]
     assert stranger.asked == []
-    assert install(tmp_path, "first", index, stranger).returncode == 0
+    assert fetch(tmp_path, "first", index, stranger)[0] == ["first-1-py3-none-any.whl"]
+
+
+LARGE = {
+    "one file": {"big": "0" * 3 * MEGABYTE},
+    "small files": {f"small{number}": "" for number in range(500)},
+    "folders": {f"{'d/' * 100}{number}/{'e/' * 100}f": "" for number in range(5)},
+    "scripts": {
+        "large-1.dist-info/entry_points.txt": "[console_scripts]\n"
+        + "\n".join(f"s{number}=a:b" for number in range(500))
+    },
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_more_than_the_limit_is_not_installed(index: Site, tmp_path: Path, kind: str) -> None:
+    index.list_wheel("large", files=LARGE[kind])
+    wheels, said = fetch(tmp_path, "large", index, most=MEGABYTE)
+    assert (wheels, said.splitlines()[-1]) == ([], "limit: more than 1 MB (sandbox.install_mb)")
+
+
+def test_more_than_the_limit_is_not_fetched(index: Site, tmp_path: Path) -> None:
+    noise = os.urandom(MEGABYTE).hex()
+    index.list_wheel("first", "second", "third", files={"x": noise})
+    for name in ("second", "third"):
+        index.list_wheel(name, files={"x": noise})
+    wheels, said = fetch(tmp_path, "first", index, most=5 * MEGABYTE // 2)
+    assert wheels == []
+    assert "ERROR: limit: more than 2 MB (sandbox.install_mb)" in said.splitlines()
+    assert "/files/third-1-py3-none-any.whl" in index.asked
+
+
+def test_metadata_without_end_take_no_more_than_their_process_may(
+    index: Site, tmp_path: Path
+) -> None:
+    content = io.BytesIO()
+    with (
+        zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open("large-1.dist-info/WHEEL", "w") as metadata,
+    ):
+        for _ in range(1100):
+            metadata.write(bytes(MEGABYTE))
+    index.list_wheel("large")
+    index.add("/files/large-1-py3-none-any.whl", content.getvalue())
+    wheels, said = fetch(tmp_path, "large", index)
+    assert (wheels, "MemoryError" in said) == ([], True), said[-500:]
+
+
+@pytest.mark.parametrize("how", ["its own time", "its caller"])
+def test_what_is_ended_leaves_nothing(tmp_path: Path, how: str) -> None:
+    with running(Silent()) as index:
+        with fetching(tmp_path, "x", index, seconds=3 if how == "its own time" else 60) as process:
+            while not index.connections:
+                threading.Event().wait(0.05)
+            assert list((tmp_path / "temporary").iterdir())
+            if how == "its caller":
+                process.terminate()
+            assert process.wait(15)
+            process.communicate()
+        index.over.set()
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_a_cache_keeps_what_was_used_last(tmp_path: Path) -> None:
+    for age, name in enumerate(("new", "old", "older")):
+        (tmp_path / name).write_bytes(bytes(MEGABYTE))
+        os.utime(tmp_path / name, (1_000_000 - age, 1_000_000 - age))
+    prune(tmp_path, 2 * MEGABYTE)
+    assert {file.name for file in tmp_path.iterdir()} == {"new", "old"}
+    prune(tmp_path, 0)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
