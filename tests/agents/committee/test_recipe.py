@@ -11,7 +11,6 @@ from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.recipe import gates_of
 from infra.identity import mark_of
 from infra.settings import (
-    EMBEDDED_MODEL,
     AnnotationSettings,
     Configuration,
     GateSettings,
@@ -77,11 +76,6 @@ def test_no_configuration_has_two_agents_of_one_role() -> None:
         assert len(set(roles)) == len(roles), "the second would hide the first one's prompt"
 
 
-def test_the_embedded_model_is_named_by_its_file() -> None:
-    assert Settings().llm.model == EMBEDDED_MODEL
-    assert str(recipe_of(Settings(), "box")["model_file"]).startswith("b179c9523d")
-
-
 def test_gates_leave_the_recipe_alone_where_they_are_not_used() -> None:
     paper = AnnotationSettings(configuration="paper")
     strict = GateSettings(min_mutation_score=0.9)
@@ -119,10 +113,6 @@ def test_a_later_round_is_a_recipe_of_its_own_and_the_first_is_that_of_before() 
     assert "round" not in first
     assert second == first | {"round": 2}
     assert len({mark_of(item) for item in (first, second, third)}) == 3
-
-
-def test_the_recipe_of_the_embedded_model_stays_what_it_was() -> None:
-    assert identity() == "efeb609edacab9aa1a42"
 
 
 def test_every_configuration_of_the_settings_is_one_row_of_the_table() -> None:

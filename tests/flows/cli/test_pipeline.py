@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from flows.cli import pipeline
 from flows.cli.main import app
-from flows.cli.pipeline import _nothing_left, _summary, print_scores
+from flows.cli.pipeline import _summary, print_scores
 from flows.cli.plan import print_plan
 from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings, load_settings
@@ -29,7 +29,6 @@ def scores(**update: object) -> BenchmarkScores:
     return BenchmarkScores(
         name="python-source-documentation",
         label_origin="documentation",
-        demo=False,
         queries=500,
         codes=15_228,
         depth=1000,
@@ -148,11 +147,6 @@ def test_a_metric_that_a_method_lacks_is_no_zero(
     assert fused.split()[1:] == ["0.3959", "0.4395", *"-----"]
 
 
-def test_labels_by_the_demo_model_are_named_so(capsys: pytest.CaptureFixture[str]) -> None:
-    print_scores(scores(demo=True), "/out/report.html")
-    assert "(labels by the demo model)" in " ".join(capsys.readouterr().out.split())
-
-
 @pytest.mark.parametrize(
     ("result", "words"),
     [
@@ -170,7 +164,7 @@ def test_a_replay_is_told_by_what_came_of_it(result: Replay, words: list[str]) -
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Settings over two queries and two codes; the demo model may judge three of the pairs."""
+    """Settings over two queries and two codes, without a model."""
     rows = {
         "queries": ({"query": "double"}, {"query": "halve"}),
         "codes": ({"code": "def f(x):\n    return 2 * x"}, {"code": "def g(x):\n    return x / 2"}),
@@ -181,24 +175,9 @@ def settings(tmp_path: Path) -> Settings:
         {
             "source": {"name": "jsonl", "path": tmp_path},
             "store": {"folder": tmp_path / "store"},
-            "annotation": {"configuration": "single", "demo_pairs": 3},
+            "annotation": {"configuration": "single"},
         }
     )
-
-
-def test_a_plan_for_the_demo_model_says_that_it_judges_a_few(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
-    print_plan(settings)
-    told = " ".join(capsys.readouterr().out.split())
-    assert "3 of 4 pending pairs of jsonl: new queries 3" in told
-    assert "demo model" in told
-    assert not settings.store.folder.exists()
-
-
-def test_a_run_that_did_nothing_says_what_the_demo_model_left_unjudged(settings: Settings) -> None:
-    assert "4 candidates are unjudged" in _nothing_left("annotate", settings)
-    assert "everything is up to date" in _nothing_left("collect", settings)
 
 
 def planned(settings: Settings, **changed: dict[str, object]) -> RunPlan:

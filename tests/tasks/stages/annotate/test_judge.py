@@ -25,7 +25,7 @@ from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
-RECIPE = RecipeReference(recipe_id=RecipeId("r"), model="openai/scripted", demo=False)
+RECIPE = RecipeReference(recipe_id=RecipeId("r"), model="openai/scripted")
 PAIRS = [
     Pair(query=Query.of(f"question {number}"), code=Code.of(f"def f():\n    return {number}"))
     for number in range(5)
