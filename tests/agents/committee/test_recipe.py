@@ -91,12 +91,12 @@ def test_a_configuration_without_a_box_does_not_depend_on_one() -> None:
 
 
 DIGESTS = {  # of labels that exist: another digest makes them stale
-    "single": "be79ceb1be16ddef89ad",
-    "arbiter": "f85b7dd888ed3d214048",
-    "writer": "73b28fc0e1b10ed1bd2e",
-    "executor": "5dc4a2ecbe9ab03e3646",
-    "paper": "ebdc3db34138e5ecb2b2",
-    "gated": "5cb389b2d3dc2a14dcd9",
+    "single": "daff1516c1ed862e5925",
+    "arbiter": "0231904c5cde5da872b7",
+    "writer": "4e8a128b64e95f32ef35",
+    "executor": "1c72c7c265b8a3d513f8",
+    "paper": "44083af79ec919c374b8",
+    "gated": "193bb55a7439e5f2b038",
 }
 
 

@@ -19,7 +19,12 @@ from infra.store import open_database
 from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores, MethodMeans
 from tasks.sources import sources
-from tasks.stages.preflight import annotation_plan, check_agents
+from tasks.stages.preflight import (
+    annotation_plan,
+    check_agents,
+    check_annotators,
+    check_generation,
+)
 from tasks.stages.replay import Replay
 
 METRICS = ("MAP", "MRR", "NDCG(gain=exponential)@10", "Recall@10", "Precision@10", "bpref", "MMRR")
@@ -299,20 +304,96 @@ def test_a_missing_key_is_told_before_a_server_starts(
     assert "ServerStarted" in told(command, *source, *store, *NAMED), "which alone knows the key"
 
 
+@pytest.fixture
+def benchmark(tmp_path: Path) -> str:
+    """A BEIR folder of one pair."""
+    folder = tmp_path / "beir"
+    (folder / "qrels").mkdir(parents=True)
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        (folder / name).write_text('{"_id": "1", "text": "x"}\n')
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t1\t1\n")
+    return str(folder)
+
+
 @pytest.mark.usefixtures("no_server")
 def test_the_keys_of_other_commands_are_checked_before_a_server_starts(
-    settings: Settings, tmp_path: Path
+    settings: Settings, tmp_path: Path, benchmark: str
 ) -> None:
     open_database(settings.store)
     source = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
     assert "needs a key" in told("generate", *source, *NAMED)
-    benchmark = tmp_path / "beir"
-    (benchmark / "qrels").mkdir(parents=True)
-    for name in ("corpus.jsonl", "queries.jsonl"):
-        (benchmark / name).write_text('{"_id": "1", "text": "x"}\n')
-    (benchmark / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t1\t1\n")
     methods = ("--method", "llm:bm25", "--store", str(settings.store.folder), *NAMED)
-    assert "needs a key" in told("leaderboard", "--benchmark", str(benchmark), *methods)
+    assert "needs a key" in told("leaderboard", "--benchmark", benchmark, *methods)
+
+
+_NO_MODEL = (
+    "SettingsError: no language model is named: give --model PROVIDER/NAME or COSQA_LLM__MODEL"
+)
+
+
+@pytest.mark.usefixtures("no_server")
+def test_whatever_would_ask_a_model_and_has_none_is_refused_at_once_with_the_ways_out(
+    settings: Settings, tmp_path: Path, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ("--store", str(settings.store.folder))
+    source = ("--source", "jsonl", "--path", str(tmp_path), *store)
+    by_model, truth = ("--method", "llm:bm25"), tmp_path / "truth.jsonl"
+    truth.write_text('{"query": "q", "code": "def f(): ...", "label": 1}\n')
+    for words in (
+        ("benchmark", *source),
+        ("benchmark", *source, "--plan"),
+        ("annotate", *source),
+        ("annotate", *source, "--plan"),
+        ("annotate", *source, "--reason", "audit"),
+        ("evaluate", *source, *by_model),
+        ("study", *source, *by_model),
+        ("generate", *source),
+        ("generate", *source, "--dry-run"),
+        ("forecast", "--queries", "5", *store),
+        ("leaderboard", "--benchmark", benchmark, *by_model, *store),
+        ("leaderboard", "--benchmark", benchmark, "--annotate-unjudged", *store),
+        ("diff", benchmark, benchmark, *by_model, *store),
+        ("annotators", "compare", "--truth", str(truth), *store),
+    ):
+        assert _NO_MODEL in told(*words), words
+        assert "`cosqa benchmark` in an empty folder" in told(*words)
+    assert not settings.store.folder.exists()
+    monkeypatch.setenv("COSQA_ANNOTATION__AGENTS", "false")
+    assert _NO_MODEL in told("benchmark", *source, *by_model)
+
+
+@pytest.mark.usefixtures("no_server")
+def test_what_asks_no_model_goes_on_without_one(
+    settings: Settings, tmp_path: Path, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_database(settings.store)
+    store = ("--store", str(settings.store.folder))
+    source = ("--source", "jsonl", "--path", str(tmp_path), *store)
+    monkeypatch.setenv("COSQA_EVALUATION__METHODS", "llm:bm25")
+    for command in ("collect", "publish"):
+        assert "ServerStarted" in told(command, *source), "they score nothing"
+    monkeypatch.delenv("COSQA_EVALUATION__METHODS")
+    assert "ServerStarted" in told("evaluate", *source)
+    by_terms = ("--benchmark", benchmark, "--method", "bm25", *store)
+    assert "ServerStarted" in told("leaderboard", *by_terms)
+    monkeypatch.setenv("COSQA_ANNOTATION__JUDGES", "openai/gpt-4o,openai/gpt-4o-mini")
+    assert "openai/gpt-4o needs a key" in told("benchmark", *source), "the judges are models"
+    monkeypatch.delenv("COSQA_ANNOTATION__JUDGES")
+    monkeypatch.setenv("COSQA_ANNOTATION__AGENTS", "false")
+    assert "ServerStarted" in told("benchmark", *source)
+
+
+def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    for check in (
+        lambda: check_agents(settings),
+        lambda: check_generation(settings),
+        lambda: check_annotators(settings, [settings.llm.model], ["paper"]),
+    ):
+        with pytest.raises(SettingsError, match=r"no language model is named: .*COSQA_LLM__MODEL"):
+            check()
 
 
 @pytest.mark.usefixtures("no_server")

@@ -120,7 +120,7 @@ def test_evidence_may_be_left_half_read(tmp_path: Path) -> None:
     selection = selected(database)
     for _ in read_evidence(database, selection):
         break
-    assert count_evidence(database, selection)[0] == 6
+    assert count_evidence(database, selection) == 6
 
 
 def test_labels_are_those_of_the_majority(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from infra.ids import RecipeId, SearchId
 from infra.settings import (
     REASONS,
     AnnotationSettings,
+    LanguageModelSettings,
     ReannotationSettings,
     Reason,
     Settings,

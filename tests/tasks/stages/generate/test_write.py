@@ -10,7 +10,7 @@ import pytest
 from agents.llm.rate_limit import SharedLimiter
 from infra.errors import BudgetExhaustedError, ModelRefusedError, SettingsError
 from infra.records import ExecutionResult
-from infra.settings import Settings
+from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, generated
 from infra.store.controls import set_control
 from sandbox.backends import backends
