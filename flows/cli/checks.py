@@ -30,9 +30,9 @@ def pipeline(options: PipelineOptions) -> None:
     if not options.replay:
         judging = options.command in _JUDGE and options.settings.annotation.agents
         scoring = options.command in _SCORE and not options.plan
-        _models(options.settings, judging=judging, scoring=scoring)
         _preset(options.settings, judging=judging and not options.plan)
         check_pipeline_input(options.settings)
+        _models(options.settings, judging=judging, scoring=scoring)
     if options.replay or (options.command in _READ_THE_STORE and not options.plan):
         require_store(options.settings.store)
 
@@ -77,9 +77,9 @@ def _preset(settings: Settings, *, judging: bool) -> None:
 
 def study(options: StudyOptions) -> None:
     """Check the names, the input, the store, and the files of further figures."""
-    _models(options.settings)
     _preset(options.settings, judging=False)
     check_pipeline_input(options.settings)
+    _models(options.settings)
     require_store(options.settings.store)
     files = (*options.annotators, options.annotation_store, options.score_sheet)
     for file in files:
@@ -95,16 +95,16 @@ def study_kape(options: KapeOptions) -> None:
 def generation(options: GenerationOptions) -> None:
     """Check the store, and the input unless a sheet is read back."""
     if not options.confirmed:
-        options.settings.llm.require_model()
         _preset(options.settings, judging=not options.dry_run)
         check_pipeline_input(options.settings)
+        options.settings.llm.require_model()
     require_store(options.settings.store)
 
 
 def leaderboard(options: LeaderboardOptions) -> None:
     """Check methods, metrics, the benchmark's folder and the files of runs."""
-    _models(options.settings, judging=options.unjudged_to_annotate > 0)
     check_comparison_input(options.settings, [options.benchmark], options.runs)
+    _models(options.settings, judging=options.unjudged_to_annotate > 0)
 
 
 def estimate(options: EstimateOptions) -> None:
@@ -114,8 +114,8 @@ def estimate(options: EstimateOptions) -> None:
 
 def diff(options: DiffOptions) -> None:
     """Check methods, metrics and the folders of both versions."""
-    _models(options.settings)
     check_comparison_input(options.settings, [options.before, options.after])
+    _models(options.settings)
 
 
 def labelling_rounds(settings: Settings) -> None:

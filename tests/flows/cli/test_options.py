@@ -251,5 +251,6 @@ def test_the_sample_runs_where_neither_input_nor_judge_is_named(
         monkeypatch.setenv(name, value)
     asked: list[PipelineOptions] = []
     monkeypatch.setattr(cli_pipeline, "run", asked.append)
+    monkeypatch.setattr(checks, "_models", lambda *_, **__: None)  # input alone names no model
     CliRunner().invoke(app, ["benchmark", *words])
     assert [options.settings.preset for options in asked] == [preset]
