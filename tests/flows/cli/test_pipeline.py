@@ -419,5 +419,6 @@ def test_an_engine_that_is_away_is_told_before_a_server_starts(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    monkeypatch.setenv("COSQA_LLM__API_KEY", "k")
     options = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
-    assert "EngineUnavailableError" in told("benchmark", *options)
+    assert "EngineUnavailableError" in told("benchmark", *options, *NAMED)
