@@ -54,8 +54,7 @@ format: $(READY)  ## Put the code into ruff's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-setup: $(READY)  ## Make the virtual environment and fetch the embedded model
-	$(BIN)/python -m agents.llm.download_embedded
+setup: $(READY)  ## Make the virtual environment
 
 engine:  ## Make sure of a Docker engine and of the sandbox image
 	PYTHON=$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) infra/docker/ensure_engine.sh

@@ -11,7 +11,6 @@ from agents.committee.factory import build_committee, build_model, spent
 from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.embeddings import EmbeddingLimits, embedding_model
-from agents.llm.endpoint import Endpoint
 from agents.llm.litellm_transport import check_model
 from agents.llm.prices import token_prices
 from agents.roles.reranker import Reranker
@@ -19,7 +18,6 @@ from agents.roles.reranker import Reranker
 __all__ = [
     "Committee",
     "EmbeddingLimits",
-    "Endpoint",
     "Reranker",
     "WrittenAnswer",
     "build_committee",

@@ -39,7 +39,6 @@ from tasks.stages.annotate.batches import answer_by_batch, forget_collected
 from tasks.stages.annotate.behaviours import compare_round
 from tasks.stages.annotate.budget import spent_before, with_run_budget
 from tasks.stages.annotate.duplicates import label_duplicates_of_round
-from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.plan import AnnotationPlan, plan_annotation, rounds_of
 from tasks.stages.annotate.run_plan import plan_run
 from tasks.stages.candidates import find_candidates
@@ -208,7 +207,7 @@ def judge_plan(plan: AnnotationPlan, settings: Settings, after: Steps) -> tuple[
         if not plan.pairs:
             return JudgedPairs(), after
         ensure_ray(settings.ray)  # else Prefect's task runner starts a cluster of its own
-        check_reach(PREFECT_API_URL.value(), is_demo=settings.llm.is_demo)
+        check_reach(PREFECT_API_URL.value())
         return _judge(plan, settings, after)
     finally:
         plan.pairs_file.unlink(missing_ok=True)
@@ -258,5 +257,5 @@ def annotate_pairs(plan: AnnotationPlan, settings: Settings) -> JudgedPairs:
     from tasks.stages.annotate.gather import annotate_pending  # noqa: PLC0415 - imports Ray
 
     options = {"resources": box_resources(), **traced_environment()}
-    with served_model(settings.llm) as endpoint, remote_options(**options):
-        return annotate_pending(plan, settings, endpoint)
+    with remote_options(**options):
+        return annotate_pending(plan, settings)

@@ -13,7 +13,7 @@ from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
-from tasks.stages.labels import exported_recipe, label_sets
+from tasks.stages.labels import label_sets
 from tasks.stages.preflight import Ready, check_ready, check_scoring, collected_source
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.report import WrittenReport, write_report
@@ -30,8 +30,7 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
     ready = check_ready(settings)
     check_scoring(ready.settings)
     source = collected_source(ready)
-    recipe = exported_recipe(ready.database, source.search, ready.settings.publish)
-    labels = label_sets(ready.database, source, recipe)
+    labels = label_sets(ready.database, source)
     published = published_benchmarks(ready.database, labels, ready.settings.publish)
     return score_benchmarks(ready, source, [(reference, ()) for reference in published])
 

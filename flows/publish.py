@@ -1,14 +1,13 @@
 """The publish flow: exports of the labelled benchmarks."""
 
 from prefect import flow
-from prefect.logging import get_run_logger
 
 from flows.runtime.parameters import FlowSettings
 from flows.runtime.run_names import run_name
 from flows.runtime.steps import Steps
 from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
-from tasks.stages.labels import exported_recipe, judging_recipe, label_sets
+from tasks.stages.labels import label_sets
 from tasks.stages.preflight import Ready, check_ready, collected_source
 from tasks.stages.publish import publish_benchmark
 
@@ -39,14 +38,8 @@ def publish_labels(
         The export of each set of labels, None where it has none, and the step that made it.
     """
     database, settings = ready.database, ready.settings.publish
-    recipe = exported_recipe(database, source.search, settings)
-    if recipe is None and judging_recipe(database, source.search):
-        get_run_logger().warning(
-            "the agents' labels of %s are by the demo model and are not exported; "
-            "--allow-demo exports them, marked as a demo", source.main.name,
-        )  # fmt: skip
     steps = [
         publish_benchmark(database, labels, settings, wait_for=after, return_state=True)
-        for labels in label_sets(database, source, recipe)
+        for labels in label_sets(database, source)
     ]
     return [(state.result(), [state]) for state in steps]

@@ -152,12 +152,11 @@ def _lock_of(folder: Path) -> Path:
     return folder / "in-use"
 
 
-def check_reach(prefect_api: str | None, *, is_demo: bool) -> None:
+def check_reach(prefect_api: str | None) -> None:
     """Check that judges on other machines of the cluster reach what they need.
 
     Args:
         prefect_api: Address of the Prefect server, to which judges report.
-        is_demo: Whether they ask the embedded demo model.
 
     Raises:
         SettingsError: The cluster has several machines, and only this one reaches it.
@@ -168,17 +167,12 @@ def check_reach(prefect_api: str | None, *, is_demo: bool) -> None:
     machines = len({node["NodeManagerAddress"] for node in nodes if node["Alive"]})
     if machines <= 1:
         return
-    of_cluster = f"the Ray cluster has {machines} machines, whose judges"
-    if is_demo:
-        raise SettingsError(
-            f"{of_cluster} cannot reach the demo model, which is served on this machine alone: "
-            "name a model with --model, or unset RAY_ADDRESS to use this machine"
-        )
     if urlsplit(prefect_api or "").hostname in _THIS_MACHINE:
         raise SettingsError(
-            f"{of_cluster} report to Prefect, but its server is reached from this machine alone "
-            f"({prefect_api}): run `prefect server start --host 0.0.0.0` here and set "
-            "PREFECT_API_URL to the server's address in the network, or unset RAY_ADDRESS"
+            f"the Ray cluster has {machines} machines, whose judges report to Prefect, but its "
+            f"server is reached from this machine alone ({prefect_api}): run `prefect server start "
+            "--host 0.0.0.0` here and set PREFECT_API_URL to the server's address in the network, "
+            "or unset RAY_ADDRESS"
         )
 
 

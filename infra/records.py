@@ -152,7 +152,6 @@ class Label(Record):
     code_id: CodeId
     origin: str
     relevance: float
-    demo: bool = False
     confidence: float | None = Field(None, ge=0, le=1)
 
     @property
@@ -247,7 +246,6 @@ class Annotation(Record):
     decided_by: Literal["screener", "claims", "arbiter", "duplicate"] | None = None
     path: str
     reason: str = ""
-    demo: bool = False
     support: Support = Field(
         "undecided",
         validation_alias=AliasChoices("support", "grade"),

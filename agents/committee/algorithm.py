@@ -52,7 +52,6 @@ class Committee:
         claim_tester: Runs the claims of a query's specification.
         model: The language model of the agents; closed with the committee.
         recipe_id: Goes into every annotation.
-        demo: Whether the labels come from the embedded demo model.
     """
 
     def __init__(
@@ -63,14 +62,12 @@ class Committee:
         claim_tester: ClaimTester,
         model: ReportingModel,
         recipe_id: str,
-        demo: bool,
     ) -> None:
         self._configuration = configuration
         self._tester = tester
         self._claim_tester = claim_tester
         self._model = model
         self._recipe_id = recipe_id
-        self._demo = demo
 
     async def judge(self, pair: Pair) -> Annotation:
         """Return the annotation with all calls and executions, also when judging ends early.
@@ -89,7 +86,6 @@ class Committee:
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
             recipe_id=self._recipe_id,
-            demo=self._demo,
             calls=tuple(evidence.calls),
             executions=tuple(evidence.executions),
             seconds=time.monotonic() - started,

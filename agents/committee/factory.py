@@ -11,11 +11,8 @@ from agents.llm.batch.deferral import Deferral
 from agents.llm.batch.requests import BatchRequests
 from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel, ReportingModel
-from agents.llm.embedded import adapted
-from agents.llm.endpoint import Endpoint
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.recorded import RecordedReplies
-from infra.errors import SettingsError
 from infra.languages import languages
 from infra.settings import Settings
 from sandbox.base import Sandbox
@@ -27,7 +24,6 @@ def build_committee(
     settings: Settings,
     recipe_id: str,
     sandbox: Sandbox,
-    endpoint: Endpoint | None = None,
     labelling_round: int | str = 1,
     *,
     by_batch: bool = False,
@@ -38,15 +34,11 @@ def build_committee(
         settings: The model, the configuration, the gates and the folder of replies.
         recipe_id: The digest of ``recipe_of`` for the same settings.
         sandbox: Where programs run; closing it is left to the caller.
-        endpoint: Address and key instead of the settings'; the embedded model needs it.
         labelling_round: The round in which pairs are judged, or the name of an audit.
         by_batch: Leave requests to the next batch: a pair that lacks a reply is pending. Runs of
             programs are kept, so that the requests that rest on them are the same the next time.
-
-    Raises:
-        SettingsError: The embedded model is chosen and has no server.
     """
-    model = build_model(settings, endpoint, labelling_round, by_batch=by_batch)
+    model = build_model(settings, labelling_round, by_batch=by_batch)
     if by_batch:
         sandbox = RememberingSandbox(sandbox, kept_runs(settings.store.replies), recipe_id)
     return committee_on(model, settings, recipe_id, sandbox)
@@ -74,13 +66,11 @@ def committee_on(
         claim_tester=claim_tester,
         model=model,
         recipe_id=recipe_id,
-        demo=settings.llm.is_demo,
     )
 
 
 def build_model(
     settings: Settings,
-    endpoint: Endpoint | None = None,
     labelling_round: int | str = 1,
     *,
     by_batch: bool = False,
@@ -89,24 +79,18 @@ def build_model(
 
     Args:
         settings: The model and the folder of replies.
-        endpoint: Address and key instead of the settings'; the embedded model needs it.
         labelling_round: Replies of one round or audit are not found by another.
         by_batch: Collect requests without a kept reply for the next batch.
-
-    Raises:
-        SettingsError: The embedded model is chosen and has no server.
     """
-    llm = adapted(settings.llm)
+    llm = settings.llm
     if llm.is_recorded:
         return RecordedReplies(llm)
-    if llm.is_demo and endpoint is None:
-        raise SettingsError(f"{llm.model} needs the endpoint that agents.llm.embedded serves it at")
     limiter = SharedLimiter(settings.store.ledgers, llm)
     replies = settings.store.replies
     deferral = Deferral(BatchRequests(replies, llm)) if by_batch else None
-    return LanguageModel(llm, ReplyCache(replies), limiter, endpoint, labelling_round, deferral)
+    return LanguageModel(llm, ReplyCache(replies), limiter, labelling_round, deferral)
 
 
 def spent(settings: Settings) -> tuple[int, float]:
     """Return the tokens and US dollars that all runs of a store have spent, or have reserved."""
-    return SharedLimiter(settings.store.ledgers, adapted(settings.llm)).spent()
+    return SharedLimiter(settings.store.ledgers, settings.llm).spent()

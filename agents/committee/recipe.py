@@ -10,7 +10,6 @@ from agents.committee.configurations import (
     Criterion,
     configuration_of,
 )
-from agents.llm.embedded import MODEL_SHA256, adapted
 from agents.llm.prompt import system_text
 from agents.llm.recorded import recipe_of_replies
 from agents.roles.screener import Screener
@@ -59,7 +58,6 @@ def recipe_of(
         sandbox_description: What ``Sandbox.check`` returned (engine, image id).
         labelling_round: The round in which pairs are judged, from 1.
     """
-    model = adapted(settings.llm)
     labels = {"model", "temperature", "max_tokens", "max_code_characters", "max_field_characters"}
     configuration = configuration_of(settings.annotation)
     runs = configuration.executor == "box"
@@ -70,12 +68,11 @@ def recipe_of(
         "configuration": settings.annotation.configuration,
         "max_try_time": settings.annotation.max_try_time if configuration.fixer != "none" else None,
         "gates": _stored_gates(settings.gates) if configuration.gates else None,
-        "model": model.model_dump(mode="json", include=labels),
-        "model_file": MODEL_SHA256 if model.is_demo else None,
+        "model": settings.llm.model_dump(mode="json", include=labels),
         "prompts": prompt_versions(configuration.agents),
         "sandbox": sandbox_description if runs else None,
         "limits": _limits_of(settings, configuration) if runs else None,
-        **({"replies": recipe_of_replies(model.model)} if model.is_recorded else {}),
+        **({"replies": recipe_of_replies(settings.llm.model)} if settings.llm.is_recorded else {}),
         **({"round": labelling_round} if labelling_round > 1 else {}),
     }
 
@@ -119,11 +116,6 @@ def criterion_of(body: Mapping[str, object]) -> Criterion:
         (item for name, item in CONFIGURATIONS.items() if name == body.get("configuration")), None
     )
     return configuration.criterion if configuration else "exact"
-
-
-def is_demo(body: Mapping[str, object]) -> bool:
-    """Return whether a recipe's model is the demo model."""
-    return body.get("model_file") is not None
 
 
 def _parts_met(body: Mapping[str, object], met: str) -> dict[str, object]:

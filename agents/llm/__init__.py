@@ -4,6 +4,5 @@
 ``retry`` says when another try follows, ``structured_output`` in which format a reply is asked for;
 ``cache`` keeps every paid reply, ``rate_limit`` and ``budget`` what all workers may send and spend.
 ``batch`` sends requests by a provider's batch API. ``embeddings`` asks embedding APIs, ``prices``
-looks models up in litellm's table. ``embedded`` serves the demo model, which ``download_embedded``
-fetches.
+looks models up in litellm's table. ``recorded`` has the packaged sample's replies.
 """

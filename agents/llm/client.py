@@ -5,7 +5,6 @@ from typing import Protocol
 
 from agents.llm.budget import Budget
 from agents.llm.cache import RawReply, ReplyCache
-from agents.llm.endpoint import Endpoint
 from agents.llm.litellm_transport import Transport
 from agents.llm.probe import Probe
 from agents.llm.prompt import Prompt
@@ -88,7 +87,6 @@ class LanguageModel:
         settings: Which model and how.
         cache: Where replies are kept, and looked up before anything is paid for.
         limiter: Paces requests and keeps the budget, with all other workers of the same key.
-        endpoint: Overrides the settings' address and key; the embedded model needs it.
         labelling_round: Replies of one round or audit are not found by another.
         deferral: Gets the requests without a kept reply, which are not sent then.
     """
@@ -98,7 +96,6 @@ class LanguageModel:
         settings: LanguageModelSettings,
         cache: ReplyCache,
         limiter: SharedLimiter,
-        endpoint: Endpoint | None = None,
         labelling_round: int | str = 1,
         deferral: Deferral | None = None,
     ) -> None:
@@ -107,7 +104,7 @@ class LanguageModel:
         self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
         self._cache = cache
         self._deferral = deferral
-        self._transport = Transport(settings, endpoint)
+        self._transport = Transport(settings)
         self._format = ResponseFormat()
         self._budget = Budget(limiter, self._transport.price_of)
         self._probe = Probe(self._ask_harmless)

@@ -23,7 +23,6 @@ import httpx
 from agents.llm.bounds import TOO_LONG, bounded
 from agents.llm.budget import TokenLimits
 from agents.llm.cache import RawReply, valid_unicode
-from agents.llm.endpoint import Endpoint
 from agents.llm.openai_transport import ChatCompletions, Message
 from agents.llm.price_list import price_of, prices_of
 from agents.llm.retry import RequestError
@@ -47,15 +46,12 @@ class Transport:
 
     Args:
         settings: Which model, with which sampling and time-out.
-        endpoint: Overrides the settings' address and key.
     """
 
-    def __init__(self, settings: LanguageModelSettings, endpoint: Endpoint | None = None) -> None:
+    def __init__(self, settings: LanguageModelSettings) -> None:
         self._settings = settings
-        self._base_url = endpoint.base_url if endpoint else settings.base_url
-        key = endpoint.api_key if endpoint else settings.api_key
-        self._key = key.get_secret_value() if key else None
-        self._model = settings.model.replace("embedded/", "openai/", 1)
+        self._base_url, self._model = settings.base_url, settings.model
+        self._key = settings.api_key.get_secret_value() if settings.api_key else None
         self._completions: ChatCompletions | None = None
 
     async def request(
@@ -157,9 +153,10 @@ def check_model(settings: LanguageModelSettings) -> None:
     """Check that litellm can make requests to such a model, without making one.
 
     Raises:
-        SettingsError: No provider has a model of that name, or it has no key.
+        SettingsError: No model is named, no provider has one of that name, or it has no key.
     """
-    if settings.is_free or (settings.api_key and settings.base_url):
+    settings.require_model()
+    if settings.is_recorded or (settings.api_key and settings.base_url):
         return
     litellm = loaded_litellm()
     try:

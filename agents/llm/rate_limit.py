@@ -66,15 +66,12 @@ class SharedLimiter:
     def limit(self, requests_per_minute: int | None, budget_usd: float | None) -> None:
         """Set other limits than the settings'; None returns to those. They hold at once.
 
-        Of a budget, the run's other judges have spent a part; the demo model, which costs nothing
-        and has no price, has none in dollars. The end of a run's own budget is none
+        Of a budget, the run's other judges have spent a part. The end of a run's own budget is none
         of the limits: it holds where it is lower.
         """
         own = self._own
         shared = own.budget_usd if budget_usd is None else budget_usd
-        if own.is_demo:
-            shared = None
-        elif shared is not None:
+        if shared is not None:
             shared = max(0.0, shared - own.others_usd)
         update: dict[str, float | None] = {"budget_usd": shared}
         if requests_per_minute is not None:

@@ -75,9 +75,8 @@ def print_scores(scores: Sequence[AnnotatorScore], rest: str) -> None:
     others = [score for score in scores if not score.model]
     for model in dict.fromkeys(score.model for score in scores if score.model):
         agents = [score for score in scores if score.model == model]
-        demo = " (demo: not meaningful)" if any(score.demo for score in agents) else ""
         judged = [_agreement(score) for score in (*others, *agents)]
-        print_table(f"{model} against the known labels{demo}", _AGREEMENT, judged, rest=rest)
+        print_table(f"{model} against the known labels", _AGREEMENT, judged, rest=rest)
         tested = [_evidence(score) for score in agents]
         print_table(f"{model}: evidence for its labels, and cost", _EVIDENCE, tested, rest=rest)
     say(_NOTES)

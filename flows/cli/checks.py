@@ -11,6 +11,7 @@ from infra.errors import SettingsError, SourceError
 from infra.settings import Settings
 from infra.store import require_store
 from tasks.benchmarks.labelled_pairs import read_truth
+from tasks.ranking.methods import asks_model
 from tasks.runtime.input_checks import (
     check_comparison_input,
     check_estimate_input,
@@ -21,16 +22,36 @@ from tasks.runtime.requirements import departures, fetched_at_first_use, missing
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate")
 _JUDGE = ("benchmark", "annotate")
+_SCORE = ("benchmark", "evaluate")
 
 
 def pipeline(options: PipelineOptions) -> None:
     """Check the names, the input, and the store where the command goes on from one."""
     if not options.replay:
-        judging = options.command in _JUDGE and not options.plan
-        _preset(options.settings, judging=judging and options.settings.annotation.agents)
+        judging = options.command in _JUDGE and options.settings.annotation.agents
+        scoring = options.command in _SCORE and not options.plan
+        _preset(options.settings, judging=judging and not options.plan)
         check_pipeline_input(options.settings)
+        _models(options.settings, judging=judging, scoring=scoring)
     if options.replay or (options.command in _READ_THE_STORE and not options.plan):
         require_store(options.settings.store)
+
+
+def _models(settings: Settings, *, judging: bool = False, scoring: bool = True) -> None:
+    """Refuse to go on where a model is going to be asked and none is named.
+
+    Args:
+        settings: The settings.
+        judging: Whether agents are going to judge.
+        scoring: Whether methods are scored, which may re-rank by the model.
+
+    Raises:
+        SettingsError: None is.
+    """
+    for judge in settings.by_judge if judging else ():
+        judge.llm.require_model()
+    if scoring and asks_model(settings.evaluation, settings.search):
+        settings.llm.require_model()
 
 
 def _preset(settings: Settings, *, judging: bool) -> None:
@@ -58,6 +79,7 @@ def study(options: StudyOptions) -> None:
     """Check the names, the input, the store, and the files of further figures."""
     _preset(options.settings, judging=False)
     check_pipeline_input(options.settings)
+    _models(options.settings)
     require_store(options.settings.store)
     files = (*options.annotators, options.annotation_store, options.score_sheet)
     for file in files:
@@ -75,12 +97,14 @@ def generation(options: GenerationOptions) -> None:
     if not options.confirmed:
         _preset(options.settings, judging=not options.dry_run)
         check_pipeline_input(options.settings)
+        options.settings.llm.require_model()
     require_store(options.settings.store)
 
 
 def leaderboard(options: LeaderboardOptions) -> None:
     """Check methods, metrics, the benchmark's folder and the files of runs."""
     check_comparison_input(options.settings, [options.benchmark], options.runs)
+    _models(options.settings, judging=options.unjudged_to_annotate > 0)
 
 
 def estimate(options: EstimateOptions) -> None:
@@ -91,6 +115,7 @@ def estimate(options: EstimateOptions) -> None:
 def diff(options: DiffOptions) -> None:
     """Check methods, metrics and the folders of both versions."""
     check_comparison_input(options.settings, [options.before, options.after])
+    _models(options.settings)
 
 
 def labelling_rounds(settings: Settings) -> None:

@@ -22,7 +22,6 @@ from infra.settings import (
     CONFIGURATION_SUMMARIES,
     Configuration,
     EvaluationSettings,
-    LanguageModelSettings,
     SearchSettings,
     Settings,
     load_settings,
@@ -215,7 +214,7 @@ def compare_annotators(
         typer.Option(
             metavar="NAME",
             help="Language model that judges, by litellm's name. Repeat it for several.",
-            show_default=default(LanguageModelSettings, "model"),
+            show_default="that of the settings",
         ),
     ] = None,
     configuration: Annotated[

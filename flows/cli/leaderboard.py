@@ -38,9 +38,8 @@ def print_leaderboard(board: Leaderboard, page: str, when: str = "") -> None:
     if not board.scored:
         say(f"There is nothing to score: no query of {board.benchmark} has a relevant code.")
         return
-    demo = ", labels by the demo model" if board.demo else ""
     print_table(
-        f"{board.benchmark}{demo}{when}: {board.scored:,} queries, {board.codes:,} codes",
+        f"{board.benchmark}{when}: {board.scored:,} queries, {board.codes:,} codes",
         ["   method", *board.metrics, "judged@10"],
         [_cells(row, board.metrics) for row in board.rows],
         rest=page,

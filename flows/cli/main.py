@@ -78,7 +78,7 @@ class _Cosqa(LazyGroup):
             "intervals, else built-in ones. Nothing is run and no store is made.",
             examples=(
                 "cosqa forecast --queries 20604 --model openai/gpt-4o-mini",
-                "cosqa forecast --queries 500 --top-k 5 --in-flight 256 --cores 64",
+                "cosqa forecast --queries 500 --model openai/gpt-4o --in-flight 256 --cores 64",
             ),
         ),
         "collect": Command(
@@ -87,7 +87,7 @@ class _Cosqa(LazyGroup):
             check="checks:pipeline",
             hidden=(
                 *("model", "judge", "limit", "batch", "method", "output"),
-                *("allow_demo", "unlicensed", *_RUN_LIMITS, "plan", "replay"),
+                *("unlicensed", *_RUN_LIMITS, "plan", "replay"),
             ),
             action="pipeline:run",
             examples=(
@@ -100,7 +100,7 @@ class _Cosqa(LazyGroup):
             "Let the agents judge every candidate without a fresh label.",
             options="options:pipeline",
             check="checks:pipeline",
-            hidden=("reread", "method", "output", "allow_demo", "unlicensed"),
+            hidden=("reread", "method", "output", "unlicensed"),
             action="pipeline:run",
             details="Run `cosqa collect` with the same --source and --top-k first. A label "
             "is fresh until a part of the recipe changes that it depends on: `--plan` says what is "

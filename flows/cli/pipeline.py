@@ -109,10 +109,9 @@ def print_places(report: WrittenReport) -> None:
 
 def print_scores(benchmark: BenchmarkScores, report: str) -> None:
     """Print a benchmark's mean scores, a row for each method."""
-    demo = " (labels by the demo model)" if benchmark.demo else ""
     metrics = benchmark.metrics
     print_table(
-        f"{benchmark.name}{demo}: {benchmark.queries:,} queries, {benchmark.codes:,} codes, "
+        f"{benchmark.name}: {benchmark.queries:,} queries, {benchmark.codes:,} codes, "
         f"rankings of {benchmark.depth:,}",
         ["method", *metrics],
         [

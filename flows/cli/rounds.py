@@ -28,7 +28,6 @@ def print_rounds(settings: Settings) -> None:
 
 def _print(item: StoredRounds) -> None:
     figures, recipe = item.agreement, item.recipe
-    demo = " (demo: not meaningful)" if recipe.demo else ""
     rows = [
         (f"{two.first} and {two.second}", f"{two.pairs:,}", f"{two.equal:,}", _figure(two.alpha))
         for two in figures.each_two
@@ -36,7 +35,7 @@ def _print(item: StoredRounds) -> None:
     rows.append(("all", f"{figures.shared:,}", f"{figures.unanimous:,}", _figure(figures.alpha)))
     print_table(
         f"{item.collection}, {recipe.model}, recipe {recipe.recipe_id}: {figures.rounds} "
-        f"{'judges' if recipe.judges else 'labelling rounds'}{demo}",
+        f"{'judges' if recipe.judges else 'labelling rounds'}",
         ("rounds", "pairs", "equal", "alpha"),
         rows,
         rest="a wider terminal",

@@ -28,8 +28,6 @@ def study(options: StudyOptions) -> None:
 
 def print_report(report: StudyReport, page: str) -> None:
     """Print the tables that were computed, then what was not, and why."""
-    if report.demo:
-        say("The labels are the demo model's: no figure that rests on them is meaningful.")
     header, conditions = condition_rows(report)
     print_table("Conditions of this run and of the papers", header, conditions, rest=page)
     for section in report.sections:

@@ -50,7 +50,6 @@ from infra.settings.reannotation import (
 from infra.settings.sandbox import SandboxSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
-    EMBEDDED_MODEL,
     RECORDED_PREFIX,
     GateSettings,
     LanguageModelSettings,
@@ -64,7 +63,6 @@ from infra.settings.toml_file import read_toml
 __all__ = [
     "COMPARED_CONFIGURATIONS",
     "CONFIGURATION_SUMMARIES",
-    "EMBEDDED_MODEL",
     "REASONS",
     "REASON_SUMMARIES",
     "RECORDED_PREFIX",

@@ -10,7 +10,6 @@ from infra.secrets import tells_of_a_secret
 from infra.settings.configurations import CONFIGURATION_SUMMARIES, Configuration
 from infra.settings.operation import MOST_IN_FLIGHT
 from infra.settings.section import Section
-from infra.settings.sections import DEMO_PREFIX
 
 _NO_KEY = SecretStr("no-key")  # with None litellm would send a key that it finds
 
@@ -69,12 +68,6 @@ class AnnotationSettings(Section):
         "the last of which runs its examples on all candidates alike and cannot do without.",
     )
     limit: int | None = Field(None, ge=1, description="Annotate the first N queries only.")
-    demo_pairs: int = Field(
-        12,
-        ge=1,
-        description="Candidates that the embedded demo model judges in all, over all runs of a "
-        "store. Its labels are chance; a few show how a pair is judged.",
-    )
     max_try_time: int = Field(
         3,
         ge=0,
@@ -139,8 +132,6 @@ class AnnotationSettings(Section):
             raise ValueError("judges names a model twice: each has one vote")
         if self.judges and self.rounds > 1:
             raise ValueError("judges and rounds exclude each other: each judge judges a pair once")
-        if any(model.startswith(DEMO_PREFIX) for model in self.judges):
-            raise ValueError("the embedded demo model, whose labels are chance, is no judge")
         for name in ("judge_addresses", "judge_keys"):
             if unknown := sorted(set(getattr(self, name)) - set(self.judges)):
                 raise ValueError(f"{name} names {unknown[0]!r}, which is none of the judges")

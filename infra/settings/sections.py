@@ -6,11 +6,10 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, PrivateAttr, SecretStr, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from infra.errors import SettingsError
 from infra.records import Support
 from infra.settings.section import Section
 
-DEMO_PREFIX = "embedded/"
-EMBEDDED_MODEL = f"{DEMO_PREFIX}smollm2-135m-instruct"
 RECORDED_PREFIX = "recorded/"
 
 
@@ -75,8 +74,8 @@ class LanguageModelSettings(Section):
     variables: ClassVar[str] = "COSQA_LLM__"  # what the section's variables begin with
 
     model: str = Field(
-        EMBEDDED_MODEL,
-        description="litellm's name of the model; the embedded one needs no key and is a demo; "
+        "",
+        description="litellm's name of the model, such as openai/gpt-4o-mini; "
         "recorded/stdlib-sample knows the packaged sample alone.",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible server.")
@@ -169,19 +168,22 @@ class LanguageModelSettings(Section):
         return since
 
     @property
-    def is_demo(self) -> bool:
-        """Whether this model only shows how the pipeline works, and labels at chance."""
-        return self.model.startswith(DEMO_PREFIX)
-
-    @property
     def is_recorded(self) -> bool:
         """Whether its replies were given once and are packaged: no provider is asked."""
         return self.model.startswith(RECORDED_PREFIX)
 
-    @property
-    def is_free(self) -> bool:
-        """Whether it costs nothing and needs no key."""
-        return self.is_demo or self.is_recorded
+    def require_model(self) -> None:
+        """Refuse to ask a model where none is named.
+
+        Raises:
+            SettingsError: None is; the message has the ways out.
+        """
+        if not self.model:
+            raise SettingsError(
+                "no language model is named: give --model PROVIDER/NAME or COSQA_LLM__MODEL, with "
+                "its key as COSQA_LLM__API_KEY; or run `cosqa benchmark` in an empty folder, where "
+                "the packaged sample is judged by recorded replies"
+            )
 
 
 class GateSettings(Section):
@@ -197,7 +199,6 @@ class PublishSettings(Section):
     """Output."""
 
     folder: Path = Field(Path("cosqa-benchmarks"), description="Folder of the exported benchmarks.")
-    allow_demo: bool = Field(False, description="Export labels of the embedded demo model.")
     include_undecided: bool = Field(False, description="List undecided pairs beside the labels.")
     generated: Literal["none", "confirmed", "verified"] = Field(
         "confirmed",

@@ -9,7 +9,7 @@ from infra.store.standing import PAIRS, CurrentLabels
 # Pairs that people labelled 0 or 1 alike; labels that came with documentation are none of theirs.
 _PEOPLE = """
     SELECT query_id, code_id, any_value(relevance)::TINYINT AS truth FROM source_labels
-    WHERE collection = $collection AND starts_with(origin, $people) AND NOT demo
+    WHERE collection = $collection AND starts_with(origin, $people)
     GROUP BY query_id, code_id
     HAVING min(relevance) = max(relevance) AND min(relevance) IN (0, 1)
 """

@@ -17,7 +17,6 @@ class Published(Record):
     name: str
     collection: str
     label_origin: str
-    demo: bool
     folder: str
 
 

@@ -8,7 +8,7 @@ from infra.store.database import Database
 from infra.store.standing import CurrentLabels, standing
 
 _LABELS = """
-    SELECT query_id, code_id, relevance, demo, origin, fresh,
+    SELECT query_id, code_id, relevance, origin, fresh,
         CASE WHEN given > 1 OR is_known THEN
             round(1 / (1 + exp(CASE relevance WHEN 1 THEN -odds ELSE odds END)), 6)
         END AS confidence
@@ -45,10 +45,10 @@ class Decided(NamedTuple):
     """What the agents say of a collection's candidates, in columns ascending by query and code.
 
     Attributes:
-        labels: ``query_id``, ``code_id``, ``relevance``, ``demo``, ``origin``, ``fresh``: whether
-            the recipe in use has judged the pair; others wait to be judged anew; and
-            ``confidence``: the probability that the label is right, by six digits, NULL where one
-            judge alone voted whose errors were never seen.
+        labels: ``query_id``, ``code_id``, ``relevance``, ``origin``, ``fresh``: whether the recipe
+            in use has judged the pair; others wait to be judged anew; and ``confidence``:
+            the probability that the label is right, by six digits, NULL where one judge alone voted
+            whose errors were never seen.
         undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
             which no label has more than half.
         behaviours: What the labelled codes did where they were compared by that, as in

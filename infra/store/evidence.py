@@ -21,7 +21,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 _KEY = "query_id, code_id, recipe_id"
 _ANNOTATION = (
     *("query_id", "code_id", "recipe_id", "status", "label", "decided_by", "path", "reason"),
-    *("demo", "grade", "judgements", "agreeing", "seconds"),
+    *("grade", "judgements", "agreeing", "seconds"),
 )
 _CALL = (
     *("role", "attempt", "model", "prompt_digest", "status", "reply", "error"),
@@ -57,8 +57,8 @@ class EvidenceSelection:
 
 def count_evidence(
     database: Database, selection: EvidenceSelection, codes: pa.Array | None = None
-) -> tuple[int, bool]:
-    """Return how many annotations are selected, and whether one is by the demo model.
+) -> int:
+    """Return how many annotations are selected.
 
     Args:
         database: The store.
@@ -66,11 +66,7 @@ def count_evidence(
         codes: Ids of the only codes whose annotations are wanted; all if not given.
     """
     with database.transaction() as tx, tx.stream("chosen", _chosen(tx, selection, codes)):
-        [(number, demo)] = tx.rows(
-            "SELECT count(*), coalesce(bool_or(demo), false) "  # noqa: S608 - literals only
-            f"FROM annotations JOIN chosen USING ({_KEY})"
-        )
-    return int(str(number)), bool(demo)
+        return tx.count(f"SELECT count(*) FROM annotations JOIN chosen USING ({_KEY})")  # noqa: S608 - literals only
 
 
 def read_evidence(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from infra.records import Record
+from infra.settings import RECORDED_PREFIX
 from infra.store.database import Database
 
 _EFFORT = """
@@ -17,7 +18,8 @@ _EFFORT = """
     ), calls AS (
         SELECT *, CASE WHEN is_duplicate THEN 0 ELSE 1 / coalesce(pairs, 1) END AS share
         FROM asked LEFT JOIN shared USING (recipe_id, role, prompt_digest, attempt)
-        WHERE status <> 'refused' AND ($model IS NULL OR model = $model)
+        WHERE status <> 'refused'
+            AND (model = $model OR $model IS NULL AND NOT starts_with(model, $recorded))
     ), called AS (
         SELECT query_id, code_id, recipe_id, sum(share) AS requests,
             sum(share * (coalesce(prompt_tokens, 0) + coalesce(completion_tokens, 0))) AS tokens,
@@ -37,7 +39,7 @@ _EFFORT = """
             CASE WHEN path = 'duplicate' THEN 0 ELSE coalesce(ran.seconds, 0) END AS box_seconds
         FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
         LEFT JOIN ran USING (query_id, code_id, recipe_id)
-        WHERE status <> 'failed' AND met <> '' AND ($model IS NOT NULL OR NOT demo)
+        WHERE status <> 'failed' AND met <> ''
     )
     SELECT coalesce(met, '') AS met, count(*) AS pairs, {figures}
     FROM pairs GROUP BY GROUPING SETS ((met), ()) HAVING count(*) > 0
@@ -85,7 +87,7 @@ def path_figures(
 
     Args:
         database: The store.
-        model: The model that judged them; None takes all but the demo model.
+        model: The model that judged them; None takes all but recorded replies.
         prices: What a token costs where the provider did not say what a request did.
         of_queries: The agents whose replies pairs share.
     """
@@ -96,7 +98,12 @@ def path_figures(
     with database.transaction() as tx:
         cursor = tx.connection.execute(
             _EFFORT.format(figures=figures),
-            {"model": model, "of_queries": list(of_queries), **prices.model_dump()},
+            {
+                "model": model,
+                "recorded": RECORDED_PREFIX,
+                "of_queries": list(of_queries),
+                **prices.model_dump(),
+            },
         )
         names = [column[0] for column in cursor.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

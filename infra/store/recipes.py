@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
+from infra.settings import RECORDED_PREFIX
 from infra.store.database import Database
 
 Body = Mapping[str, object]
@@ -16,14 +17,12 @@ class StoredRecipe(Record):
     Attributes:
         recipe_id: Its id; of several labelling rounds that of the first.
         model: Its model.
-        demo: Whether that is the demo model.
         rounds: The ids of all labelling rounds that were in use together, in order.
         judges: Whether these are the recipes of several models.
     """
 
     recipe_id: RecipeId
     model: str
-    demo: bool
     rounds: tuple[RecipeId, ...]
     judges: bool = False
 
@@ -31,8 +30,6 @@ class StoredRecipe(Record):
 def record_recipes(
     database: Database,
     bodies: Mapping[RecipeId, Body],
-    *,
-    demo: bool,
     used_on: str | None = None,
 ) -> None:
     """Store recipes once.
@@ -40,13 +37,12 @@ def record_recipes(
     Args:
         database: The store.
         bodies: Id → body, of all labelling rounds in order.
-        demo: Whether their model is the demo model.
         used_on: The collection whose pairs they judge from now on, together, which is stored with
             the time: labels by the recipes last used stand before others. None where they judge
             something else.
     """
     rows = [
-        {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True), "demo": demo}
+        {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True)}
         for recipe_id, body in bodies.items()
     ]
     with database.transaction() as tx:
@@ -100,7 +96,7 @@ def recipe_ids(database: Database) -> list[RecipeId]:
 
 # One row for each set of labelling rounds that were in use together.
 _USED = (
-    "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, demo, rounds, (SELECT "
+    "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, rounds, (SELECT "
     "count(DISTINCT other.body->>'$.model.model') > 1 FROM recipes AS other "
     "WHERE list_contains(rounds, other.recipe_id)) AS judges "
     "FROM recipe_uses JOIN recipes ON recipe_id = rounds[1] "
@@ -146,8 +142,8 @@ def recipes_used_elsewhere(
 def mean_cost(database: Database) -> float | None:
     """Return dollars for each pair that the recipe last in use judged, in all its rounds.
 
-    Over the pairs whose every call has a known cost; None where there are none, or where the model
-    was the demo model.
+    Over the pairs whose every call has a known cost; None where there are none, or where replies
+    were recorded ones.
     """
     with database.transaction() as tx:
         rows = tx.dicts(
@@ -155,7 +151,7 @@ def mean_cost(database: Database) -> float | None:
             "FROM annotations)) ORDER BY used_at DESC LIMIT 1"
         )
         recipe = StoredRecipe.model_validate(rows[0]) if rows else None
-        if recipe is None or recipe.demo:
+        if recipe is None or recipe.model.startswith(RECORDED_PREFIX):
             return None
         mean = tx.value(
             "WITH priced AS (SELECT sum(cost_usd) AS dollars FROM llm_calls SEMI JOIN "

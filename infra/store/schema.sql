@@ -91,7 +91,6 @@ CREATE TABLE source_labels (             -- labels that came with a source
     query_id   VARCHAR NOT NULL,
     code_id    VARCHAR NOT NULL,
     relevance  DOUBLE NOT NULL,
-    demo       BOOLEAN NOT NULL,
     PRIMARY KEY (collection, origin, query_id, code_id)
 );
 
@@ -136,7 +135,6 @@ CREATE TABLE candidates (
 CREATE TABLE recipes (
     recipe_id  VARCHAR PRIMARY KEY,      -- hash of everything that could change a label
     body       JSON NOT NULL,
-    demo       BOOLEAN NOT NULL,
     created_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
@@ -155,7 +153,6 @@ CREATE TABLE annotations (
     decided_by   VARCHAR,
     path         VARCHAR NOT NULL,       -- the path through Algorithm 1
     reason       VARCHAR NOT NULL,
-    demo         BOOLEAN NOT NULL,
     grade        VARCHAR NOT NULL CHECK (
         grade IN ('screened', 'valid_oracle', 'void_oracle', 'ungated', 'undecided')),
     judgements   INTEGER NOT NULL CHECK (judgements >= 0),
@@ -304,7 +301,6 @@ CREATE TABLE benchmarks (
     name         VARCHAR NOT NULL,
     collection   VARCHAR NOT NULL,
     label_origin VARCHAR NOT NULL,
-    demo         BOOLEAN NOT NULL,
     folder       VARCHAR NOT NULL,
     published_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );

@@ -25,7 +25,6 @@ _CODE = dict.fromkeys(Code.model_fields, _TEXT) | {
 }
 _LABEL = dict.fromkeys((name for name in Label.model_fields if name not in Label.beside), _TEXT) | {
     "relevance": pa.float64(),
-    "demo": pa.bool_(),
 }
 
 

@@ -55,7 +55,7 @@ PAIRS = f"CREATE TEMP TABLE label_pairs AS FROM {OWN_PAIRS}"
 # the round's own.
 _VOTES = f"""
     CREATE TEMP TABLE votes AS
-    SELECT query_id, code_id, number, round, rounds, is_judged, recipe_id, label, demo, origin,
+    SELECT query_id, code_id, number, round, rounds, is_judged, recipe_id, label, origin,
         label IS NOT NULL AND list_contains($support, grade) AS is_vote
     FROM {JUDGED} SEMI JOIN label_pairs USING (query_id, code_id)
     JOIN coverage USING (recipe_id, met)
@@ -71,8 +71,8 @@ _STANDING = """
     WITH counted AS (
         SELECT query_id, code_id, number, any_value(rounds) AS rounds,
             count(*) = any_value(rounds) AS is_complete,
-            any_value(is_judged) AS is_judged, bool_or(demo) AS demo,
-            min(round) AS round, arg_min(origin, round) AS origin,
+            any_value(is_judged) AS is_judged, min(round) AS round,
+            arg_min(origin, round) AS origin,
             count(*) FILTER (label = 1) AS ones, count(*) FILTER (label = 0) AS zeros,
             count(*) FILTER (label IS NULL) AS none,
             CASE WHEN any_value(is_judged) THEN count(label) > 0

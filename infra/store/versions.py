@@ -9,7 +9,7 @@ from infra.errors import StoreError, StoreVersionError
 from infra.settings import StoreSettings
 from infra.store.connections import alone, opened_alone
 
-SCHEMA_VERSION = 11  # of `schema.sql`
+SCHEMA_VERSION = 12  # of `schema.sql`
 
 
 class Identity(NamedTuple):

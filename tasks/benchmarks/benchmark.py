@@ -17,7 +17,7 @@ from tasks.benchmarks.rows import Behaviour, LabelledPair, Rows, Undecided
 from tasks.benchmarks.runs import refuse_unfit_ids
 from tasks.benchmarks.specifications import QuerySpecification
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 GENERATED = "generated:"  # begins the origin of written answers and of their labels
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"  # is part of paths, also when it comes from others
 
@@ -98,12 +98,6 @@ class Benchmark(Record):
     def _as_a_stream(cls, value: object) -> object:
         return RecordedAnnotations(value) if isinstance(value, tuple) else value
 
-    @property
-    def demo(self) -> bool:
-        """Whether labels or evidence come from the embedded demo model."""
-        marks = Rows.of(Label, self.labels).column("demo")
-        return bool(pc.any(marks).as_py()) or self.evidence.demo
-
 
 class Columns(NamedTuple):
     """A benchmark's records in columns."""
@@ -158,24 +152,17 @@ def benchmark_fingerprint(benchmark: Benchmark, undecided: str = "") -> str:
     return digest("benchmark", str(FORMAT_VERSION), digest_of(body), *parts)
 
 
-def check_benchmark(benchmark: Benchmark, *, allow_demo: bool) -> None:
+def check_benchmark(benchmark: Benchmark) -> None:
     """Refuse a benchmark that would be misleading or incomplete.
 
     Raises:
-        PublishError: The labels are a demo's and ``allow_demo`` is false; there are no
-            labels; a pair is labelled twice, by another origin, by no finite number or about
-            unknown records; labels of equal behaviour differ without a reason; an id is repeated or
-            no single field of a file.
+        PublishError: There are no labels; a pair is labelled twice, by another origin, by no finite
+            number or about unknown records; labels of equal behaviour differ without a reason; an
+            id is repeated or no single field of a file.
     """
     name = benchmark.name
     if not benchmark.labels:
         raise PublishError(f"benchmark {name!r} has no labels: annotate its pairs first")
-    if not allow_demo and benchmark.demo:
-        raise PublishError(
-            f"the labels of {name!r} come from the embedded demo model and say nothing about the "
-            "code: set COSQA_LLM__MODEL to a real model, or export them as a demo with "
-            "--allow-demo"
-        )
     columns = columns_of(benchmark)
     pairs = pa.concat_tables(
         rows.table.select(["query_id", "code_id"]) for rows in (columns.labels, columns.undecided)

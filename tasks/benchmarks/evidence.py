@@ -34,11 +34,6 @@ class AnnotationStream(ABC):
     def __len__(self) -> int:
         """Return the number of annotations."""
 
-    @property
-    @abstractmethod
-    def demo(self) -> bool:
-        """Whether one comes from the embedded demo model."""
-
     def __iter__(self) -> Iterator[Annotation]:
         for batch in self.batches():
             yield from self._records(batch)
@@ -79,11 +74,6 @@ class RecordedAnnotations(AnnotationStream):
     def __len__(self) -> int:
         return len(self.annotations)
 
-    @property
-    def demo(self) -> bool:
-        """Whether one comes from the embedded demo model."""
-        return any(item.demo for item in self.annotations)
-
 
 NO_ANNOTATIONS = RecordedAnnotations(())
 
@@ -109,12 +99,6 @@ class ExportedAnnotations(AnnotationStream):
         with self._opened() as path:
             return int(pq.read_metadata(path).num_rows)
 
-    @property
-    def demo(self) -> bool:
-        """Whether one comes from the embedded demo model."""
-        with self._opened() as path:
-            return bool(pc.any(pq.read_table(path, columns=["demo"])["demo"]).as_py())
-
 
 @dataclass(frozen=True)
 class _OfCodes(AnnotationStream):
@@ -132,10 +116,6 @@ class _OfCodes(AnnotationStream):
 
     def __len__(self) -> int:
         return sum(batch.num_rows for batch in self.batches())
-
-    @property
-    def demo(self) -> bool:
-        return any(pc.any(batch["demo"]).as_py() for batch in self.batches())
 
 
 def _batch(annotations: Iterable[Annotation]) -> pa.RecordBatch:

@@ -99,7 +99,6 @@ class Manifest(Record):
     format_version: int
     name: str = Field(pattern=NAME)
     label_origin: str
-    demo: bool
     fingerprint: str = Field(pattern="^([0-9a-f]{20}|[0-9a-f]{32})$")
     counts: Annotated[dict[str, int], AfterValidator(_counted)]
     dropped: dict[str, int]
@@ -128,7 +127,6 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         format_version=FORMAT_VERSION,
         name=benchmark.name,
         label_origin=benchmark.label_origin,
-        demo=benchmark.demo,
         fingerprint=benchmark_fingerprint(benchmark),
         counts={
             "queries": len(benchmark.queries),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from infra.errors import PublishError
 from infra.records import Annotation, Code, Label, Query
@@ -179,13 +178,9 @@ def _refuse_other_content(folder: Path, manifest: Manifest, benchmark: Benchmark
     columns = columns_of(benchmark)
     counts = {name: len(getattr(columns, name)) for name in _REQUIRED}
     other = [name for name in _REQUIRED if manifest.counts[name] != counts[name]]
-    demo = bool(pc.any(columns.labels.column("demo")).as_py())
-    if other or (demo and not manifest.demo):
-        raise PublishError(
-            f"{folder / MANIFEST} is wrong about "
-            f"{', '.join(other) or 'labels of the demo model'}: publish again"
-        )
-    check_benchmark(benchmark, allow_demo=True)
+    if other:
+        raise PublishError(f"{folder / MANIFEST} is wrong about {', '.join(other)}: publish again")
+    check_benchmark(benchmark)
 
 
 def _fingerprint(folder: Path, manifest: Manifest, benchmark: Benchmark) -> str:

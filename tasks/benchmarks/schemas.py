@@ -30,7 +30,6 @@ LABELS = pa.schema(
         **_PAIR,
         "relevance": pa.float64(),
         "origin": _TEXT,
-        "demo": pa.bool_(),
         "confidence": pa.float64(),
     }
 )
@@ -48,10 +47,9 @@ BEHAVIOURS = pa.schema(
         "label": pa.int8(),
         "agreed": pa.int8(),
         "reason": _TEXT,
-        "demo": pa.bool_(),
     }
 )
-UNDECIDED = pa.schema({**_PAIR, "reason": _TEXT, "demo": pa.bool_()})
+UNDECIDED = pa.schema({**_PAIR, "reason": _TEXT})
 
 SPECIFICATIONS = pa.schema(
     {
@@ -111,7 +109,6 @@ EVIDENCE = pa.schema(
         "decided_by": _TEXT,
         "path": _TEXT,
         "reason": _TEXT,
-        "demo": pa.bool_(),
         "grade": _TEXT,
         "judgements": pa.int32(),
         "agreeing": pa.int32(),

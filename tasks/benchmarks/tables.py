@@ -34,10 +34,10 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
     _write(folder / "codes.parquet", columns.codes.ordered().table, CODES)
     _write(folder / "labels.parquet", columns.labels.ordered().table, LABELS)
     if include_undecided:
-        pairs = _marked(columns.undecided.ordered().table, demo=benchmark.demo)
+        pairs = without_secrets(columns.undecided.ordered().table)
         _write(folder / "undecided.parquet", pairs, UNDECIDED)
     if columns.behaviours:
-        rows = _marked(columns.behaviours.ordered().table, demo=benchmark.demo)
+        rows = without_secrets(columns.behaviours.ordered().table)
         _write(folder / "behaviours.parquet", rows, BEHAVIOURS)
     if benchmark.splits:
         parts = sorted(benchmark.splits.items())
@@ -48,12 +48,6 @@ def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool)
         _write(folder / SPECIFICATIONS_FILE, texts, SPECIFICATIONS)
     if benchmark.evidence:
         _write_evidence(benchmark, folder)
-
-
-def _marked(rows: pa.Table, *, demo: bool) -> pa.Table:
-    """Return rows with their reasons, without secrets, and the mark of a demo."""
-    marks = pa.array([demo] * rows.num_rows, pa.bool_())
-    return without_secrets(rows).append_column("demo", marks)
 
 
 def _write_evidence(benchmark: Benchmark, folder: Path) -> None:

@@ -25,11 +25,7 @@ from tasks.benchmarks.trec import RUNS
 
 
 def write_benchmark(
-    benchmark: Benchmark,
-    folder: Path,
-    *,
-    allow_demo: bool = False,
-    include_undecided: bool = False,
+    benchmark: Benchmark, folder: Path, *, include_undecided: bool = False
 ) -> Manifest:
     """Export a benchmark as a folder and return its manifest.
 
@@ -41,14 +37,13 @@ def write_benchmark(
     Args:
         benchmark: What is exported.
         folder: The export's own folder.
-        allow_demo: Export labels of the demo model, marked as such everywhere.
         include_undecided: List the undecided pairs in a file of their own.
 
     Raises:
         PublishError: See `check_benchmark`; or ``folder`` holds files that no export has written.
         DiskFullError: The disk is full; an older export is still whole.
     """
-    check_benchmark(benchmark, allow_demo=allow_demo)
+    check_benchmark(benchmark)
     with (
         space_on(folder.parent, OTHER_OUTPUT),
         atomic_folder(folder, _own) as partial,

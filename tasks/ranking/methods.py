@@ -46,6 +46,11 @@ class VectorSource(Protocol):
         ...
 
 
+def asks_model(evaluation: EvaluationSettings, search: SearchSettings) -> bool:
+    """Return whether a method to score re-ranks by the language model."""
+    return any(method.startswith(RERANKED) for method in chosen_methods(evaluation, search))
+
+
 def components(method: str) -> list[str]:
     """Return the registered retrievers and encoders that a method is made of.
 

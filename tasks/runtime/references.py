@@ -33,7 +33,6 @@ class RecipeReference(Record):
     Attributes:
         recipe_id: Digest of the recipe.
         model: The language model.
-        demo: Whether that is the demo model, whose labels are not meaningful.
         sandbox: The engine and the image that programs run in; empty if none are run.
         labelling_round: The round in which pairs are judged, from 1.
         audit: The number of the audit that judges labelled pairs again; 0 is none.
@@ -42,7 +41,6 @@ class RecipeReference(Record):
 
     recipe_id: RecipeId
     model: str
-    demo: bool
     sandbox: str = ""
     labelling_round: int = 1
     audit: int = 0
@@ -106,5 +104,4 @@ class AnnotationReference(Record):
     search_id: SearchId
     collection: str
     model: str
-    demo: bool
     judges: bool = False

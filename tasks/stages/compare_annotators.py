@@ -25,7 +25,6 @@ from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.budget import with_shared_budget
 from tasks.stages.annotate.judge import judge_all
-from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.sinks import LocalPairs
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.annotator_scores import Agreement, agreement
@@ -49,7 +48,6 @@ class AnnotatorScore(Record):
         tokens: Mean number of prompt and completion tokens of a pair.
         usd: Mean cost of a pair, as if no reply had been cached.
         seconds: Mean time of a pair in models and the sandbox.
-        demo: Whether the demo model judged.
     """
 
     name: str
@@ -63,7 +61,6 @@ class AnnotatorScore(Record):
     tokens: float | None = None
     usd: float | None = None
     seconds: float | None = None
-    demo: bool = False
 
 
 class JudgedTruth(Record):
@@ -115,7 +112,7 @@ def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings
     """Judge the pairs that a recipe has not finished, in this process; return their number."""
     database = open_database(settings.store)
     body = recipe_of(settings, recipe.sandbox)
-    recipes.record_recipes(database, {recipe.recipe_id: body}, demo=recipe.demo)
+    recipes.record_recipes(database, {recipe.recipe_id: body})
     annotations.record_pairs(database, pairs)
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]
@@ -123,8 +120,8 @@ def annotate_in_process(pairs: Sequence[Pair], recipe: RecipeReference, settings
         at_once = settings.annotation.model_copy(update={"batch": False})
         settings = with_shared_budget(settings.model_copy(update={"annotation": at_once}))
         source = LocalPairs(pending, settings.annotation.in_flight, database)
-        with served_model(settings.llm) as endpoint, source:
-            asyncio.run(judge_all(source, settings, recipe, endpoint))
+        with source:
+            asyncio.run(judge_all(source, settings, recipe))
     return len(pending)
 
 
@@ -233,7 +230,6 @@ def score_agents(
         seconds=_per_pair(
             finished, [*calls, *(run.result for run in runs)], lambda effort: effort.seconds
         ),
-        demo=any(item.demo for item in annotated),
     )
 
 

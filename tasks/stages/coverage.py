@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from agents.committee.recipe import criterion_of, dependency_of, is_demo
+from agents.committee.recipe import criterion_of, dependency_of
 from infra.identity import mark_of
 from infra.ids import RecipeId, SearchId
 from infra.store import Database, recipes
@@ -38,19 +38,12 @@ def coverage_of_rounds(
 
 
 def are_comparable(one: Body, other: Body) -> bool:
-    """Return whether labels by two recipes may stand side by side.
-
-    They do if both answer the same question; those of the demo model stay by themselves.
-    """
-    return criterion_of(one) == criterion_of(other) and is_demo(one) == is_demo(other)
+    """Return whether labels by two recipes may stand side by side: they answer one question."""
+    return criterion_of(one) == criterion_of(other)
 
 
 def last_recipe(
-    database: Database,
-    collection: str,
-    search_ids: Sequence[SearchId],
-    *,
-    with_demo: bool = True,
+    database: Database, collection: str, search_ids: Sequence[SearchId]
 ) -> StoredRecipe | None:
     """Return the recipe last in use of those for which an annotation of candidates counts.
 
@@ -60,15 +53,13 @@ def last_recipe(
         database: The store.
         collection: Whose candidates they are.
         search_ids: The searches that found them.
-        with_demo: Whether it may be one of the demo model.
     """
     judged = judged_by(database, collection, search_ids)
     if not judged:
         return None
     used = recipes_of(database, collection, search_ids)
     bodies = recipes.load_bodies(database) if used else {}
-    wanted = (recipe for recipe in used if with_demo or not recipe.demo)
-    counts = (recipe for recipe in wanted if _covered([recipe.rounds], judged, bodies))
+    counts = (recipe for recipe in used if _covered([recipe.rounds], judged, bodies))
     return next(counts, None)
 
 

@@ -53,17 +53,9 @@ class LabelSet(Record):
     searches: tuple[SearchId, ...] = ()
 
 
-def label_sets(
-    database: Database, source: CollectedSource, recipe: StoredRecipe | None
-) -> list[LabelSet]:
-    """Return the label sets of a source's collections that may be exported.
-
-    Args:
-        database: The store.
-        source: The collections.
-        recipe: The recipe whose labels to include; None leaves out all labels by agents.
-    """
-    sets = []
+def label_sets(database: Database, source: CollectedSource) -> list[LabelSet]:
+    """Return the label sets of a source's collections, of the agents those by the last recipe."""
+    recipe, sets = judging_recipe(database, source.search), []
     for collection in source.collections:
         origins = corpus.label_origins(database, collection.name)
         for origin in origins:
@@ -91,24 +83,15 @@ def labels_of_agents(database: Database, source: CollectedSource, recipe: Stored
     )
 
 
-def exported_recipe(
-    database: Database, search: SearchReference, settings: PublishSettings
-) -> StoredRecipe | None:
-    """Return the recipe whose labels may be exported; one of the demo model only if allowed."""
-    return judging_recipe(database, search, with_demo=settings.allow_demo)
-
-
-def judging_recipe(
-    database: Database, search: SearchReference, *, with_demo: bool = True
-) -> StoredRecipe | None:
+def judging_recipe(database: Database, search: SearchReference) -> StoredRecipe | None:
     """Return the recipe last used on a search's candidates, or None without annotations.
 
     Recipes of pools count only if the search itself has no annotations: the few pairs of a pool
     that another model judged do not make that the one in use.
     """
     own, *pools = judged_searches(database, search)
-    return last_recipe(database, search.collection, [own], with_demo=with_demo) or last_recipe(
-        database, search.collection, pools, with_demo=with_demo
+    return last_recipe(database, search.collection, [own]) or last_recipe(
+        database, search.collection, pools
     )
 
 

@@ -15,7 +15,7 @@ from infra.errors import SettingsError
 from infra.records import Code, Query
 from infra.settings import Configuration, Settings, StoreSettings, load_settings
 from infra.store import Database, corpus, open_database
-from tasks.ranking.methods import RERANKED, chosen_methods
+from tasks.ranking.methods import asks_model
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import prepare_run
 from tasks.runtime.input_checks import (
@@ -151,7 +151,13 @@ def annotation_plan(settings: Settings) -> RunPlan:
 
 
 def size_plan(settings: Settings, queries: int, cores: int | None) -> RunPlan:
-    """Return the plan of judging the candidates of so many queries, on so many cores."""
+    """Return the plan of judging the candidates of so many queries, on so many cores.
+
+    Raises:
+        SettingsError: No model is named.
+    """
+    for asked in settings.by_judge:
+        asked.llm.require_model()
     pairs = queries * settings.search.top_k
     return plan_of_size(_stored(settings), f"{queries:,} queries", pairs, settings, cores)
 
@@ -169,7 +175,7 @@ def check_generation(settings: Settings) -> None:
     """Check the model that writes answers, and the engine in which they are verified.
 
     Raises:
-        SettingsError: The language model is the demo model, or its name or key is invalid.
+        SettingsError: The language model is recorded replies, or its name or key is invalid.
         EngineUnavailableError: No Docker engine answers.
         ImageMissingError: The sandbox image is missing.
     """
@@ -182,8 +188,7 @@ def check_scoring(settings: Settings) -> None:
     Raises:
         SettingsError: The language model's name or key is invalid.
     """
-    methods = chosen_methods(settings.evaluation, settings.search)
-    if any(method.startswith(RERANKED) for method in methods):
+    if asks_model(settings.evaluation, settings.search):
         check_model(settings.llm)
 
 

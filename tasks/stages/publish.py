@@ -115,7 +115,6 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     manifest = write_benchmark(
         benchmark.model_copy(update={"removed": removed}),
         folder,
-        allow_demo=settings.allow_demo,
         include_undecided=settings.include_undecided,
     )
     published = _reference(labels, manifest, settings)
@@ -193,6 +192,5 @@ def _reference(labels: LabelSet, manifest: Manifest, settings: PublishSettings) 
         name=labels.name,
         collection=labels.collection.name,
         label_origin=manifest.label_origin,
-        demo=manifest.demo,
         folder=str(export_folder(labels, settings)),
     )

@@ -132,7 +132,6 @@ def _scores(database: Database, published: Published, settings: Settings) -> Ben
     return BenchmarkScores(
         name=published.name,
         label_origin=published.label_origin,
-        demo=published.demo,
         queries=benchmarks.count_scored_queries(database, published.benchmark_id),
         codes=manifest.counts["codes"],  # which may be fewer than were collected
         depth=settings.evaluation.depth,
@@ -186,7 +185,6 @@ def _agents(database: Database, recipe: StoredRecipe, labels: CurrentLabels) -> 
     return AgentsPart(
         model=recipe.model,
         recipe_id=recipe.recipe_id,
-        demo=recipe.demo,
         former=former,
         canaries=canary_totals(canaries) if any(item.judged for item in canaries) else None,
         rounds=agreement_of_rounds(database, labels)

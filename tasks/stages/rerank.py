@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from prefect.logging import get_logger
 
-from agents import Endpoint, Reranker, build_model
+from agents import Reranker, build_model
 from infra.errors import LanguageModelError, PromptDeclinedError, UnreadableReplyError
 from infra.records import Code, Query
 from infra.settings import Settings
@@ -25,7 +25,6 @@ from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.ranking.methods import Rerank
 from tasks.stages.annotate.budget import with_shared_budget
-from tasks.stages.annotate.model_server import served_model
 from tasks.stages.annotate.steering import limits_of
 
 WINDOW = 10  # results in one prompt
@@ -35,14 +34,8 @@ def reranker(benchmark: Benchmark, settings: Settings) -> Rerank:
     """Return a function that re-orders the first results of a benchmark's rankings by the model."""
 
     def rerank(rankings: Rankings) -> Rankings:
-        if settings.llm.is_demo:
-            get_logger("rerank").warning(
-                "%s is the demo model: its re-ranking is not meaningful",
-                settings.llm.model,
-            )
         lists = _lists(benchmark, rankings)
-        with served_model(settings.llm) as endpoint, asyncio.Runner() as runner:
-            orders = runner.run(_orders(lists, settings, endpoint))
+        orders = asyncio.run(_orders(lists, settings))
         unchanged = sum(order is None for order in orders)
         get_logger("rerank").info(
             "%s lists re-ranked, %s of them unchanged", len(orders), unchanged
@@ -70,10 +63,10 @@ def _lists(benchmark: Benchmark, rankings: Rankings) -> list[tuple[Query, list[C
 
 
 async def _orders(
-    lists: Sequence[tuple[Query, Sequence[Code]]], settings: Settings, endpoint: Endpoint | None
+    lists: Sequence[tuple[Query, Sequence[Code]]], settings: Settings
 ) -> list[list[int] | None]:
     """Return for each list its order as positions, or None without a readable reply."""
-    model = build_model(with_shared_budget(settings), endpoint)
+    model = build_model(with_shared_budget(settings))
     model.limit(*limits_of(current_controls(open_database(settings.store))))
     agent = Reranker(model)
     orders: list[list[int] | None] = [None] * len(lists)

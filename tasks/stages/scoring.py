@@ -102,7 +102,6 @@ def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
         name=content.name,
         collection="",
         label_origin=content.label_origin,
-        demo=content.demo,
         folder=str(folder),
     )
     stored = benchmarks.find_benchmark(database, published.benchmark_id)

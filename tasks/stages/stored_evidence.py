@@ -40,13 +40,8 @@ class StoredAnnotations(AnnotationStream):
         return StoredAnnotations(self._database, self.selection, codes)
 
     def __len__(self) -> int:
-        return self._count[0]
-
-    @property
-    def demo(self) -> bool:
-        """Whether one comes from the embedded demo model."""
-        return self._count[1]
+        return self._count
 
     @cached_property
-    def _count(self) -> tuple[int, bool]:
+    def _count(self) -> int:
         return evidence.count_evidence(self._database, self.selection, self._codes)

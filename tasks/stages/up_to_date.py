@@ -12,7 +12,7 @@ from tasks.stages.annotate.run_plan import planned_run
 from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
-from tasks.stages.labels import exported_recipe, judging_recipe, label_sets
+from tasks.stages.labels import judging_recipe, label_sets
 from tasks.stages.preflight import Ready, collected_source, recipe_of_agents
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.scoring import OpenBenchmark, score_method
@@ -45,8 +45,7 @@ def found_done(command: str, ready: Ready) -> tuple[CollectedSource, list[Publis
         return None
     if command in ("collect", "annotate"):
         return source, []
-    recipe = exported_recipe(database, source.search, settings.publish)
-    sets = label_sets(database, source, recipe)
+    sets = label_sets(database, source)
     inputs["settings"] = settings.publish
     if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
         return None

@@ -74,13 +74,10 @@ class _Score(BaseModel):
     name: str
     model: str = ""
     agreement: _Agreement
-    demo: bool = False
 
 
 def read_annotators(files: Iterable[Path]) -> list[Annotator]:
     """Return the annotators of files that ``cosqa annotators compare --output`` has written.
-
-    Those of the demo model are left out: their labels are not meaningful.
 
     Raises:
         SourceError: A file is missing or is none that the command writes.
@@ -95,7 +92,6 @@ def read_annotators(files: Iterable[Path]) -> list[Annotator]:
         )
         for file in files
         for score in _read_scores(file)
-        if not score.demo
     ]
 
 

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from agents import Committee, build_committee
 from agents.committee.trace import TracedModel
 from agents.llm.cache import ReplyCache
 from agents.llm.client import LanguageModel
-from agents.llm.endpoint import Endpoint
 from agents.llm.rate_limit import SharedLimiter
 from agents.roles.screener import Screener
 from infra.records import Code, LanguageModelCall, Pair, Query
@@ -65,21 +63,18 @@ class Bench:
         self.server = self._stack.enter_context(kind(script, **options))
         return self.server
 
-    @property
-    def endpoint(self) -> Endpoint:
-        """The server's address and key."""
-        return Endpoint(base_url=self.server.base_url, api_key=SecretStr(KEY))
+    def settings(self, **given: Any) -> LanguageModelSettings:
+        """Return the settings of a client of the server, or of the one at ``base_url``."""
+        address = given.pop("base_url", None) or self.server.base_url
+        return LanguageModelSettings(**{**QUICK, "base_url": address, "api_key": KEY, **given})
 
-    def model(
-        self, endpoint: Endpoint | None = None, labelling_round: int = 1, **settings: Any
-    ) -> LanguageModel:
+    def model(self, labelling_round: int = 1, **settings: Any) -> LanguageModel:
         """Return a client of the server, or of another."""
-        llm = LanguageModelSettings(**{**QUICK, **settings})
+        llm = self.settings(**settings)
         model = LanguageModel(
             llm,
             ReplyCache(self.folder / "replies"),
             SharedLimiter(self.folder / "ledgers", llm),
-            endpoint or self.endpoint,
             labelling_round,
         )
         self._stack.push_async_callback(model.close)
@@ -94,11 +89,11 @@ class Bench:
     ) -> Committee:
         """Return a committee on the server."""
         everything = Settings(
-            llm=LanguageModelSettings(**{**QUICK, **settings}),
+            llm=self.settings(**settings),
             store=StoreSettings(folder=self.folder),
             annotation=AnnotationSettings(max_try_time=rounds, configuration=configuration),
         )
-        committee = build_committee(everything, "recipe", sandbox, self.endpoint)
+        committee = build_committee(everything, "recipe", sandbox)
         self._stack.push_async_callback(committee.close)
         return committee
 

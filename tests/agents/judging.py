@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from agents import Committee, Endpoint, build_committee
+from agents import Committee, build_committee
 from infra.records import Code, Pair, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from sandbox.base import Sandbox
@@ -54,12 +54,13 @@ def made_up_sandbox() -> Sandbox:
 def committee_for(base_url: str, folder: Path, sandbox: Sandbox) -> Committee:
     """Return a committee on the server, its replies kept in the folder."""
     settings = Settings(
-        llm=LanguageModelSettings(model="openai/scripted"),
+        llm=LanguageModelSettings(
+            model="openai/scripted", base_url=base_url, api_key=SecretStr(KEY)
+        ),
         annotation=AnnotationSettings(configuration="paper"),
         store=StoreSettings(folder=folder),
     )
-    endpoint = Endpoint(base_url=base_url, api_key=SecretStr(KEY))
-    return build_committee(settings, "recipe", sandbox, endpoint)
+    return build_committee(settings, "recipe", sandbox)
 
 
 async def judge(base_url: str, folder: Path, number: int, at_once: int) -> None:

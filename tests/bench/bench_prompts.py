@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
-from agents import Endpoint, build_committee
+from agents import build_committee
 from infra.settings import (
     AnnotationSettings,
     Configuration,
@@ -48,13 +48,14 @@ async def sizes_by_role(scripted: list[Scripted], configuration: Configuration) 
     script = [rule for item in scripted for rule in item.rules()]
     with ScriptedServer(script) as server, tempfile.TemporaryDirectory() as folder:
         settings = Settings(
-            llm=LanguageModelSettings(model="openai/scripted"),
+            llm=LanguageModelSettings(
+                model="openai/scripted", base_url=server.base_url, api_key=SecretStr(KEY)
+            ),
             store=StoreSettings(folder=Path(folder)),
             annotation=AnnotationSettings(configuration=configuration),
         )
-        endpoint = Endpoint(base_url=server.base_url, api_key=SecretStr(KEY))
         sandbox = as_the_labels_say(scripted)
-        committee = build_committee(settings, "bench", sandbox, endpoint)
+        committee = build_committee(settings, "bench", sandbox)
         for item in scripted:
             asked = len(server.calls)
             made = await committee.judge(item.pair)

@@ -136,7 +136,7 @@ def main() -> None:
             benchmark=benchmark_facts(export),
             scores={key: {"MRR": Mean(value=0.5, n=1)} for key in keys},
         )
-        report = build_report(evidence, "t", "now", demo=False)
+        report = build_report(evidence, "t", "now")
         timed("page and table", lambda: (render_study(report), figures_table(report)))
         timed("rival: matches by rank, row by row", lambda: by_records(database))
 

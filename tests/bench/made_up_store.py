@@ -72,7 +72,7 @@ _ANNOTATIONS = """
         CASE WHEN chance < 50 THEN NULL ELSE (chance * rank < 30000)::TINYINT END AS label,
         CASE WHEN chance < 7958 THEN 'arbiter' ELSE 'screener' END AS decided_by,
         CASE WHEN chance < 7958 THEN 'unclear_passed' ELSE 'clear_match' END AS path,
-        'made up, number ' || number AS reason, false AS demo,
+        'made up, number ' || number AS reason,
         CASE WHEN chance < 50 THEN 'undecided' WHEN chance < 7958 THEN 'valid_oracle'
             ELSE 'screened' END AS grade,
         2 AS judgements, 2 AS agreeing, 9.5 AS seconds,
@@ -181,7 +181,7 @@ def make_store(folder: Path, scale: float = 1.0) -> Settings:
     candidates.record_search(database, search, COLLECTION, settings.search.encoders, TOP)
     body = recipe_of(settings, "")
     recipe = RecipeId(mark_of(body))
-    recipes.record_recipes(database, {recipe: body}, demo=False, used_on=COLLECTION)
+    recipes.record_recipes(database, {recipe: body}, used_on=COLLECTION)
     known = {
         "top": TOP, "collection": COLLECTION, "codes": sizes.codes, "search": search,
         "encoder": ENCODER, "recipe": recipe, "oracle": _ORACLE, "details": _DETAILS,

@@ -17,7 +17,7 @@ _LABELS = (
     "JOIN (SELECT DISTINCT code_id, name FROM collection_codes) AS names USING (code_id)"
 )
 _TABLES = {
-    "annotations": "query_id, code_id, recipe_id, status, label, decided_by, path, reason, demo, "
+    "annotations": "query_id, code_id, recipe_id, status, label, decided_by, path, reason, "
     "grade, judgements, agreeing, met",
     "llm_calls": "query_id, code_id, recipe_id, ordinal, role, attempt, model, prompt_digest, "
     "status, reply, error, prompt_tokens, completion_tokens",

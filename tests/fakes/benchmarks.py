@@ -49,7 +49,7 @@ def people_benchmark() -> Benchmark:
     )
 
 
-def agents_benchmark(*, demo: bool) -> Benchmark:
+def agents_benchmark() -> Benchmark:
     """Return a benchmark labelled by agents, with an undecided pair and evidence."""
     origin = "agents:r1"
     undecided = Undecided(
@@ -60,26 +60,25 @@ def agents_benchmark(*, demo: bool) -> Benchmark:
         label_origin=origin,
         queries=QUERIES,
         codes=CODES,
-        labels=(_label(0, 2, 1, origin, demo=demo), _label(1, 1, 0, origin, demo=demo)),
+        labels=(_label(0, 2, 1, origin), _label(1, 1, 0, origin)),
         sources=(SOURCE,),
         recipe={"model": "m", "prompts": {"screener": "```\n# not a heading"}},
         undecided=(undecided,),
         failed=2,
-        evidence=(_evidence(demo),),
+        evidence=(_evidence(),),
     )
 
 
-def _label(query: int, code: int, relevance: float, origin: str, *, demo: bool = False) -> Label:
+def _label(query: int, code: int, relevance: float, origin: str) -> Label:
     return Label(
         query_id=QUERIES[query].query_id,
         code_id=CODES[code].code_id,
         origin=origin,
         relevance=relevance,
-        demo=demo,
     )
 
 
-def _evidence(demo: bool) -> Annotation:
+def _evidence() -> Annotation:
     call = LanguageModelCall(
         role="screener", attempt=1, model="m", prompt_digest="d", status="ok", reply="unclear"
     )
@@ -99,7 +98,6 @@ def _evidence(demo: bool) -> Annotation:
         label=1,
         decided_by="arbiter",
         path="unclear_passed",
-        demo=demo,
         calls=(call,),
         executions=(run, run.model_copy(update={"round": 1, "oracle": None})),
         seconds=1.5,

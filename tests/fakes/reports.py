@@ -21,7 +21,7 @@ from tasks.reports.run import (
     StageTime,
 )
 
-MODEL = "embedded/smollm2-135m-instruct"
+MODEL = "openai/gpt-4o-mini"
 METRICS = ("NDCG(gain=linear)@10", "MRR", "MAP", "Recall@10")
 
 _CODE = '''def is_valid_ip(address, *, version=4):
@@ -129,7 +129,6 @@ def hostile_report(text: str) -> ReportData:
         status="undecided",
         path="unreadable_reply",
         reason=text,
-        demo=True,
         calls=(call,),
         executions=(Execution(round=0, program=text, requirements=(text,), result=result),),
     )
@@ -145,7 +144,6 @@ def hostile_report(text: str) -> ReportData:
     scores = BenchmarkScores(
         name=text,
         label_origin=text,
-        demo=True,
         queries=1,
         codes=1,
         depth=10,
@@ -190,7 +188,6 @@ def _documentation_scores() -> BenchmarkScores:
     return BenchmarkScores(
         name="python-source-documentation",
         label_origin="documentation",
-        demo=False,
         queries=500,
         codes=7_449,
         depth=1000,
@@ -207,7 +204,6 @@ def _agents_scores() -> BenchmarkScores:
     return BenchmarkScores(
         name="python-source-agents",
         label_origin="agents:5f0e7a31c2d94b6e8a10",
-        demo=True,
         queries=40,
         codes=7_449,
         depth=1000,
@@ -256,7 +252,6 @@ def _agents() -> AgentsPart:
     return AgentsPart(
         model=MODEL,
         recipe_id="5f0e7a31c2d94b6e8a10",
-        demo=True,
         queries=40,
         pairs=200,
         statuses={"labelled": 171, "undecided": 27, "failed": 2},
@@ -317,7 +312,6 @@ def _annotation(place: int) -> Annotation:
             "decided_by": "arbiter" if status == "labelled" else None,
             "path": path.get(status, passed),
             "reason": "The function covers IPv4 only, which is what the query asks for.",
-            "demo": True,
             "calls": _calls(),
             "executions": () if clear else _executions(),
             "seconds": 8.4 + place,

@@ -60,6 +60,7 @@ def failing(
         own_options = [word for pair in own.items() for word in pair]
         arguments = ["cosqa", name, "--source", "jsonl", *own_options, *options]
         monkeypatch.setattr(sys, "argv", arguments)
+        monkeypatch.setenv("COSQA_LLM__MODEL", "openai/scripted")
         with pytest.raises(SystemExit) as end:
             cli.main()
         assert end.value.code == 1
@@ -182,6 +183,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones_before_any_work(
         ("collect", "--path", "nope"),
         ("collect", "--source", "jsonl"),
         ("annotate",),
+        ("benchmark", "--path", "."),
         ("annotate", "--replay"),
         ("diff", "nope", "nope"),
         ("leaderboard", "--benchmark", "nope"),

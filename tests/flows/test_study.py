@@ -72,7 +72,7 @@ def answers(number: int) -> dict[str, object]:
     return read(verdict)
 
 
-def test_without_labels_some_tables_are_given_and_those_of_the_demo_model_are_refused_or_marked(
+def test_without_labels_some_tables_are_given_and_no_model_is_needed(
     folder: Path, prefect_server: str
 ) -> None:
     env = environment("", PREFECT_API_URL=prefect_server, PYTHONPATH=str(ROOT))
@@ -86,15 +86,3 @@ def test_without_labels_some_tables_are_given_and_those_of_the_demo_model_are_re
     computed = {name for name, problem in problems(world).items() if not problem}
     assert computed == {"corpus", "overlap"}
     assert figures(world)["overlap", "minilm", "overlap"]["ours"] == 1.0
-
-    assert world.run("benchmark").returncode == 0
-    refused = world.run("study")
-    assert refused.returncode == 0, refused.stdout
-    assert "--allow-demo" in problems(world)["effort"]
-    assert "--allow-demo" in refused.stdout
-    allowed = world.run("study", "--allow-demo")
-    assert allowed.returncode == 0, allowed.stdout
-    assert problems(world)["effort"] == ""
-    assert "The labels are the demo model's" in allowed.stdout
-    page = (world.output / "studies" / "jsonl" / "study.html").read_text()
-    assert '<p class="banner">' in page

@@ -145,7 +145,7 @@ class Pipeline:
         files = [of_round.pairs_file] if of_round.pending else []
         pairs = [pair for file in files for pair in pairs_in(self.database, COLLECTION, file)]
         with LocalPairs(pairs, 8, self.database) as source:
-            asyncio.run(judge_all(source, settings, recipe, None))
+            asyncio.run(judge_all(source, settings, recipe))
         pending = {str(item.reason): item.pending for item in plan.reasons if item.pending}
         return pending, [Key(pair.query.text, pair.code.text) for pair in pairs]
 

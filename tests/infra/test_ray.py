@@ -166,23 +166,22 @@ def nodes(*addresses: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize(
-    ("api", "is_demo", "words"),
+    ("api", "words"),
     [
-        ("http://127.0.0.1:4200/api", False, r"2 machines.*--host 0\.0\.0\.0.*PREFECT_API_URL"),
-        ("http://localhost:4200/api", False, "PREFECT_API_URL"),
-        (None, False, "PREFECT_API_URL"),
-        ("http://10.0.0.1:4200/api", True, "demo model.*--model"),
+        ("http://127.0.0.1:4200/api", r"2 machines.*--host 0\.0\.0\.0.*PREFECT_API_URL"),
+        ("http://localhost:4200/api", "PREFECT_API_URL"),
+        (None, "PREFECT_API_URL"),
     ],
 )
 def test_a_cluster_whose_judges_cannot_reach_what_they_need_is_refused(
-    monkeypatch: pytest.MonkeyPatch, api: str | None, is_demo: bool, words: str
+    monkeypatch: pytest.MonkeyPatch, api: str | None, words: str
 ) -> None:
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
     with pytest.raises(SettingsError, match=words):
-        check_reach(api, is_demo=is_demo)
-    check_reach("http://10.0.0.1:4200/api", is_demo=False)
+        check_reach(api)
+    check_reach("http://10.0.0.1:4200/api")
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.1"))
-    check_reach(api, is_demo=is_demo)  # this machine alone
+    check_reach(api)  # this machine alone
 
 
 def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
@@ -199,7 +198,7 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
     ready: Any = SimpleNamespace(settings=settings)
     nothing: Any = None
-    with pytest.raises(SettingsError, match="demo model"):
+    with pytest.raises(SettingsError, match="2 machines"):
         annotate.judge_candidates(ready, nothing, nothing)
 
 

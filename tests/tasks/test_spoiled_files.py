@@ -81,21 +81,21 @@ def _run(folder: Path) -> Callable[[], object]:
 
 
 def _qrels(folder: Path) -> Callable[[], object]:
-    write_qrels(folder / "qrels", agents_benchmark(demo=False).labels)
+    write_qrels(folder / "qrels", agents_benchmark().labels)
     return lambda: read_qrels(folder / "qrels")
 
 
 def _beir(folder: Path) -> Callable[[], object]:
-    write_benchmark(agents_benchmark(demo=False), folder / "b")
+    write_benchmark(agents_benchmark(), folder / "b")
     return lambda: read_beir(folder / "b" / "beir")
 
 
 def _export(folder: Path) -> Callable[[], object]:
-    write_benchmark(agents_benchmark(demo=False), folder / "b", include_undecided=True)
+    write_benchmark(agents_benchmark(), folder / "b", include_undecided=True)
 
     def read() -> object:
         benchmark = read_benchmark(folder / "b")
-        return list(benchmark.evidence), benchmark.evidence.demo, len(benchmark.evidence)
+        return list(benchmark.evidence), len(benchmark.evidence)
 
     return read
 
@@ -129,7 +129,7 @@ def _settings(folder: Path) -> Callable[[], object]:
 
 
 def _confirmations(folder: Path) -> Callable[[], object]:
-    query = agents_benchmark(demo=False).queries[0]
+    query = agents_benchmark().queries[0]
     answer = Answer(
         collection="c", query_id=query.query_id, ordinal=0, query=query.text, code=DOUBLE,
         model="m", evidence="=1",

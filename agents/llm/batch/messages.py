@@ -23,7 +23,7 @@ def check_batches(settings: LanguageModelSettings) -> None:
     Raises:
         SettingsError: It has none that is known here.
     """
-    if settings.is_free:
+    if settings.is_recorded:
         raise SettingsError(f"{settings.model} has no batch API: {WAY_OUT}")
     provider = loaded_litellm().get_llm_provider(settings.model, api_base=settings.base_url)[1]
     if provider not in BATCH_PROVIDERS:

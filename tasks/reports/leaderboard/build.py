@@ -73,7 +73,6 @@ class Leaderboard(Record):
     benchmark: str
     fingerprint: str
     label_origin: str
-    demo: bool
     queries: int
     scored: int
     codes: int
@@ -120,7 +119,6 @@ def build_leaderboard(
         benchmark=benchmark.name,
         fingerprint=fingerprint,
         label_origin=benchmark.label_origin,
-        demo=benchmark.demo,
         queries=len(benchmark.queries),
         scored=len(ranked[0].values[first]) if ranked else 0,
         codes=len(benchmark.codes),

@@ -59,7 +59,7 @@ def minutes(value: Amount) -> str:
 
 def plan_notes(plan: RunPlan) -> list[str]:
     """Return what the table leaves open: which parts changed, what waits, what is left out."""
-    found = [*_demo_note(plan)]
+    found = []
     for item in plan.reasons:
         if item.causes:
             parts = ", ".join(f"{cause.part} {cause.pairs:,}" for cause in item.causes)
@@ -76,18 +76,6 @@ def plan_notes(plan: RunPlan) -> list[str]:
     if plan.budget_usd is not None:
         found.append(f"the run ends when {cost(plan.budget_usd)} are spent")
     return [*found, f"requests, tokens, cost and time: {plan.basis}"]
-
-
-def _demo_note(plan: RunPlan) -> list[str]:
-    """Return what who approves must know of the demo model, nothing of others."""
-    if not plan.demo:
-        return []
-    told = (
-        f"{plan.model} is the demo model: it judges a few pairs in all, and its labels are neither "
-        "meaningful nor exported. For another model, set COSQA_LLM__MODEL and COSQA_LLM__API_KEY "
-        "where runs work, before the worker starts"
-    )
-    return [told]
 
 
 def plan_markdown(plan: RunPlan) -> str:

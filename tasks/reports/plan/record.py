@@ -46,7 +46,6 @@ class RunPlan(Record):
         configuration: Its configuration of agents.
         rounds: Number of labelling rounds.
         judges: Number of judges, 0 where `llm.model` judges.
-        demo: Whether the demo model judges.
         candidates: Pairs of the search and of pools, over all rounds and judges.
         fresh: Those whose label is that of the recipe, or would be the same.
         without_code: Those whose code the collection no longer has: they cannot be judged.
@@ -64,7 +63,6 @@ class RunPlan(Record):
     configuration: str
     rounds: int = 1
     judges: int = 0
-    demo: bool = False
     candidates: int
     fresh: int
     without_code: int = 0

@@ -30,7 +30,6 @@ class BenchmarkScores(Record):
 
     Attributes:
         label_origin: Where the labels come from ("documentation", "people", "agents:…").
-        demo: Whether the labels come from the embedded demo model.
         queries: Queries with a relevant code, over which means are taken.
         depth: Length of the rankings.
         note: A sentence to print beneath.
@@ -38,7 +37,6 @@ class BenchmarkScores(Record):
 
     name: str
     label_origin: str
-    demo: bool
     queries: int
     codes: int
     depth: int
@@ -138,7 +136,6 @@ class AgentsPart(Record):
 
     model: str
     recipe_id: str
-    demo: bool
     queries: int
     pairs: int
     statuses: dict[str, int]
@@ -203,7 +200,5 @@ class ReportData(Record):
 
     @property
     def ranked_benchmarks(self) -> list[BenchmarkScores]:
-        """The benchmarks as they are shown: demo labels last, documentation first."""
-        return sorted(
-            self.benchmarks, key=lambda item: (item.demo, item.label_origin != "documentation")
-        )
+        """The benchmarks as they are shown: documentation first."""
+        return sorted(self.benchmarks, key=lambda item: item.label_origin != "documentation")

@@ -12,7 +12,7 @@ _LONGEST_CELL = 80
 
 
 def render_markdown(data: ReportData) -> str:
-    """Return scores, counts, cost and links; benchmarks with demo labels come last."""
+    """Return scores, counts, cost and links."""
     blocks = [f"# {_line(data.title)}", _line(data.generated_at)]
     for benchmark in data.ranked_benchmarks:
         blocks += _scores(benchmark)
@@ -25,9 +25,8 @@ def render_markdown(data: ReportData) -> str:
 
 
 def _scores(benchmark: BenchmarkScores) -> list[str]:
-    demo = " (demo)" if benchmark.demo else ""
     rows = [
-        [row.method + demo, *(_score(row.scores.get(metric)) for metric in benchmark.metrics)]
+        [row.method, *(_score(row.scores.get(metric)) for metric in benchmark.metrics)]
         for row in benchmark.methods
     ]
     size = (
@@ -35,7 +34,7 @@ def _scores(benchmark: BenchmarkScores) -> list[str]:
         f"{benchmark.codes:,} functions; rankings of {benchmark.depth:,}."
     )
     table = _table(["method", *benchmark.metrics], rows)
-    return [f"## {_line(benchmark.name)}{demo}", size, table]
+    return [f"## {_line(benchmark.name)}", size, table]
 
 
 def _score(value: float | None) -> str:
@@ -80,15 +79,8 @@ def _agents(part: AgentsPart) -> list[str]:
     if part.rounds:
         rows.append(("labelling rounds", f"{part.rounds.rounds:,}"))
         rows.append(("alpha between rounds", _alpha(part.rounds.alpha)))
-    heading = "## The agents' labels"
     table = _table(("what", "items"), rows)
-    if not part.demo:
-        return [heading, f"Model {_line(part.model)}.", table]
-    warning = (
-        f"**A demo of the pipeline:** labels by the embedded model ({_line(part.model)}) are not "
-        "meaningful."
-    )
-    return [f"{heading} (demo)", warning, table]
+    return ["## The agents' labels", f"Model {_line(part.model)}.", table]
 
 
 def _alpha(value: float | None) -> str:

@@ -81,7 +81,6 @@ class StudyReport(Record):
     Attributes:
         conditions: Name of a condition → its value in this run.
         of_papers: Paper → condition → its value there, of papers whose conditions are known.
-        demo: Whether the labels are the demo model's.
         absent: What is published and computed by no command.
         papers: Key of a paper → its title.
     """
@@ -90,20 +89,18 @@ class StudyReport(Record):
     generated_at: str
     conditions: dict[str, str]
     of_papers: dict[str, dict[str, str]]
-    demo: bool
     sections: tuple[StudySection, ...]
     absent: tuple[Absent, ...]
     papers: dict[str, str]
 
 
-def build_report(evidence: Evidence, title: str, generated_at: str, *, demo: bool) -> StudyReport:
+def build_report(evidence: Evidence, title: str, generated_at: str) -> StudyReport:
     """Return the report on all registered studies.
 
     Args:
         evidence: What the figures are computed from.
         title: Of the page.
         generated_at: When it was made.
-        demo: Whether the labels are the demo model's.
     """
     published: dict[str, list[PublishedFigure]] = {}
     for figure in published_figures():
@@ -119,7 +116,6 @@ def build_report(evidence: Evidence, title: str, generated_at: str, *, demo: boo
             for paper in paper_titles()
             if (conditions := paper_conditions(paper))
         },
-        demo=demo,
         sections=(
             *(_section(name, evidence, published.get(name, [])) for name in names),
             *_by_other_commands(published.get("", [])),

@@ -108,8 +108,6 @@ def differed(section: StudySection) -> list[str]:
 def study_markdown(report: StudyReport) -> str:
     """Return the report as Markdown."""
     parts = [f"# {markdown_text(report.title)}"]
-    if report.demo:
-        parts.append("**Demo.** The labels come from the embedded model and are not meaningful.")
     parts.append(markdown_table(*condition_rows(report), text_columns=4))
     for section in report.sections:
         parts.append(f"## {markdown_text(section.title)}")

@@ -55,7 +55,7 @@ def plan_audit(
     database = open_database(settings.store)
     audited = audited_by(database, search, recipe, settings)
     body = recipe_of(settings, recipe.sandbox) | {"audit": audited.audit}
-    recipes.record_recipes(database, {audited.recipe_id: body}, demo=recipe.demo)
+    recipes.record_recipes(database, {audited.recipe_id: body})
     policy = settings.reannotation
     most = policy.audited(policy.audit_pairs, judged)
     sample = Sample(most, f"{policy.audit_seed} {audited.audit}", audited.recipe_id)
@@ -73,7 +73,6 @@ def plan_audit(
         search_id=search.search_id,
         collection=search.collection,
         model=recipe.model,
-        demo=recipe.demo,
     )
     return AnnotationPlan(
         reference=reference,

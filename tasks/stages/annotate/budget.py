@@ -21,7 +21,7 @@ def with_shared_budget(settings: Settings) -> Settings:
         settings: The model that the run asks.
     """
     llm = settings.llm
-    if llm.is_free:
+    if llm.is_recorded:
         return settings
     others = {name for name in settings.annotation.judges if name != llm.model}
     asked = (llm.model_copy(update={"model": name}) for name in sorted(others))
@@ -34,14 +34,14 @@ def with_run_budget(settings: Settings, before: tuple[int, float] | None = None)
 
     They know from what sums the run's own cost is counted. Budgets are of all judges together, who
     judge one after the other: what the others have spent is taken off, also off the budget that
-    `cosqa limit` sets meanwhile. The demo model costs nothing and has no budget.
+    `cosqa limit` sets meanwhile. Recorded replies have none.
 
     Args:
         settings: The settings of the judge.
         before: What all judges had cost before the run (`spent_before`); now if not given.
     """
     llm, of_run = settings.llm, settings.reannotation.budget_usd
-    if llm.is_free:
+    if llm.is_recorded:
         return settings
     others = [item for item in settings.by_judge if item.llm.model != llm.model]
     others_tokens, others_usd = _spent_by(others)

@@ -102,7 +102,7 @@ def _renamed(code: str, generation: int) -> str:
 
 
 def next_canaries(
-    done: set[PairKey], pairs: int, annotation: AnnotationSettings, *, demo: bool = False
+    done: set[PairKey], pairs: int, annotation: AnnotationSettings
 ) -> tuple[Canary, ...]:
     """Return the canaries of a run: at most a tenth of its pairs, none judged before.
 
@@ -112,10 +112,8 @@ def next_canaries(
         done: Keys of canaries that the recipe has finished.
         pairs: Number of pairs left to judge.
         annotation: The largest number of canaries.
-        demo: Whether the demo model judges, which gets the smallest number.
     """
-    most = min(annotation.canaries, max(_MIN_CANARIES, pairs // 10))
-    wanted = min(most, _MIN_CANARIES) if demo else most
+    wanted = min(annotation.canaries, max(_MIN_CANARIES, pairs // 10))
     if not pairs or not wanted:
         return ()
     generations = (canaries_of(generation) for generation in count())

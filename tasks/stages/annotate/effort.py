@@ -38,7 +38,7 @@ def history_of(database: Database | None, settings: Settings) -> History:
 
     Without a store nothing is.
     """
-    model, free = settings.llm.model, settings.llm.is_free
+    model, free = settings.llm.model, settings.llm.is_recorded
     price = None if free else price_of(model)
     prices = Prices(
         prompt_usd=price.prompt_usd if price else None,

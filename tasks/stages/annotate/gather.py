@@ -14,7 +14,6 @@ from tempfile import NamedTemporaryFile
 from prefect.exceptions import TerminationSignal
 from prefect.futures import PrefectFuture
 
-from agents import Endpoint
 from infra.errors import BudgetExhaustedError, DiskFullError, StoreError
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
@@ -47,9 +46,7 @@ _SHORTEST_QUEUE = 500  # pairs; replies that are kept are judged at hundreds of 
 Judge = PrefectFuture[int]
 
 
-def annotate_pending(
-    plan: AnnotationPlan, settings: Settings, endpoint: Endpoint | None
-) -> JudgedPairs:
+def annotate_pending(plan: AnnotationPlan, settings: Settings) -> JudgedPairs:
     """Judge a plan's pairs on workers and store their annotations.
 
     Pairs are read while they are judged, and only a few wait in the queue: memory does not grow
@@ -72,7 +69,7 @@ def annotate_pending(
         patient = judge.with_options(retries=len(delays), retry_delay_seconds=delays)
 
         def submit(number: int) -> Judge:
-            return patient.submit(number, settings, plan.recipe, queue, endpoint, mark)
+            return patient.submit(number, settings, plan.recipe, queue, mark)
 
         canaries = canary_watch(plan, settings, database)
         steering = Steering(database, queue, settings.annotation)
@@ -136,7 +133,7 @@ def pairs_of(database: Database, plan: AnnotationPlan) -> Iterator[Pair]:
 def canary_watch(plan: AnnotationPlan, settings: Settings, database: Database) -> CanaryWatch:
     """Return the watch over a run's canaries, with the recipe's earlier canaries."""
     own = {canary.key: canary for canary in plan.canaries}
-    limit = 1.0 if plan.recipe.demo else settings.annotation.canary_limit
+    limit = settings.annotation.canary_limit
     if not own:
         return CanaryWatch(own, limit, plan.recipe.model)
     earlier, known = load_judged_canaries(database, plan.recipe.recipe_id)

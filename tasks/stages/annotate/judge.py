@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from prefect.logging.handlers import APILogWorker
 
-from agents import Committee, Endpoint, build_committee
+from agents import Committee, build_committee
 from agents.committee.paths import AnnotationPath
 from infra.errors import (
     BudgetExhaustedError,
@@ -54,7 +54,6 @@ def judge(
     settings: Settings,
     recipe: RecipeReference,
     queue: "RayPairQueue",
-    endpoint: Endpoint | None,
     mark: Path,
 ) -> int:
     """Judge pairs from the queue on a worker, until none is left or half an hour has passed.
@@ -66,7 +65,6 @@ def judge(
         settings: The agents, their model, the sandbox and the store's folder.
         recipe: The recipe of these settings.
         queue: Where pairs come from.
-        endpoint: Address and key of the model instead of the settings'.
         mark: A file in the store's folder, which is there as long as the run lasts.
 
     Returns:
@@ -88,7 +86,7 @@ def judge(
     hear_libraries()
     source = queue.as_judge(number)
     try:
-        failed = judge_on_worker(source, settings, recipe, endpoint)
+        failed = judge_on_worker(source, settings, recipe)
         run_logger(__name__).info("judge %s has ended; %s pairs failed", number, failed)
     except Exception:
         queue.leave(number)  # others have its pairs until its next try
@@ -106,22 +104,19 @@ def delays_of(patience_s: float) -> list[float]:
     return delays
 
 
-def judge_on_worker(
-    source: PairSource, settings: Settings, recipe: RecipeReference, endpoint: Endpoint | None
-) -> int:
+def judge_on_worker(source: PairSource, settings: Settings, recipe: RecipeReference) -> int:
     """Judge pairs on the worker's event loop, see `judge_all`.
 
     Ray pickles the task's function by value, with copies of its globals. This function is imported
     on the worker, so that all judges of a process share one event loop.
     """
-    return _worker_loop.run(judge_all(source, settings, recipe, endpoint, _LIFETIME_S))
+    return _worker_loop.run(judge_all(source, settings, recipe, _LIFETIME_S))
 
 
 async def judge_all(
     source: PairSource,
     settings: Settings,
     recipe: RecipeReference,
-    endpoint: Endpoint | None,
     lifetime_s: float = math.inf,
 ) -> int:
     """Judge pairs from a source, as many at once as it hands out; return how many failed.
@@ -130,7 +125,6 @@ async def judge_all(
         source: Hands out pairs and takes annotations.
         settings: The agents, their model and the sandbox.
         recipe: The recipe of these settings.
-        endpoint: Address and key of the model instead of the settings'.
         lifetime_s: After so many seconds no more pairs are taken.
 
     Raises:
@@ -140,8 +134,7 @@ async def judge_all(
     """
     sandbox = CheckedSandbox(make_sandbox(settings.sandbox), settings.sandbox)
     committee = build_committee(
-        settings, recipe.recipe_id, sandbox, endpoint, recipe.asks_as,
-        by_batch=settings.annotation.batch,
+        settings, recipe.recipe_id, sandbox, recipe.asks_as, by_batch=settings.annotation.batch
     )  # fmt: skip
 
     async def annotate(pair: Pair) -> Annotation:
@@ -174,7 +167,6 @@ async def _annotation_of(pair: Pair, committee: Committee, recipe: RecipeReferen
             query_id=pair.query.query_id,
             code_id=pair.code.code_id,
             recipe_id=recipe.recipe_id,
-            demo=recipe.demo,
             status="failed",
             path=AnnotationPath.INTERNAL_ERROR,
             reason=_error_text(error),

@@ -190,8 +190,7 @@ def taken_pairs(
 
     A reason's limit and budget hold first, then the run's number of pairs. These are of all rounds:
     each takes an equal part of what those before have left, of a budget in dollars the pairs that
-    this pays for at the price of the round's judge. The demo model's number of pairs, which
-    all runs share, is of each round.
+    this pays for at the price of the round's judge.
 
     Args:
         database: The store.
@@ -221,8 +220,6 @@ def taken_pairs(
     left = sum(numbers.values())
     if policy.pairs is not None:
         left = share(policy.pairs - done.total(), rounds)
-    if recipe.demo:
-        left = min(left, max(0, settings.annotation.demo_pairs - pending.counts.fresh))
     return [
         Taken(reason, number, number * prices.get(reason, 0.0))
         for reason, number in within(numbers, policy.take, most, left)

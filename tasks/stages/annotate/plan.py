@@ -76,7 +76,6 @@ def current_recipe(settings: Settings, *, require_shown: bool = False) -> Recipe
     return RecipeReference(
         recipe_id=RecipeId(mark_of(recipe_of(settings, sandbox))),
         model=settings.llm.model,
-        demo=settings.llm.is_demo,
         sandbox=sandbox,
     )
 
@@ -105,7 +104,6 @@ def rounds_of(recipe: RecipeReference, settings: Settings) -> list[RecipeReferen
                 update={
                     "recipe_id": RecipeId(mark_of(recipe_of(asked, recipe.sandbox))),
                     "model": asked.llm.model,
-                    "demo": asked.llm.is_demo,
                     "judge": number,
                 }
             )
@@ -135,7 +133,7 @@ def record_rounds(
         for item in rounds_of(recipe, settings)
     }
     used_on = collection if takes_pending else None
-    recipes.record_recipes(database, bodies, demo=recipe.demo, used_on=used_on)
+    recipes.record_recipes(database, bodies, used_on)
 
 
 @stage(
@@ -168,7 +166,6 @@ def plan_annotation(
         search_id=search.search_id,
         collection=search.collection,
         model=recipe.model,
-        demo=recipe.demo,
         judges=len(settings.annotation.judges) > 1,
     )
     of_round = pending_to_judge(database, search, recipe, settings)
@@ -222,12 +219,7 @@ def _log(
             "--reason failed` takes them now", f"{of_round.not_due:,}",
         )  # fmt: skip
     judged = sum(item.pairs for item in taken)
-    if recipe.demo and judged < pending:
-        logger.info(
-            "%s is the demo model, whose labels are not meaningful: it judges %s of them",
-            recipe.model, judged,
-        )  # fmt: skip
-    elif judged < pending:
+    if judged < pending:
         logger.info("%s of them are judged in this run", f"{judged:,}")
 
 
@@ -249,4 +241,4 @@ def canaries_for(
         return ()
     judged, _ = load_judged_canaries(database, recipe.recipe_id)
     done = {item.key for item in judged if item.status != "failed"}
-    return next_canaries(done, pairs, settings.annotation, demo=recipe.demo)
+    return next_canaries(done, pairs, settings.annotation)

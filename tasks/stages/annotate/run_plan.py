@@ -71,7 +71,6 @@ def planned_run(
         configuration=settings.annotation.configuration,
         rounds=settings.annotation.rounds,
         judges=len(settings.annotation.judges),
-        demo=recipe.demo,
         candidates=sum(item.pending.counts.candidates for item in rounds),
         fresh=sum(item.pending.counts.fresh for item in rounds),
         without_code=rounds[0].pending.counts.without_code,
@@ -103,8 +102,6 @@ def plan_of_size(
     allowed = [settings.reannotation.pairs, pairs * each]
     if "new_queries" not in settings.reannotation.take:
         allowed.append(0)
-    if settings.by_judge[0].llm.is_demo:
-        allowed.append(settings.annotation.demo_pairs)
     taken = min(number for number in allowed if number is not None)
     known = [(history_of(database, asked), asked) for asked in settings.by_judge]
     expected = sum_of([expected_of({ANY_PATH: taken}, *item, cores) for item in known])
@@ -121,7 +118,6 @@ def plan_of_size(
         configuration=settings.annotation.configuration,
         rounds=settings.annotation.rounds,
         judges=len(settings.annotation.judges),
-        demo=settings.by_judge[0].llm.is_demo,
         candidates=pairs * settings.annotation.times,
         fresh=0,
         reasons=(new,),

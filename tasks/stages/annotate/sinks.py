@@ -147,7 +147,6 @@ def _store_failure(database: Database, annotation: Annotation, reason: str) -> N
         status="failed",
         path=AnnotationPath.INTERNAL_ERROR,
         reason=reason,
-        demo=annotation.demo,
     )
     try:
         annotations.add_annotations(database, [failure])

@@ -68,8 +68,6 @@ class JudgedQueries:
                 f"{self.others:,} judged queries of {content.name} are not in {self._file} and "
                 "are left out."
             )
-        if content.demo:
-            notes.append("The labels are the demo model's: what rests on them is not meaningful.")
         return notes
 
     def values(self, run: Run, measures: Sequence[str]) -> Judged:

@@ -63,9 +63,9 @@ def verifying_settings(settings: Settings) -> Settings:
     """Return the settings under which agents verify answers.
 
     Raises:
-        SettingsError: The model is the embedded or a recorded one, which cannot write code.
+        SettingsError: The model is a recorded one, which cannot write code.
     """
-    if settings.llm.is_free:
+    if settings.llm.is_recorded:
         raise SettingsError(
             f"{settings.llm.model} cannot write code that "
             "answers a query: name a model with --model"
@@ -84,7 +84,7 @@ def generate_codes(database: Database, source: CollectedSource, settings: Settin
     """Write and verify answers to the queries without a match that have none yet.
 
     Raises:
-        SettingsError: The model is the demo model.
+        SettingsError: The model is a recorded one.
         ModelRefusedError: The key, the model's name or the request is wrong.
         BudgetExhaustedError: The budget for the model is spent.
         ModelUnavailableError: Too many queries failed in a row.
@@ -92,7 +92,7 @@ def generate_codes(database: Database, source: CollectedSource, settings: Settin
     settings = verifying_settings(settings)
     recipe = current_recipe(settings)
     body = recipe_of(settings, recipe.sandbox)
-    recipes.record_recipes(database, {recipe.recipe_id: body}, demo=recipe.demo)
+    recipes.record_recipes(database, {recipe.recipe_id: body})
     work = _work(database, source, settings)
     workshop = Workshop(database, source.main.name, settings, recipe.recipe_id)
     started = time.monotonic()

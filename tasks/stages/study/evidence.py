@@ -20,7 +20,6 @@ from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import (
     agreement_of_rounds,
     current_labels,
-    exported_recipe,
     judging_recipe,
     labels_of_agents,
 )
@@ -47,10 +46,6 @@ _NO_BENCHMARK = Missing(
 )
 _UNLABELLED = Missing(
     reason="the agents have labelled none of the candidates: run `cosqa annotate`"
-)
-_REFUSED = Missing(
-    reason="the candidates are labelled by the demo model, whose labels are not meaningful: name a "
-    "model, or compute the figures with --allow-demo, marked as a demo"
 )
 _NO_SCORES = Missing(reason="no query of the benchmark has a relevant code, so nothing is scored")
 
@@ -85,12 +80,12 @@ def gather_evidence(
         published: The benchmark under study, if one is published.
         overlaps: Those of the encoders.
         files: Further files.
-        settings: The methods, and whether labels of the demo model are shown.
+        settings: The methods.
 
     Raises:
         SourceError: A file of compared annotators is malformed.
     """
-    recipe = exported_recipe(database, source.search, settings.publish)
+    recipe = judging_recipe(database, source.search)
     labels = labels_of_agents(database, source, recipe) if recipe else None
     current = current_labels(database, labels) if labels else None
     _, dropped = corpus.load_source(database, source.main.name)
@@ -183,9 +178,7 @@ def _of_agents(
     database: Database, source: CollectedSource, current: CurrentLabels | None
 ) -> _Agents:
     if current is None:
-        is_demo = judging_recipe(database, source.search) is not None
-        missing = _REFUSED if is_demo else _UNLABELLED
-        return _Agents(missing, missing, missing)
+        return _Agents(_UNLABELLED, _UNLABELLED, _UNLABELLED)
     ranks = studies.count_by_rank(database, source.search.search_id, current)
     return _Agents(
         ranks=[RankFacts.model_validate(row.model_dump()) for row in ranks],

@@ -22,7 +22,7 @@ from tasks.reports.study import (
 from tasks.runtime.caching import stage
 from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_events import artifact_key
-from tasks.stages.labels import exported_recipe, label_sets
+from tasks.stages.labels import label_sets
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.study.evidence import StudyFiles, gather_evidence
 from tasks.stages.study.overlap import Overlaps
@@ -54,8 +54,7 @@ def studied_benchmark(
     Raises:
         PublishError: A file of it is missing or changed.
     """
-    recipe = exported_recipe(database, source.search, settings.publish)
-    labels = label_sets(database, source, recipe)
+    labels = label_sets(database, source)
     own = [item for item in labels if item.collection == source.main]
     ordered = sorted(own, key=lambda item: not item.recipe_id) or labels
     published = published_benchmarks(database, ordered, settings.publish)
@@ -97,11 +96,9 @@ def write_study(
     """
     with database.kept_open():
         evidence = gather_evidence(database, source, published, overlaps, files, settings)
-        recipe = exported_recipe(database, source.search, settings.publish)
-    demo = bool((recipe and recipe.demo) or (published and published.demo))
     title = f"{source.main.name}: the papers' tables and figures"
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    report = build_report(evidence, title, now, demo=demo)
+    report = build_report(evidence, title, now)
     folder = settings.publish.folder.resolve() / "studies" / source.main.name
     _write(report, folder)
     key = artifact_key("study", source.main.name)

@@ -11,7 +11,7 @@ import pytest
 
 from infra.errors import BoxLostError, EngineUnavailableError, ModelRefusedError
 from infra.records import Annotation, ExecutionResult, Pair
-from tests.agents.conftest import CLEAR, Bench, rule
+from tests.agents.conftest import Bench, rule
 from tests.fakes.sandbox import FAILED, HOLLOW, PASSED, FakeSandbox, lacks, raised
 
 UNCLEAR = rule("screener", {"reply": {"reason": "hard to say", "verdict": "unclear"}})
@@ -56,7 +56,7 @@ async def test_an_unclear_pair_whose_program_passes(bench: Bench, pair: Pair) ->
     assert roles(annotation) == ["screener", "writer", "arbiter"]
     (execution,) = annotation.executions
     assert (execution.round, execution.program, execution.result) == (0, PROGRAM, PASSED)
-    assert (annotation.recipe_id, annotation.demo) == ("recipe", False)
+    assert annotation.recipe_id == "recipe"
     assert annotation.seconds > 0
 
 
@@ -230,11 +230,3 @@ def _outside_fences(text: str) -> str:
             mark = None
     assert mark is None
     return "\n".join(outside)
-
-
-async def test_demo_labels_are_marked(bench: Bench, pair: Pair) -> None:
-    bench.serve([rule("screener", CLEAR)])
-    committee = bench.committee(always(PASSED), model="embedded/smollm2-135m-instruct")
-    annotation = await committee.judge(pair)
-    assert annotation.demo
-    assert annotation.label == 1

@@ -11,11 +11,10 @@ from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
     AnnotationSettings,
     Configuration,
-    LanguageModelSettings,
     Settings,
     StoreSettings,
 )
-from tests.agents.conftest import QUICK, Bench, rule
+from tests.agents.conftest import Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
 
 UNCLEAR = rule("screener", {"reply": {"reason": "hard to say", "verdict": "unclear"}})
@@ -219,11 +218,11 @@ async def test_the_rows_of_the_ablation_get_no_scaffolding_unless_asked_for(
     sandbox = always(FAILED)
     annotation = AnnotationSettings(configuration=configuration, scaffolding=scaffolding)
     settings = Settings(
-        llm=LanguageModelSettings(**QUICK),
+        llm=bench.settings(),
         store=StoreSettings(folder=bench.folder),
         annotation=annotation,
     )
-    committee = build_committee(settings, "recipe", sandbox, bench.endpoint)
+    committee = build_committee(settings, "recipe", sandbox)
     await committee.judge(pair)
     await committee.close()
     gets = configuration_of(annotation).scaffolding

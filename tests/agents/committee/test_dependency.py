@@ -15,7 +15,7 @@ import pytest
 from agents import recipe_of
 from agents.claims.program import is_claims_program
 from agents.committee.factory import committee_on
-from agents.committee.recipe import changed_parts, criterion_of, dependency_of, is_demo
+from agents.committee.recipe import changed_parts, criterion_of, dependency_of
 from agents.llm.client import OnCall, ignore_call
 from agents.llm.prompt import Prompt, system_text
 from agents.llm.structured_output import ReplyType
@@ -314,7 +314,7 @@ def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:
         ({}, "arbiter,box,screener,writer", ()),
         ({"sandbox": SandboxSettings(memory_mb=99)}, "screener", ()),
         ({"sandbox": SandboxSettings(memory_mb=99)}, "box,screener", ("limits of the sandbox",)),
-        ({"llm": LanguageModelSettings(model="openai/x")}, "screener", ("model", "model_file")),
+        ({"llm": LanguageModelSettings(model="openai/x")}, "screener", ("model",)),
         (on("gated", max_try_time=9), "screener,writer", ("rounds of repair",)),
         (on("gated", max_try_time=9), "box,screener", ()),
         (on("tested"), "screener", ("agents",)),
@@ -338,9 +338,7 @@ def test_a_changed_prompt_is_named_by_its_agent(
     assert changed_parts(before, body(), "screener") == ()
 
 
-def test_the_criterion_and_the_demo_model_are_told_by_the_recipe() -> None:
+def test_the_criterion_is_told_by_the_recipe() -> None:
     assert criterion_of(body(**on("v1-half"))) == "half"
     assert {criterion_of(body(**on(name))) for name in ("v1-exact", "gated")} == {"exact"}
     assert criterion_of({"configuration": "of another release"}) == "exact"
-    assert is_demo(body())
-    assert not is_demo(body(llm=LanguageModelSettings(model="openai/x")))

@@ -29,7 +29,7 @@ JUDGED = Annotation(
 def test_label_and_evidence_are_those_of_the_code_judged_and_cost_nothing() -> None:
     found = taken_over(JUDGED, CodeId("c2"))
     same = {"query_id", "recipe_id", "status", "label", "support", "judgements", "agreeing"}
-    same |= {"executions", "demo"}
+    same |= {"executions"}
     assert found.model_dump(include=same) == JUDGED.model_dump(include=same)
     assert (found.code_id, found.decided_by, found.path) == ("c2", "duplicate", "duplicate")
     assert (found.met, found.seconds) == (JUDGED.met, 0)

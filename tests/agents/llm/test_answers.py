@@ -8,15 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from agents.llm.answers import vectors_of
-from agents.llm.endpoint import Endpoint
 from infra.errors import ModelRefusedError, ModelUnavailableError
 from infra.records import LanguageModelCall
 from tests.agents.conftest import Bench, Screen
 from tests.agents.llm.test_openai_transport import NO_COMPLETIONS, broken
-from tests.fakes.llm_server import KEY, ScriptedServer
+from tests.fakes.llm_server import ScriptedServer
 
 REPLY = json.dumps({"reason": "r", "verdict": "clear_match"})
 COUNTS = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
@@ -190,7 +188,7 @@ async def test_a_connection_that_is_refused_costs_nothing(
         monkeypatch.setenv("OPENAI_ORG_ID", organisation)
     with ScriptedServer([]) as server:
         address = server.base_url
-    model = bench.model(Endpoint(base_url=address, api_key=SecretStr(KEY)), max_retries=0)
+    model = bench.model(base_url=address, max_retries=0)
     with pytest.raises(ModelUnavailableError):
         await screen(model, [])
     assert model._budget._limiter.spent() == (0, 0.0)

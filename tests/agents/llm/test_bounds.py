@@ -18,7 +18,6 @@ from agents.llm.batch.api import BatchApi
 from agents.llm.batch.lines import outcomes_of
 from agents.llm.cache import ReplyCache
 from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel
-from agents.llm.endpoint import Endpoint
 from agents.llm.litellm_transport import Transport
 from agents.llm.rate_limit import SharedLimiter
 from agents.llm.retry import RequestError
@@ -35,8 +34,10 @@ Ask = Callable[[str, Path, float], Awaitable[object]]
 
 def by_chat(model: str) -> Ask:
     async def ask(base_url: str, folder: Path, timeout_s: float) -> object:
-        settings = LanguageModelSettings(model=model, timeout_s=timeout_s)
-        wire = Transport(settings, Endpoint(base_url=base_url, api_key=SecretStr(KEY)))
+        settings = LanguageModelSettings(
+            model=model, timeout_s=timeout_s, base_url=base_url, api_key=SecretStr(KEY)
+        )
+        wire = Transport(settings)
         try:
             return await wire.request(MESSAGES, {"type": "object"}, ResponseFormat())
         finally:

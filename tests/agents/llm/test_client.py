@@ -1,6 +1,6 @@
 """Laws of the client.
 
-Covers ``litellm_transport.py``, ``endpoint.py``, ``probe.py`` and ``question.py``.
+Covers ``litellm_transport.py``, ``probe.py`` and ``question.py``.
 """
 
 import asyncio
@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
-from agents.llm.endpoint import Endpoint
 from agents.roles.screener import Screener
 from infra.errors import (
     BudgetExhaustedError,
@@ -219,9 +217,8 @@ async def test_a_slow_reply_times_out(bench: Bench, screen: Screen) -> None:
 async def test_a_server_that_is_gone_is_unavailable(bench: Bench, screen: Screen) -> None:
     with ScriptedServer([]) as server:
         address = server.base_url
-    endpoint = Endpoint(base_url=address, api_key=SecretStr(KEY))
     with pytest.raises(ModelUnavailableError, match="2 tries"):
-        await screen(bench.model(endpoint, max_retries=1), [])
+        await screen(bench.model(base_url=address, max_retries=1), [])
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404])
@@ -323,7 +320,7 @@ async def test_the_key_is_nowhere_in_evidence_errors_or_files(
     assert "Incorrect API key provided: ***" in str(caught.value)
     stored = packed_text(tmp_path)
     assert "clear_match" in stored
-    assert KEY not in f"{caught.value}{calls}{stored}{caplog.text}{bench.endpoint!r}"
+    assert KEY not in f"{caught.value}{calls}{stored}{caplog.text}{bench.settings()!r}"
 
 
 async def test_requests_are_paced(bench: Bench, screen: Screen) -> None:

@@ -110,14 +110,6 @@ def test_a_changed_budget_holds_at_once(tmp_path: Path) -> None:
         book.reserve(1, usd=0.1)
 
 
-def test_the_demo_model_has_no_budget_in_dollars_for_it_costs_nothing(tmp_path: Path) -> None:
-    book = ledger(tmp_path, model="embedded/smollm2-135m-instruct", budget_usd=1.0)
-    for budget_usd in (None, 2.0):
-        book.limit(None, budget_usd)
-        book.settle(book.reserve(1), 1, None)
-    book.reserve(1)
-
-
 def test_what_is_reserved_counts_as_spent_until_it_is_settled(tmp_path: Path) -> None:
     book = ledger(tmp_path)
     ticket = book.reserve(500)

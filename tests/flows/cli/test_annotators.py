@@ -69,7 +69,6 @@ def score(name: str, model: str = "") -> AnnotatorScore:
         agreement=agreement([1, 0, 1, 1, None], [1, 0, 0, 1, 1]),
         tokens=12_345.0,
         seconds=12.25,
-        demo=True,
     )
 
 
@@ -84,6 +83,5 @@ def test_the_tables_fit_the_terminal_and_cut_no_figure(
     assert max(map(len, tables)) <= width
     assert all("0.600" in line for line in tables if " of 5" in line), tables
     assert sum("4 of 5" in line for line in tables) == 3
-    assert any("demo: not meaningful" in line for line in tables)
     if width < 100:
         assert any("figures.json" in line for line in tables)

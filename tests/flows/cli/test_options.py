@@ -164,7 +164,7 @@ def test_options_that_contradict_each_other_are_refused(words: tuple[str, ...], 
     [
         ("collect", ["--path", "--top-k", "--reread"], ["--model", "--batch", "--plan"]),
         ("annotate", ["--model", "--batch", "--replay"], ["--method", "--reread"]),
-        ("publish", ["--output", "--allow-demo"], ["--model", "--batch", "--reread"]),
+        ("publish", ["--output", "--include-unlicensed"], ["--model", "--batch", "--reread"]),
         ("evaluate", ["--method", "--output"], ["--limit", "--batch", "--reread"]),
         ("benchmark", ["--path", "--model", "--method", "--plan"], []),
         ("generate", ["--preset", "--codes", "--checkpoint", "--model"], ["--method"]),
@@ -251,5 +251,6 @@ def test_the_sample_runs_where_neither_input_nor_judge_is_named(
         monkeypatch.setenv(name, value)
     asked: list[PipelineOptions] = []
     monkeypatch.setattr(cli_pipeline, "run", asked.append)
+    monkeypatch.setattr(checks, "_models", lambda *_, **__: None)  # input alone names no model
     CliRunner().invoke(app, ["benchmark", *words])
     assert [options.settings.preset for options in asked] == [preset]

@@ -42,7 +42,7 @@ def settings(tmp_path: Path) -> Settings:
     settings = Settings(store=StoreSettings(folder=tmp_path))
     database = open_database(settings.store)
     bodies = {RecipeId("old"): {"model": "openai/old"}, RecipeId("new"): {"model": "openai/new"}}
-    recipes.record_recipes(database, bodies, demo=False)
+    recipes.record_recipes(database, bodies)
     annotations.record_pairs(database, [PAIR, OTHER])
     annotations.add_annotations(database, [annotated(PAIR, "old", 0), annotated(OTHER, "old", 0)])
     annotations.add_annotations(database, [annotated(PAIR, "new", 1)])

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from flows.cli import pipeline
 from flows.cli.main import app
-from flows.cli.pipeline import _nothing_left, _summary, print_scores
+from flows.cli.pipeline import _summary, print_scores
 from flows.cli.plan import print_plan
 from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings, load_settings
@@ -19,7 +19,12 @@ from infra.store import open_database
 from tasks.reports.plan import RunPlan
 from tasks.reports.run import BenchmarkScores, MethodMeans
 from tasks.sources import sources
-from tasks.stages.preflight import annotation_plan, check_agents
+from tasks.stages.preflight import (
+    annotation_plan,
+    check_agents,
+    check_annotators,
+    check_generation,
+)
 from tasks.stages.replay import Replay
 
 METRICS = ("MAP", "MRR", "NDCG(gain=exponential)@10", "Recall@10", "Precision@10", "bpref", "MMRR")
@@ -29,7 +34,6 @@ def scores(**update: object) -> BenchmarkScores:
     return BenchmarkScores(
         name="python-source-documentation",
         label_origin="documentation",
-        demo=False,
         queries=500,
         codes=15_228,
         depth=1000,
@@ -148,11 +152,6 @@ def test_a_metric_that_a_method_lacks_is_no_zero(
     assert fused.split()[1:] == ["0.3959", "0.4395", *"-----"]
 
 
-def test_labels_by_the_demo_model_are_named_so(capsys: pytest.CaptureFixture[str]) -> None:
-    print_scores(scores(demo=True), "/out/report.html")
-    assert "(labels by the demo model)" in " ".join(capsys.readouterr().out.split())
-
-
 @pytest.mark.parametrize(
     ("result", "words"),
     [
@@ -170,7 +169,7 @@ def test_a_replay_is_told_by_what_came_of_it(result: Replay, words: list[str]) -
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Settings over two queries and two codes; the demo model may judge three of the pairs."""
+    """Settings over two queries and two codes, without a model."""
     rows = {
         "queries": ({"query": "double"}, {"query": "halve"}),
         "codes": ({"code": "def f(x):\n    return 2 * x"}, {"code": "def g(x):\n    return x / 2"}),
@@ -181,24 +180,9 @@ def settings(tmp_path: Path) -> Settings:
         {
             "source": {"name": "jsonl", "path": tmp_path},
             "store": {"folder": tmp_path / "store"},
-            "annotation": {"configuration": "single", "demo_pairs": 3},
+            "annotation": {"configuration": "single"},
         }
     )
-
-
-def test_a_plan_for_the_demo_model_says_that_it_judges_a_few(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
-    print_plan(settings)
-    told = " ".join(capsys.readouterr().out.split())
-    assert "3 of 4 pending pairs of jsonl: new queries 3" in told
-    assert "demo model" in told
-    assert not settings.store.folder.exists()
-
-
-def test_a_run_that_did_nothing_says_what_the_demo_model_left_unjudged(settings: Settings) -> None:
-    assert "4 candidates are unjudged" in _nothing_left("annotate", settings)
-    assert "everything is up to date" in _nothing_left("collect", settings)
 
 
 def planned(settings: Settings, **changed: dict[str, object]) -> RunPlan:
@@ -320,20 +304,96 @@ def test_a_missing_key_is_told_before_a_server_starts(
     assert "ServerStarted" in told(command, *source, *store, *NAMED), "which alone knows the key"
 
 
+@pytest.fixture
+def benchmark(tmp_path: Path) -> str:
+    """A BEIR folder of one pair."""
+    folder = tmp_path / "beir"
+    (folder / "qrels").mkdir(parents=True)
+    for name in ("corpus.jsonl", "queries.jsonl"):
+        (folder / name).write_text('{"_id": "1", "text": "x"}\n')
+    (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t1\t1\n")
+    return str(folder)
+
+
 @pytest.mark.usefixtures("no_server")
 def test_the_keys_of_other_commands_are_checked_before_a_server_starts(
-    settings: Settings, tmp_path: Path
+    settings: Settings, tmp_path: Path, benchmark: str
 ) -> None:
     open_database(settings.store)
     source = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
     assert "needs a key" in told("generate", *source, *NAMED)
-    benchmark = tmp_path / "beir"
-    (benchmark / "qrels").mkdir(parents=True)
-    for name in ("corpus.jsonl", "queries.jsonl"):
-        (benchmark / name).write_text('{"_id": "1", "text": "x"}\n')
-    (benchmark / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\t1\t1\n")
     methods = ("--method", "llm:bm25", "--store", str(settings.store.folder), *NAMED)
-    assert "needs a key" in told("leaderboard", "--benchmark", str(benchmark), *methods)
+    assert "needs a key" in told("leaderboard", "--benchmark", benchmark, *methods)
+
+
+_NO_MODEL = (
+    "SettingsError: no language model is named: give --model PROVIDER/NAME or COSQA_LLM__MODEL"
+)
+
+
+@pytest.mark.usefixtures("no_server")
+def test_whatever_would_ask_a_model_and_has_none_is_refused_at_once_with_the_ways_out(
+    settings: Settings, tmp_path: Path, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ("--store", str(settings.store.folder))
+    source = ("--source", "jsonl", "--path", str(tmp_path), *store)
+    by_model, truth = ("--method", "llm:bm25"), tmp_path / "truth.jsonl"
+    truth.write_text('{"query": "q", "code": "def f(): ...", "label": 1}\n')
+    for words in (
+        ("benchmark", *source),
+        ("benchmark", *source, "--plan"),
+        ("annotate", *source),
+        ("annotate", *source, "--plan"),
+        ("annotate", *source, "--reason", "audit"),
+        ("evaluate", *source, *by_model),
+        ("study", *source, *by_model),
+        ("generate", *source),
+        ("generate", *source, "--dry-run"),
+        ("forecast", "--queries", "5", *store),
+        ("leaderboard", "--benchmark", benchmark, *by_model, *store),
+        ("leaderboard", "--benchmark", benchmark, "--annotate-unjudged", *store),
+        ("diff", benchmark, benchmark, *by_model, *store),
+        ("annotators", "compare", "--truth", str(truth), *store),
+    ):
+        assert _NO_MODEL in told(*words), words
+        assert "`cosqa benchmark` in an empty folder" in told(*words)
+    assert not settings.store.folder.exists()
+    monkeypatch.setenv("COSQA_ANNOTATION__AGENTS", "false")
+    assert _NO_MODEL in told("benchmark", *source, *by_model)
+
+
+@pytest.mark.usefixtures("no_server")
+def test_what_asks_no_model_goes_on_without_one(
+    settings: Settings, tmp_path: Path, benchmark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_database(settings.store)
+    store = ("--store", str(settings.store.folder))
+    source = ("--source", "jsonl", "--path", str(tmp_path), *store)
+    monkeypatch.setenv("COSQA_EVALUATION__METHODS", "llm:bm25")
+    for command in ("collect", "publish"):
+        assert "ServerStarted" in told(command, *source), "they score nothing"
+    monkeypatch.delenv("COSQA_EVALUATION__METHODS")
+    assert "ServerStarted" in told("evaluate", *source)
+    by_terms = ("--benchmark", benchmark, "--method", "bm25", *store)
+    assert "ServerStarted" in told("leaderboard", *by_terms)
+    monkeypatch.setenv("COSQA_ANNOTATION__JUDGES", "openai/gpt-4o,openai/gpt-4o-mini")
+    assert "openai/gpt-4o needs a key" in told("benchmark", *source), "the judges are models"
+    monkeypatch.delenv("COSQA_ANNOTATION__JUDGES")
+    monkeypatch.setenv("COSQA_ANNOTATION__AGENTS", "false")
+    assert "ServerStarted" in told("benchmark", *source)
+
+
+def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    for check in (
+        lambda: check_agents(settings),
+        lambda: check_generation(settings),
+        lambda: check_annotators(settings, [settings.llm.model], ["paper"]),
+    ):
+        with pytest.raises(SettingsError, match=r"no language model is named: .*COSQA_LLM__MODEL"):
+            check()
 
 
 @pytest.mark.usefixtures("no_server")
@@ -359,5 +419,6 @@ def test_an_engine_that_is_away_is_told_before_a_server_starts(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    monkeypatch.setenv("COSQA_LLM__API_KEY", "k")
     options = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
-    assert "EngineUnavailableError" in told("benchmark", *options)
+    assert "EngineUnavailableError" in told("benchmark", *options, *NAMED)

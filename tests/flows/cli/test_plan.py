@@ -66,12 +66,6 @@ def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost_and_stores_nothing(
     assert last_plans(open_database(StoreSettings(folder=tmp_path / "store"))) == []
 
 
-def test_a_plan_of_the_demo_model_says_that_it_judges_a_few(options: list[str]) -> None:
-    done = CliRunner().invoke(app, ["annotate", "--plan", *options])
-    assert done.exit_code == 0, done.output
-    assert " ".join(done.output.split()).count("the demo model: it judges a few pairs") == 1
-
-
 def test_a_plan_before_anything_is_collected_makes_no_store(
     tmp_path: Path, options: list[str]
 ) -> None:

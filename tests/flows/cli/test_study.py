@@ -19,12 +19,11 @@ from tasks.reports.study import build_report
 from tests.fakes.studies import full_evidence
 
 
-@pytest.mark.parametrize("demo", [True, False])
 def test_every_line_fits_into_80_columns(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, demo: bool
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    report = build_report(full_evidence(tmp_path), "t", "now", demo=demo)
+    report = build_report(full_evidence(tmp_path), "t", "now")
     print_report(report, "study.html")
     printed = capsys.readouterr().out
     tables, _, missing = printed.partition("not computed:")
@@ -34,7 +33,6 @@ def test_every_line_fits_into_80_columns(
     assert "Functions of CodeSearchNet: these are figures of another command" in " ".join(
         missing.split()
     )
-    assert ("labels are the demo model's" in tables) == demo
 
 
 def test_the_options_are_those_of_the_pipeline_and_the_files() -> None:

@@ -11,7 +11,6 @@ from pydantic import SecretStr, ValidationError
 
 from infra.errors import SettingsError
 from infra.settings import (
-    EMBEDDED_MODEL,
     REASON_SUMMARIES,
     REASONS,
     AnnotationSettings,
@@ -105,7 +104,6 @@ def test_a_key_in_place_of_a_variables_name_is_refused_and_not_shown(
         {"judges": ("openai/m",), "judge_keys": {"openai/n": "OWN_KEY"}},
         {"judges": ("openai/m", "openai/m")},
         {"judges": ("openai/m",), "rounds": 2},
-        {"judges": (EMBEDDED_MODEL, "openai/m")},
         {"escalation": "maybe"},
         {"doubt_below": 0},
     ],

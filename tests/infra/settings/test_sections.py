@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SettingsError
-from infra.settings import EMBEDDED_MODEL, SandboxSettings, load_settings
+from infra.settings import SandboxSettings, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +25,7 @@ def no_settings_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_without_any_source_the_defaults_hold() -> None:
     settings = load_settings()
-    assert settings.llm.model == EMBEDDED_MODEL
-    assert settings.llm.is_demo
+    assert settings.llm.model == ""
     assert settings.search.top_k == 20
 
 

@@ -32,7 +32,7 @@ LABELLED = IN_ORDER[:8]
 
 @pytest.fixture
 def labelled(database: Database) -> Database:  # noqa: F811
-    recipes.record_recipes(database, {AUDIT: {"audit": 1}}, demo=False)
+    recipes.record_recipes(database, {AUDIT: {"audit": 1}})
     for place, key in enumerate(LABELLED):
         annotate(database, key, label=place % 2)
     annotate(database, IN_ORDER[8], "undecided")

@@ -51,7 +51,7 @@ def with_evidence(database: Database) -> list[Annotation]:
     for place, (query, code) in enumerate((q, c) for q in QUERIES for c in CODES):
         for number, recipe in enumerate(ROUNDS):
             item = judgement(
-                query.query_id, code.code_id, recipe_id=recipe, demo=place == number == 0,
+                query.query_id, code.code_id, recipe_id=recipe,
                 calls=tuple(call.model_copy(update={"attempt": n + 1}) for n in range(place % 3)),
                 executions=tuple(run.model_copy(update={"round": n}) for n in range(number)),
             )  # fmt: skip
@@ -72,7 +72,7 @@ def test_evidence_is_read_whole_whatever_the_size_of_batches_and_parts(
     by_pair = sorted(stored, key=lambda item: item.key)  # rounds stay in their order
     selection = selected(database)
     assert list(StoredAnnotations(database, selection)) == by_pair
-    assert count_evidence(database, selection) == (len(stored), True)
+    assert count_evidence(database, selection) == len(stored)
     one = stored[7]
     key = (one.query_id, one.code_id, one.recipe_id)
     alone = EvidenceSelection(others=(key, ("q", "c", "r")))
@@ -81,14 +81,13 @@ def test_evidence_is_read_whole_whatever_the_size_of_batches_and_parts(
 
 def test_evidence_of_some_codes_is_that_of_all_without_the_others(tmp_path: Path) -> None:
     database, _ = judged_store(tmp_path, 3)
-    assert StoredAnnotations(database, selected(database)).demo is False
     stored = with_evidence(database)
     whole = StoredAnnotations(database, selected(database))
     for codes in ([], [CODES[0].code_id], [CODES[1].code_id, "none"]):
         some = whole.of_codes(pa.array(codes, pa.string()))
         own = sorted((i for i in stored if i.code_id in codes), key=lambda item: item.key)
         assert list(some) == own
-        assert (len(some), some.demo) == (len(own), any(item.demo for item in own))
+        assert len(some) == len(own)
     none = some.of_codes(pa.array([CODES[0].code_id]))
     assert list(none) == [], "of both"
 
@@ -121,7 +120,7 @@ def test_evidence_may_be_left_half_read(tmp_path: Path) -> None:
     selection = selected(database)
     for _ in read_evidence(database, selection):
         break
-    assert count_evidence(database, selection)[0] == 6
+    assert count_evidence(database, selection) == 6
 
 
 def test_labels_are_those_of_the_majority(tmp_path: Path) -> None:

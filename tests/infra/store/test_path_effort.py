@@ -122,3 +122,12 @@ def test_a_duplicate_counts_as_a_pair_that_took_nothing(database: Database) -> N
     assert found.pairs == 2
     shown = {name: figure and figure[0] for name, figure in found.figures.items()}
     assert shown == {"requests": 0.5, "tokens": 50, "seconds": 2, "box_seconds": 3, "usd": 0.5}
+
+
+def test_recorded_replies_say_nothing_of_what_other_models_take(database: Database) -> None:
+    packaged = {"model": "recorded/stdlib-sample", "prompt_tokens": None, "seconds": 0.0}
+    store(database, 1, call("screener", 0, 0.0, **packaged))
+    assert path_figures(database, None, PRICES) == []
+    assert figures(database, "recorded/stdlib-sample")[""].pairs == 1
+    store(database, 2, call("screener", 100, 0.5))
+    assert [item.pairs for item in path_figures(database, None, PRICES)] == [1, 1]

@@ -25,7 +25,7 @@ def use(database: Database, *names: str, on: str | None = "c") -> None:
         RecipeId(name): {**BODY, **({"round": number} if number > 1 else {})}
         for number, name in enumerate(names, 1)
     }
-    recipes.record_recipes(database, bodies, demo=False, used_on=on)
+    recipes.record_recipes(database, bodies, used_on=on)
 
 
 def used(database: Database, collection: str = "c") -> list[tuple[str, ...]]:
@@ -74,9 +74,9 @@ def test_a_pair_costs_the_mean_of_those_that_the_last_recipe_judged_with_known_c
         own = {"recipe_id": recipe, "code_id": CODES[code].code_id, "calls": calls}
         return item.model_copy(update=own)
 
-    def recorded(recipe: str, *, demo: bool = False) -> None:
-        body = {"model": {"model": recipe}}
-        recipes.record_recipes(database, {RecipeId(recipe): body}, demo=demo, used_on="c")
+    def recorded(recipe: str, model: str = "openai/m") -> None:
+        body = {"model": {"model": model}}
+        recipes.record_recipes(database, {RecipeId(recipe): body}, used_on="c")
 
     assert recipes.mean_cost(database) is None
     recorded("other")
@@ -91,9 +91,9 @@ def test_a_pair_costs_the_mean_of_those_that_the_last_recipe_judged_with_known_c
         ],
     )
     assert recipes.mean_cost(database) == 0.75
-    recorded("demo", demo=True)
-    annotations.add_annotations(database, [judged("demo", 0, 0.0)])
-    assert recipes.mean_cost(database) is None
+    recorded("sample", "recorded/stdlib-sample")
+    annotations.add_annotations(database, [judged("sample", 0, 0.0)])
+    assert recipes.mean_cost(database) is None, "recorded replies say nothing of a model's price"
 
 
 def test_used_elsewhere_is_what_collections_used_that_share_a_search_or_queries(

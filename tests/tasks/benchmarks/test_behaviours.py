@@ -6,7 +6,6 @@ Covers `tasks.benchmarks.behaviours`.
 import csv
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import PublishError
@@ -39,11 +38,9 @@ def behaved(pair: tuple[int, int], label: int | None, agreed: int, **fields: obj
     return Behaviour.model_validate({**row, **fields})
 
 
-def compared(
-    *behaviours: Behaviour, labels: tuple[int, int] = (1, 1), demo: bool = False
-) -> Benchmark:
+def compared(*behaviours: Behaviour, labels: tuple[int, int] = (1, 1)) -> Benchmark:
     """Return a benchmark whose two labels are of one query, with behaviours."""
-    benchmark = agents_benchmark(demo=demo)
+    benchmark = agents_benchmark()
     both = tuple(
         label.model_copy(
             update={
@@ -72,7 +69,7 @@ def test_behaviours_are_listed_counted_and_read_back(tmp_path: Path) -> None:
 
 
 def test_an_export_without_behaviours_is_as_before(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(demo=False), tmp_path)
+    write_benchmark(agents_benchmark(), tmp_path)
     assert not (tmp_path / "behaviours.parquet").exists()
     assert "contradictions" not in read_manifest(tmp_path).counts
     assert read_benchmark(tmp_path).behaviours == ()
@@ -103,15 +100,9 @@ def test_labels_of_codes_that_behave_otherwise_may_differ(
 
 def test_labels_of_another_query_are_not_compared(tmp_path: Path) -> None:
     other = compared(behaved(FIRST, 1, 1), behaved((1, 1), 0, 0))
-    labels = (other.labels[0], agents_benchmark(demo=False).labels[1])
+    labels = (other.labels[0], agents_benchmark().labels[1])
     assert labels[0].relevance != labels[1].relevance
     write_benchmark(other.model_copy(update={"labels": labels}), tmp_path)
-
-
-def test_the_demo_is_marked_in_each_row(tmp_path: Path) -> None:
-    rows = (behaved(FIRST, 1, 1), behaved(SECOND, 1, 1))
-    write_benchmark(compared(*rows, demo=True), tmp_path, allow_demo=True)
-    assert pq.read_table(tmp_path / "behaviours.parquet")["demo"].to_pylist() == [True, True]
 
 
 def test_other_formats_have_the_exported_label(tmp_path: Path) -> None:

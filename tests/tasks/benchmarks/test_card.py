@@ -27,7 +27,7 @@ def _card(folder: Path) -> tuple[dict[str, Any], str]:
 
 def test_every_parquet_file_is_a_configuration_that_exists(tmp_path: Path) -> None:
     folder = tmp_path / "b"
-    write_benchmark(agents_benchmark(demo=False), folder, include_undecided=True)
+    write_benchmark(agents_benchmark(), folder, include_undecided=True)
     matter, _ = _card(folder)
     paths = {config["data_files"][0]["path"] for config in matter["configs"]}
     assert paths == {path.name for path in folder.glob("*.parquet")}
@@ -64,7 +64,7 @@ def test_whose_a_recorded_models_replies_are_is_said(
     tmp_path: Path, former: tuple[LabelRecipe, ...]
 ) -> None:
     recipes = (_recorded_by("AI assistants <b>wrote</b> them."), *former)
-    benchmark = agents_benchmark(demo=False).model_copy(update={"recipes": recipes})
+    benchmark = agents_benchmark().model_copy(update={"recipes": recipes})
     write_benchmark(benchmark, tmp_path / "b")
     _, body = _card(tmp_path / "b")
     said = MarkdownIt("commonmark").render(body)
@@ -72,7 +72,7 @@ def test_whose_a_recorded_models_replies_are_is_said(
 
 
 def test_only_recorded_models_have_recorded_replies(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
+    write_benchmark(agents_benchmark(), tmp_path / "b")
     assert "were recorded" not in _card(tmp_path / "b")[1]
 
 
@@ -89,7 +89,7 @@ def test_only_recorded_models_have_recorded_replies(tmp_path: Path) -> None:
 def test_judgements_are_counted_by_what_they_rest_on(
     tmp_path: Path, support: Support, words: str
 ) -> None:
-    benchmark = agents_benchmark(demo=False)
+    benchmark = agents_benchmark()
     of_support = [item.model_copy(update={"support": support}) for item in benchmark.evidence]
     evidence = RecordedAnnotations(tuple(of_support))
     write_benchmark(benchmark.model_copy(update={"evidence": evidence}), tmp_path / "b")
@@ -109,7 +109,7 @@ def test_sources_and_drops_are_shown_and_cannot_break_out_of_their_table(tmp_pat
 
 
 def test_a_recipe_cannot_break_out_of_its_block(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
+    write_benchmark(agents_benchmark(), tmp_path / "b")
     html = MarkdownIt("gfm-like", {"linkify": False}).render(_card(tmp_path / "b")[1])
     assert html.count("<h1>") == 1
     assert "# not a heading" in html
@@ -118,7 +118,7 @@ def test_a_recipe_cannot_break_out_of_its_block(tmp_path: Path) -> None:
 def test_confidence_is_exported_explained_and_read_again_under_the_same_fingerprint(
     tmp_path: Path,
 ) -> None:
-    without = agents_benchmark(demo=False)
+    without = agents_benchmark()
     judge = JudgeFigures(
         model="openai/cheap", configuration="single", recipes=("r1",), labels=1_200, known=12,
         sensitivity=0.91, specificity=0.8, cost_usd=None,
@@ -143,7 +143,7 @@ def test_confidence_is_exported_explained_and_read_again_under_the_same_fingerpr
 
 
 def test_an_export_without_a_column_of_confidence_is_read(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
-    columns = ["query_id", "code_id", "relevance", "origin", "demo"]
+    write_benchmark(agents_benchmark(), tmp_path / "b")
+    columns = ["query_id", "code_id", "relevance", "origin"]
     older = read_exported(tmp_path / "b", "labels", columns)
     assert [item.confidence for item in Rows(Label, older)] == [None] * older.num_rows

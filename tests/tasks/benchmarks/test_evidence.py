@@ -14,7 +14,7 @@ from tasks.benchmarks.evidence import ExportedAnnotations
 from tasks.benchmarks.manifest import write_manifest
 from tests.fakes.benchmarks import agents_benchmark, people_benchmark
 
-[ONE] = agents_benchmark(demo=False).evidence
+[ONE] = agents_benchmark().evidence
 SEVERAL = tuple(
     ONE.model_copy(update={"query_id": ONE.query_id, "code_id": f"c{number}"})
     for number in range(10)
@@ -22,7 +22,7 @@ SEVERAL = tuple(
 
 
 def exported(folder: Path, annotations: tuple[Annotation, ...]) -> ExportedAnnotations:
-    benchmark = agents_benchmark(demo=False)
+    benchmark = agents_benchmark()
     evidence = RecordedAnnotations(annotations)
     write_benchmark(benchmark.model_copy(update={"evidence": evidence}), folder)
     return ExportedAnnotations(folder)
@@ -50,7 +50,7 @@ def test_the_annotations_of_some_pairs_or_codes_are_found(tmp_path: Path) -> Non
     assert evidence.of_pairs(wanted) == [SEVERAL[2], SEVERAL[7]]
     assert evidence.of_pairs([]) == []
     assert list(evidence.of_codes(pa.array(["c1", "c5"]))) == [SEVERAL[1], SEVERAL[5]]
-    assert (len(evidence), evidence.demo) == (10, False)
+    assert len(evidence) == 10
 
 
 def test_evidence_of_an_older_export_is_read_and_written_with_all_columns(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_evidence_of_an_older_export_is_read_and_written_with_all_columns(tmp_pa
 def test_an_export_without_evidence_has_none(tmp_path: Path) -> None:
     write_benchmark(people_benchmark(), tmp_path / "b")
     evidence = read_benchmark(tmp_path / "b").evidence
-    assert (len(evidence), list(evidence), evidence.demo) == (0, [], False)
+    assert (len(evidence), list(evidence)) == (0, [])
 
 
 def test_what_protected_a_verdict_stands_beside_it_in_the_published_evidence(

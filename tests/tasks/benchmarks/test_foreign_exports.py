@@ -29,7 +29,7 @@ from tests.fakes.benchmarks import agents_benchmark, people_benchmark
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_benchmark(agents_benchmark(demo=False), tmp_path / "b", include_undecided=True)
+    write_benchmark(agents_benchmark(), tmp_path / "b", include_undecided=True)
     return tmp_path / "b"
 
 
@@ -117,7 +117,7 @@ def test_a_manifest_about_another_benchmark_is_refused(
 def test_undecided_pairs_are_vouched_for_whether_listed_or_not(
     tmp_path: Path, *, listed: bool
 ) -> None:
-    benchmark = agents_benchmark(demo=False)
+    benchmark = agents_benchmark()
     manifest = write_benchmark(benchmark, tmp_path / "b", include_undecided=listed)
     assert is_vouched_for(manifest)
     assert len(read_benchmark(tmp_path / "b").undecided) == listed
@@ -127,7 +127,7 @@ def test_undecided_pairs_are_vouched_for_whether_listed_or_not(
 
 
 def test_an_older_export_that_does_not_list_its_undecided_pairs_is_read(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
+    write_benchmark(agents_benchmark(), tmp_path / "b")
     state(tmp_path / "b", undecided_digest="")
     read = read_benchmark(tmp_path / "b")
     assert not is_vouched_for(read_manifest(tmp_path / "b"))
@@ -196,16 +196,9 @@ def test_rotten_evidence_names_its_file_when_it_is_read(folder: Path) -> None:
         list(evidence)
     (folder / "evidence.parquet").write_bytes(b"none")
     seal(folder)
-    for read in (len, list, lambda stream: stream.demo):
+    for read in (len, list):
         with pytest.raises(PublishError, match=r"evidence\.parquet cannot be read"):
             read(evidence)
-
-
-def test_labels_of_the_demo_are_not_shown_as_others(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(demo=True), tmp_path / "b", allow_demo=True)
-    state(tmp_path / "b", demo=False)
-    with pytest.raises(PublishError, match="wrong about labels of the demo model"):
-        read_benchmark(tmp_path / "b")
 
 
 @pytest.mark.parametrize("counts", [{}, {"queries": 3}, {"queries": "many"}])

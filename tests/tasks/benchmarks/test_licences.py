@@ -171,7 +171,7 @@ def licensed(codes: Sequence[Code], *licences: str) -> tuple[Code, ...]:
 
 
 def test_labels_evidence_and_queries_follow_the_code_that_is_left_out(tmp_path: Path) -> None:
-    made = agents_benchmark(demo=False)
+    made = agents_benchmark()
     codes = licensed(made.codes, "", "MIT", UNKNOWN, "GPL-3.0")
     kept = without_unlicensed(made.model_copy(update={"codes": codes}))
     lost = codes[2].code_id
@@ -181,7 +181,7 @@ def test_labels_evidence_and_queries_follow_the_code_that_is_left_out(tmp_path: 
     assert lost not in {annotation.code_id for annotation in kept.evidence}
     assert len(kept.queries) == len(made.queries) - 1
     assert kept.dropped == {UNLICENSED: 1, PAIR_OF_UNLICENSED: 1, ONLY_UNLICENSED: 1}
-    check_benchmark(kept, allow_demo=False)
+    check_benchmark(kept)
     manifest = write_benchmark(kept, tmp_path / "export")
     assert manifest.dropped[UNLICENSED] == 1
     assert UNLICENSED in (tmp_path / "export" / "README.md").read_text()

@@ -14,11 +14,11 @@ from tasks.benchmarks.benchmark import Benchmark
 from tests.fakes.benchmarks import agents_benchmark, people_benchmark
 
 
-@pytest.mark.parametrize("benchmark", [people_benchmark(), agents_benchmark(demo=True)])
+@pytest.mark.parametrize("benchmark", [people_benchmark(), agents_benchmark()])
 def test_an_export_is_read_back_as_what_it_was_written_from(
     tmp_path: Path, benchmark: Benchmark
 ) -> None:
-    write_benchmark(benchmark, tmp_path / "b", allow_demo=True, include_undecided=True)
+    write_benchmark(benchmark, tmp_path / "b", include_undecided=True)
     read = read_benchmark(tmp_path / "b")
     assert benchmark_fingerprint(read) == benchmark_fingerprint(benchmark)
     assert list(read.evidence) == list(benchmark.evidence)
@@ -46,7 +46,7 @@ def test_an_export_whose_name_is_no_folder_s_is_refused(tmp_path: Path, name: st
 
 
 def test_an_export_of_before_there_were_recipes_of_labels_is_read(tmp_path: Path) -> None:
-    written = write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
+    written = write_benchmark(agents_benchmark(), tmp_path / "b")
     file = tmp_path / "b" / "manifest.json"
     manifest = json.loads(file.read_text("utf-8"))
     for later in ("recipes", "removed"):

@@ -46,7 +46,7 @@ ALL = tuple(
 
 def specified(specifications: tuple[QuerySpecification, ...] = ALL) -> Benchmark:
     update = {"specifications": specifications}
-    return agents_benchmark(demo=False).model_copy(update=update)
+    return agents_benchmark().model_copy(update=update)
 
 
 def test_specifications_are_counted_by_query_and_read_back(tmp_path: Path) -> None:

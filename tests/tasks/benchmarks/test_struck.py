@@ -14,7 +14,7 @@ from tasks.benchmarks.evidence import ExportedAnnotations
 from tasks.benchmarks.struck import without_secrets
 from tests.fakes.benchmarks import agents_benchmark
 
-[ONE] = agents_benchmark(demo=False).evidence
+[ONE] = agents_benchmark().evidence
 SECRET = "sk-of-an-earlier/version+1"
 CALL = LanguageModelCall(
     role="screener", attempt=1, model="m", prompt_digest="d", status="refused", reply="see a://b@c"
@@ -31,7 +31,7 @@ def test_no_secret_in_stored_evidence_is_exported(
     stored = ONE.model_copy(update={"calls": calls, "reason": f"declined ({error})"})
     plain = ONE.model_copy(update={"code_id": "c9"})
     evidence = RecordedAnnotations((stored, plain))
-    benchmark = agents_benchmark(demo=False).model_copy(update={"evidence": evidence})
+    benchmark = agents_benchmark().model_copy(update={"evidence": evidence})
     write_benchmark(benchmark, tmp_path / "export")
     shown, same = ExportedAnnotations(tmp_path / "export")
     struck = shown.calls[-2].error

@@ -1,6 +1,5 @@
 """Laws of exported folders: `writer`, and its `benchmark`, `tables`, `manifest` and `folder`."""
 
-import json
 import multiprocessing
 import shutil
 from pathlib import Path
@@ -64,7 +63,7 @@ def test_the_same_benchmark_gives_the_same_bytes_in_whatever_order(tmp_path: Pat
 
 
 def test_the_fingerprint_ignores_order_and_evidence_but_no_label() -> None:
-    benchmark = agents_benchmark(demo=False)
+    benchmark = agents_benchmark()
     same = _shuffled(benchmark).model_copy(update={"evidence": RecordedAnnotations(())})
     assert benchmark_fingerprint(same) == benchmark_fingerprint(benchmark)
     fewer = benchmark.model_copy(update={"labels": benchmark.labels[:1]})
@@ -72,7 +71,7 @@ def test_the_fingerprint_ignores_order_and_evidence_but_no_label() -> None:
 
 
 def test_the_manifest_counts_and_names_what_is_there(tmp_path: Path) -> None:
-    manifest = write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
+    manifest = write_benchmark(agents_benchmark(), tmp_path / "b")
     assert manifest == read_manifest(tmp_path / "b")
     assert manifest.counts == {
         "queries": 3,
@@ -83,8 +82,8 @@ def test_the_manifest_counts_and_names_what_is_there(tmp_path: Path) -> None:
         "undecided": 1,
         "failed": 2,
     }
-    assert manifest.recipe == agents_benchmark(demo=False).recipe
-    assert manifest.fingerprint == benchmark_fingerprint(agents_benchmark(demo=False))
+    assert manifest.recipe == agents_benchmark().recipe
+    assert manifest.fingerprint == benchmark_fingerprint(agents_benchmark())
     listed = {file.path for file in manifest.files}
     assert listed == set(_bytes(tmp_path / "b")) - {"manifest.json"}
 
@@ -120,36 +119,14 @@ def test_a_folder_without_a_manifest_is_no_export(tmp_path: Path) -> None:
 def test_an_export_of_another_format_is_refused(tmp_path: Path) -> None:
     write_benchmark(people_benchmark(), tmp_path / "b")
     file = tmp_path / "b" / "manifest.json"
-    file.write_text(file.read_text().replace('"format_version": 1', '"format_version": 99'))
+    file.write_text(file.read_text().replace('"format_version": 2', '"format_version": 99'))
     with pytest.raises(PublishError, match="export format 99"):
         read_manifest(tmp_path / "b")
 
 
-def test_demo_labels_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(PublishError, match="--allow-demo"):
-        write_benchmark(agents_benchmark(demo=True), tmp_path / "b")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_allowed_demo_labels_are_marked_everywhere(tmp_path: Path) -> None:
-    folder = tmp_path / "b"
-    write_benchmark(agents_benchmark(demo=True), folder, allow_demo=True, include_undecided=True)
-    for table in ("labels", "undecided", "evidence"):
-        assert set(pq.read_table(folder / f"{table}.parquet")["demo"].to_pylist()) == {True}
-    assert json.loads((folder / "manifest.json").read_text())["demo"] is True
-    assert "Demo labels: do not use them" in (folder / "README.md").read_text()
-
-
-def test_honest_labels_carry_no_demo_mark(tmp_path: Path) -> None:
-    folder = tmp_path / "b"
-    write_benchmark(people_benchmark(), folder)
-    assert set(pq.read_table(folder / "labels.parquet")["demo"].to_pylist()) == {False}
-    assert "demo labels" not in (folder / "README.md").read_text().lower()
-
-
 def test_undecided_pairs_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     folder = tmp_path / "b"
-    benchmark = agents_benchmark(demo=False)
+    benchmark = agents_benchmark()
     assert not write_benchmark(benchmark, folder).undecided_listed
     assert not (folder / "undecided.parquet").exists()
     assert write_benchmark(benchmark, folder, include_undecided=True).undecided_listed
@@ -160,7 +137,7 @@ def test_undecided_pairs_are_left_out_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_evidence_keeps_calls_and_executions(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(demo=False), tmp_path / "b")
+    write_benchmark(agents_benchmark(), tmp_path / "b")
     (row,) = pq.read_table(tmp_path / "b" / "evidence.parquet").to_pylist()
     assert row["calls"][0]["reply"] == "unclear"
     assert row["calls"][0]["cost_usd"] is None

@@ -52,7 +52,7 @@ def identity(recipe: Body) -> RecipeId:
 
 def use(database: Database, *bodies: Body, on: str | None = "c") -> None:
     known = {identity(item): item for item in bodies}
-    recipes.record_recipes(database, known, demo=bodies[0]["model_file"] is not None, used_on=on)
+    recipes.record_recipes(database, known, used_on=on)
 
 
 def judge(
@@ -99,7 +99,7 @@ def test_what_failed_or_belongs_to_another_search_counts_for_nothing(database: D
     assert last_recipe(database, "c", [SEARCH]) is None
 
 
-def test_another_question_the_demo_model_and_unused_recipes_are_not_comparable(
+def test_another_question_and_unused_recipes_are_not_comparable(
     database: Database,
 ) -> None:
     half, exact = body(configuration="v1-half"), body(configuration="v1-exact")
@@ -113,11 +113,6 @@ def test_another_question_the_demo_model_and_unused_recipes_are_not_comparable(
     coverage = coverage_of(database, "c", [SEARCH], body())
     assert sides(coverage) == (set(), {own})
     assert coverage_of(database, "c", [SEARCH], half).fresh == {other}
-    demo = recipe_of(Settings(), "")
-    assert not coverage_of(database, "c", [SEARCH], demo).covered
-    use(database, demo)
-    judge(database, demo, 2, "screener")
-    assert coverage_of(database, "c", [SEARCH], body()).stale == {own}
 
 
 def test_a_recipe_is_the_last_although_nothing_was_left_for_it_to_judge(database: Database) -> None:

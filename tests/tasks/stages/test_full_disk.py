@@ -43,7 +43,7 @@ def exported(folder: Path) -> OpenBenchmark:
     return OpenBenchmark(
         Published(
             benchmark_id=manifest.fingerprint, name="b", collection="", label_origin="people",
-            demo=False, folder=str(folder / "b"),
+            folder=str(folder / "b"),
         )
     )  # fmt: skip
 

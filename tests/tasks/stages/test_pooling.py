@@ -25,7 +25,6 @@ def opened(folder: Path, fingerprint: str, collection: str) -> OpenBenchmark:
             name="toy-people",
             collection=collection,
             label_origin="people",
-            demo=False,
             folder=str(folder),
         )
     )
@@ -34,7 +33,7 @@ def opened(folder: Path, fingerprint: str, collection: str) -> OpenBenchmark:
 def test_a_benchmark_of_another_store_is_not_pooled(tmp_path: Path) -> None:
     database = open_database(StoreSettings(folder=tmp_path / "store"))
     made, now = people_benchmark(), tmp_path / "now"
-    fingerprint = write_benchmark(made, now, allow_demo=True).fingerprint
+    fingerprint = write_benchmark(made, now).fingerprint
     check_pooling(database, opened(now, fingerprint, "c"))
     with pytest.raises(PublishError, match=r"not published from the store.*--store"):
         check_pooling(database, opened(now, fingerprint, ""))

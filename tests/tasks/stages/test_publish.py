@@ -62,7 +62,7 @@ def test_a_damaged_manifest_is_written_anew(
     first = published(labels, tmp_path / "out")
     manifest = tmp_path / "out" / "c-agents" / "manifest.json"
     whole = manifest.read_text("utf-8")
-    older = whole.replace('"format_version": 1', '"format_version": 0')
+    older = whole.replace('"format_version": 2', '"format_version": 0')
     assert older != whole
     for damaged in ("", whole[:200], older):
         manifest.write_text(damaged, encoding="utf-8")
@@ -81,14 +81,14 @@ def test_an_export_by_a_former_recipe_is_scored_until_the_next_one(
 
     def in_use(body: dict[str, object], recipe: str) -> LabelSet:
         origin = label_origin(RecipeId(recipe))
-        recipes.record_recipes(database, {RecipeId(recipe): body}, demo=False, used_on="c")
+        recipes.record_recipes(database, {RecipeId(recipe): body}, used_on="c")
         named = {"recipe_id": RecipeId(recipe), "rounds": (RecipeId(recipe),), "origin": origin}
         return of_agents.model_copy(update=named)
 
     changed = in_use({"model": {"model": "other"}}, "r9")
     assert published_benchmarks(database, [changed], chosen) == [export], "by the former recipe"
-    demo = in_use({"model": {"model": "m"}, "model_file": "small"}, "r10")
-    assert published_benchmarks(database, [demo], chosen) == [], "labels of another kind"
+    half = in_use({"model": {"model": "m"}, "configuration": "v1-half"}, "r10")
+    assert published_benchmarks(database, [half], chosen) == [], "labels of another kind"
 
 
 def test_an_export_holds_the_evidence_of_the_store(

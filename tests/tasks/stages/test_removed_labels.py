@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from prefect.logging import disable_run_logger
 
-from agents import recipe_of
-from infra.settings import PublishSettings, Settings
+from infra.settings import PublishSettings
 from infra.store import Database, corpus, generated
 from infra.store.benchmarks import Published
 from infra.store.recipes import Body
@@ -18,7 +17,7 @@ from tasks.benchmarks import Manifest, read_benchmark, read_manifest
 from tasks.benchmarks.redistribution import UNLICENSED
 from tasks.reports.diff import difference, difference_markdown
 from tasks.runtime.references import CollectedSource
-from tasks.stages.labels import exported_recipe, label_sets
+from tasks.stages.labels import label_sets
 from tasks.stages.publish import publish_benchmark
 from tests.tasks.stages.generate.world import (
     CODES,
@@ -49,8 +48,7 @@ def publish(world: World, **chosen: object) -> Manifest:
     database, source, folder = world
     settings = PublishSettings.model_validate({"folder": folder, **chosen})
     with database.kept_open():
-        recipe = exported_recipe(database, source.search, settings)
-        [labels] = label_sets(database, source, recipe)
+        [labels] = label_sets(database, source)
         published = publish_benchmark.fn(database, labels, settings)
     assert isinstance(published, Published)
     return read_manifest(Path(published.folder))
@@ -108,15 +106,6 @@ def test_a_changed_label_names_what_changed_in_the_recipe(world: World, tmp_path
     [flip] = change.flips
     assert (flip.before, flip.after, flip.changed) == (0.0, 1.0, ("prompts.writer",))
     assert "another recipe: prompts.writer" in difference_markdown(change)
-
-
-def test_labels_by_the_demo_model_do_not_take_the_place_of_real_ones(world: World) -> None:
-    judged_by(world, body(), 0, 1)
-    demo = recipe_of(Settings(), "")
-    use(world[0], demo)
-    judge(world[0], demo, 2, "screener")
-    assert publish(world).counts["labels"] == 2
-    assert publish(world, allow_demo=True).counts["labels"] == 1
 
 
 def test_each_lost_label_has_a_reason(tmp_path: Path) -> None:

@@ -44,11 +44,11 @@ def test_the_code_base_of_scores_is_that_of_the_export(
     )
     publish = PublishSettings.model_validate({"folder": tmp_path / "out", "code_base": code_base})
     settings = settings_of(tmp_path).model_copy(update={"publish": publish})
-    [labels] = label_sets(database, source, None)
+    [labels] = label_sets(database, source)
     benchmark = without_unlicensed(labelled_benchmark(database, labels, publish))
     published = Published(
         benchmark_id=BenchmarkId(write_benchmark(benchmark, tmp_path / "out").fingerprint),
-        name="c", collection="c", label_origin="people", demo=False, folder=str(tmp_path / "out"),
+        name="c", collection="c", label_origin="people", folder=str(tmp_path / "out"),
     )  # fmt: skip
     report = gather_report(database, source, [published], settings)
     assert [scores.codes for scores in report.benchmarks] == [searched]

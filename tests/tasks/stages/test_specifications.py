@@ -27,7 +27,7 @@ def specified(folder: Path, *calls: LanguageModelCall) -> tuple[Database, Collec
     """Return a store, in which a recipe that specifies judged all pairs of the second query."""
     database, source = judged_store(folder)
     body = {"model": {"model": "m"}, "prompts": {"specifier": "1", "screener": "2"}}
-    recipes.record_recipes(database, {RecipeId("r9"): body}, demo=False, used_on="c")
+    recipes.record_recipes(database, {RecipeId("r9"): body}, used_on="c")
     query = QUERIES[1].query_id
     judged = [
         judgement(query, code.code_id, recipe_id="r9", calls=(*calls, SCREENED)) for code in CODES

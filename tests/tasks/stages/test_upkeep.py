@@ -46,12 +46,12 @@ def test_what_a_collection_published_stays_though_its_search_names_another(tmp_p
     former, later = RecipeId("former"), RecipeId("later")
     for number, recipe_id in enumerate((former, later)):
         body = {"model": {"model": "m"}, "configuration": "single", "max_try_time": number}
-        recipes.record_recipes(shared, {recipe_id: body}, demo=False, used_on="e")
+        recipes.record_recipes(shared, {recipe_id: body}, used_on="e")
         judged = [judgement(theirs.query_id, code.code_id, recipe_id=recipe_id) for code in CODES]
         annotations.add_annotations(shared, judged)
         published = benchmarks.Published(
             benchmark_id=BenchmarkId("b"), name="e-agents", collection="e",
-            label_origin=annotations.label_origin(former), demo=False, folder="/nowhere",
+            label_origin=annotations.label_origin(former), folder="/nowhere",
         )  # fmt: skip
         if recipe_id == former:
             benchmarks.record_benchmark(shared, published)
@@ -127,7 +127,6 @@ def test_an_export_with_other_labels_under_its_name_is_found(
         name=honest.name,
         collection="jsonl",
         label_origin=honest.label_origin,
-        demo=False,
         folder=str(folder),
     )
     benchmarks.record_benchmark(database, published)

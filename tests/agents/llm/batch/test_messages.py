@@ -12,10 +12,7 @@ from infra.settings import LanguageModelSettings
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (
-            "embedded/smollm2-135m-instruct",
-            "has no batch API: leave out --batch",
-        ),
+        ("recorded/stdlib-sample", "has no batch API: leave out --batch"),
         ("anthropic/claude-3-5-haiku-latest", "not to anthropic: leave out --batch"),
         ("deepseek/deepseek-chat", "not to deepseek"),
     ],

@@ -14,7 +14,6 @@ from tasks.reports.plan import (
     RunPlan,
     plan_markdown,
     plan_notes,
-    plan_question,
     plan_rows,
     plan_sentence,
 )
@@ -83,14 +82,6 @@ def test_the_notes_say_what_changed_and_what_waits() -> None:
     assert "2 pairs are skipped" in notes
     assert "$2.00 are spent" in notes
     assert notes.endswith("measured here")
-    assert "demo" not in notes
-
-
-def test_the_demo_model_is_named_as_such_wherever_a_plan_is_shown() -> None:
-    demo = with_(demo=True)
-    for told in ("\n".join(plan_notes(demo)), plan_markdown(demo), plan_question(demo)):
-        assert "the demo model: it judges a few pairs in all" in told
-        assert "neither meaningful nor exported" in told
 
 
 def test_the_page_escapes_what_it_is_given() -> None:

@@ -110,7 +110,7 @@ def test_the_best_of_each_metric_stands_out_ties_included() -> None:
     report = realistic_report()
     honest = report.ranked_benchmarks[0]
     tied = honest.methods[2].model_copy(update={"method": "twin"})
-    honest = honest.model_copy(update={"methods": (*honest.methods, tied), "demo": False})
+    honest = honest.model_copy(update={"methods": (*honest.methods, tied)})
     page = render_html(report.model_copy(update={"benchmarks": (honest,)}))
     best = {name: _rows(page, f"<td>{name}")[0].count('class="best"') for name in _METHODS}
     assert best == {"bag-of-words": 0, "bm25": 0, "minilm": 4, "twin": 4}
@@ -121,34 +121,11 @@ _METHODS = ("bag-of-words", "bm25", "minilm", "twin")
 
 def test_a_metric_that_a_method_lacks_is_no_zero() -> None:
     report = realistic_report()
-    demo = report.ranked_benchmarks[1]
-    page = render_html(report.model_copy(update={"benchmarks": (demo,)}))
+    agents = report.ranked_benchmarks[1]
+    page = render_html(report.model_copy(update={"benchmarks": (agents,)}))
     row = _rows(page, "<td>minilm")[0]
     assert row.count('class="num missing">' + NONE) == 2
     assert "0.0000" not in row
-
-
-def test_demo_labels_are_marked_in_a_banner_and_in_every_row() -> None:
-    page = render_html(realistic_report())
-    assert "A demo of the pipeline:" in page
-    demo_table = page.split("python-source-agents")[1].split("</table>")[0]
-    assert demo_table.count("<tr><td>") == 3
-    assert demo_table.count(">demo<") == 4  # the heading and three rows
-    assert all(">demo<" in pair for pair in page.split('<details class="pair">')[1:])
-
-
-def test_labels_of_a_real_model_are_called_no_demo() -> None:
-    report = realistic_report()
-    assert report.agents is not None
-    pairs = tuple(
-        pair.model_copy(update={"annotation": pair.annotation.model_copy(update={"demo": False})})
-        for pair in report.pairs
-    )
-    agents = report.agents.model_copy(update={"demo": False, "model": "real/model"})
-    benchmarks = (report.ranked_benchmarks[0],)
-    changed = {"agents": agents, "pairs": pairs, "benchmarks": benchmarks}
-    page = render_html(report.model_copy(update=changed)).split("</style>")[1]
-    assert "demo" not in page
 
 
 def test_an_unknown_cost_is_unknown_and_never_zero() -> None:

@@ -52,7 +52,7 @@ def test_a_column_without_figures_is_not_drawn() -> None:
 
 @pytest.mark.browser
 def test_the_page_renders_without_a_complaint(tmp_path: Path) -> None:
-    report = build_report(full_evidence(tmp_path), "t", "now", demo=False)
+    report = build_report(full_evidence(tmp_path), "t", "now")
     document, complaints = open_page(render_study(report), tmp_path)
     assert complaints == []
     assert document.count("<rect") == 20 + 5 + 10

@@ -29,7 +29,7 @@ from tests.fakes.studies import CONDITIONS, full_evidence
 
 @pytest.fixture
 def report(tmp_path: Path) -> StudyReport:
-    return build_report(full_evidence(tmp_path), "a <title>", "now", demo=False)
+    return build_report(full_evidence(tmp_path), "a <title>", "now")
 
 
 def lines(report: StudyReport, study: str) -> dict[tuple[str, str, str], Line]:
@@ -84,20 +84,20 @@ def test_what_differed_is_what_the_run_has_otherwise_than_the_paper() -> None:
 def test_a_study_without_evidence_says_why_and_shows_what_is_published(tmp_path: Path) -> None:
     reason = Missing(reason="no labels: annotate first")
     evidence = replace(full_evidence(tmp_path), benchmark=reason)
-    report = build_report(evidence, "t", "now", demo=False)
+    report = build_report(evidence, "t", "now")
     (section,) = (each for each in report.sections if each.study == "size")
     assert section.problem == "no labels: annotate first"
     assert [line.ours for line in section.lines] == [None] * 8
     assert section.differed == {}
     assert "Not computed here: no labels: annotate first" in render_study(report)
-    nothing = build_report(Evidence(conditions={}), "t", "now", demo=False)
+    nothing = build_report(Evidence(conditions={}), "t", "now")
     assert {each.problem for each in nothing.sections if each.study} == {"nothing was given"}
 
 
 def test_a_file_that_is_malformed_spoils_its_own_table_only(tmp_path: Path) -> None:
     evidence = full_evidence(tmp_path)
     (tmp_path / "score_sheet.csv").write_text("No.,StackOverflow ID,NCS FRank\n1,11,0\n")
-    report = build_report(evidence, "t", "now", demo=False)
+    report = build_report(evidence, "t", "now")
     broken = {section.study: section.problem for section in report.sections if section.study}
     assert "score_sheet.csv:2" in broken.pop("neural-code-search")
     assert set(broken.values()) == {""}
@@ -153,14 +153,12 @@ def test_the_report_survives_its_json(report: StudyReport) -> None:
 def test_text_that_is_not_ours_is_escaped(tmp_path: Path) -> None:
     hostile = CONDITIONS | {"model": "<script>alert(1)</script>"}
     evidence = replace(full_evidence(tmp_path), conditions=hostile)
-    report = build_report(evidence, "a <title>", "now", demo=True)
+    report = build_report(evidence, "a <title>", "now")
     page = render_study(report)
     assert "<script>" not in page
     assert "a &lt;title&gt;" in page
-    assert '<p class="banner">' in page
     markdown = study_markdown(report)
     assert "<script>" not in markdown
-    assert "**Demo.**" in markdown
 
 
 def test_studies_come_in_the_papers_order_and_the_conditions_with_theirs(

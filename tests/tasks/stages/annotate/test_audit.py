@@ -104,7 +104,7 @@ class World:
     def judge(self, plan: AnnotationPlan, at_most: int = PAIRS) -> None:
         pairs = list(pairs_in(self.database, "c", plan.pairs_file))[:at_most]
         with LocalPairs(pairs, 4, self.database) as source:
-            asyncio.run(judge_all(source, self.settings, plan.recipe, None))
+            asyncio.run(judge_all(source, self.settings, plan.recipe))
 
     def plan_audit(self) -> AnnotationPlan:
         with disable_run_logger():

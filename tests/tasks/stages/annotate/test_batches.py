@@ -111,11 +111,10 @@ def test_a_later_pass_leaves_out_what_was_finished_or_has_failed_in_this_run(
     write_keys(pa.table(columns), file)
     reference = AnnotationReference(
         recipe_id=recipe, rounds=(recipe,), search_id=SearchId("s"), collection="c", model="m",
-        demo=False,
     )  # fmt: skip
     plan = AnnotationPlan(
         reference=reference,
-        recipe=RecipeReference(recipe_id=recipe, model="m", demo=False),
+        recipe=RecipeReference(recipe_id=recipe, model="m"),
         pairs_file=file,
         pending=4,
         canaries=tuple(KnownLabel(key=key, label=0) for key in keys),

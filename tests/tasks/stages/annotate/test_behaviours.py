@@ -98,9 +98,7 @@ class World:
         self.search = SearchReference(search_id=SEARCH, collection="c", queries=3, candidates=6)
         self.recipe: RecipeReference = current_recipe(self.settings)
         body = recipe_of(self.settings, self.recipe.sandbox)
-        recipes.record_recipes(
-            self.database, {self.recipe.recipe_id: body}, demo=False, used_on="c"
-        )
+        recipes.record_recipes(self.database, {self.recipe.recipe_id: body}, used_on="c")
 
     def judge(self, query: int, labels: Sequence[int], *, is_specified: bool = True) -> None:
         """Store annotations of a query's codes."""
@@ -281,9 +279,7 @@ def test_an_engine_that_is_gone_ends_the_stage_with_its_error(world: World) -> N
 
 
 def test_marks_of_codes_that_were_compared_by_other_claims_differ() -> None:
-    annotated = annotation(
-        RecipeReference(recipe_id="r", model="m", demo=False), 0, 0, 1, is_specified=True
-    )
+    annotated = annotation(RecipeReference(recipe_id="r", model="m"), 0, 0, 1, is_specified=True)
     due = DueComparison(QueryId(annotated.query_id), "d")
 
     def made(*claims: Claim, gave: str = "held") -> Any:

@@ -151,8 +151,8 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds_and_
     assert own(dear) == own(cheap) == (200, 0.75)
 
 
-def test_the_demo_model_has_no_budget(tmp_path: Path) -> None:
-    given = settings(tmp_path, 2.0, None, LanguageModelSettings().model)
+def test_recorded_replies_have_no_budget(tmp_path: Path) -> None:
+    given = settings(tmp_path, 2.0, None, "recorded/stdlib-sample")
     assert with_run_budget(given) == given
 
 

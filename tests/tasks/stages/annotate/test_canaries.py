@@ -82,9 +82,6 @@ def test_a_run_has_canaries_of_every_kind_but_no_more_than_a_tenth() -> None:
     assert len(next_canaries(set(), 60, SETTINGS)) == 6
     assert len(next_canaries(set(), 10**6, SETTINGS)) == 12
     assert next_canaries(set(), 10**6, AnnotationSettings(canaries=0)) == ()
-    assert len(next_canaries(set(), 10**6, SETTINGS, demo=True)) == 4, (
-        "a demonstration shows the road"
-    )
 
 
 def test_by_the_50_percent_criterion_code_with_one_mistake_takes_no_part() -> None:
@@ -159,7 +156,7 @@ def test_too_many_wrong_answers_raise_the_alarm_once_enough_are_known(
         assert f"judged {wrong} of {wrong + right} pairs with known answers wrongly" in str(alarm)
 
 
-def test_the_limit_is_a_setting_and_a_demonstration_is_never_stopped() -> None:
+def test_the_limit_is_a_setting_and_of_1_stops_nothing() -> None:
     assert watch(3, 3, 0.6).alarm is None
     assert watch(1, 9, 0.0).alarm is not None
     assert watch(12, 0, 1.0).alarm is None

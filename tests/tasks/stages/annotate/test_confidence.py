@@ -46,7 +46,7 @@ def judged_by_two(folder: Path, cheap: str, dear: str) -> tuple[Database, Collec
     """Return a store whose six pairs two models have judged: a digit is a label, "-" is none."""
     database, source = judged_store(folder, rounds=0)
     bodies = {CHEAP: body("cheap"), DEAR: body("dear")}
-    recipes.record_recipes(database, bodies, demo=False, used_on="c")
+    recipes.record_recipes(database, bodies, used_on="c")
     for recipe_id, votes in ((CHEAP, cheap), (DEAR, dear)):
         for place, vote in enumerate(votes):
             if vote != "-":
@@ -132,7 +132,7 @@ def in_doubt(folder: Path, escalation: str, *, ahead: bool = False, **grades: st
             {"judges": ["cheap", "dear"], "configuration": "single", "escalation": escalation}
         ),
     )
-    reference = RecipeReference(recipe_id=RecipeId(""), model="", demo=False)
+    reference = RecipeReference(recipe_id=RecipeId(""), model="")
     cheap, dear = rounds_of(reference, asked)
     record_rounds(database, cheap, asked, "c")
     for place, vote in enumerate([1, 0, 0, 0, None]):
@@ -199,7 +199,7 @@ def test_what_people_said_of_candidates_tells_how_judges_err(tmp_path: Path) -> 
 def test_a_model_in_a_configuration_has_one_vote(tmp_path: Path) -> None:
     database, source = judged_by_two(tmp_path, "11----", "------")
     bodies = {RecipeId("again"): body("cheap", max_try_time=4), DEAR: body("dear")}
-    recipes.record_recipes(database, bodies, demo=False, used_on="c")
+    recipes.record_recipes(database, bodies, used_on="c")
     label(database, 0, 0, 0, "again")
     recipe = judging_recipe(database, source.search)
     assert recipe is not None
@@ -221,13 +221,13 @@ def test_a_vote_is_of_the_settings_last_in_use_though_left_ones_gave_a_newer_lab
     before = by_pair(exported(database, source))
     cheap, dear = RecipeId("cheap, once"), RecipeId("dear, once")
     once = {cheap: body("cheap", max_try_time=4), dear: body("dear", max_try_time=4)}
-    recipes.record_recipes(database, once, demo=False, used_on="c")
+    recipes.record_recipes(database, once, used_on="c")
     for recipe_id, votes in ((cheap, "100000"), (dear, "110000")):
         for place, vote in enumerate(votes):
             label(database, place // 2, place % 2, int(vote), recipe_id)
     assert [item.relevance for item in by_pair(exported(database, source))][:2] == [1, 1]
     own = {CHEAP: body("cheap"), DEAR: body("dear")}
-    recipes.record_recipes(database, own, demo=False, used_on="c")
+    recipes.record_recipes(database, own, used_on="c")
     assert by_pair(exported(database, source)) == before
 
 
@@ -241,7 +241,7 @@ def test_a_set_that_not_all_judges_have_finished_overturns_no_likelier_label(
     assert differed.relevance == 1
     cheap, dear = RecipeId("cheap, once"), RecipeId("dear, once")
     once = {cheap: body("cheap", max_try_time=4), dear: body("dear", max_try_time=4)}
-    recipes.record_recipes(database, once, demo=False, used_on="c")
+    recipes.record_recipes(database, once, used_on="c")
     label(database, 0, 0, 0, cheap)
     found = by_pair(exported(database, source))[0]
     assert (found.relevance, found.confidence) == (1, differed.confidence)

@@ -180,9 +180,9 @@ def test_a_judge_that_does_not_see_the_store_s_folder_says_where_it_is_and_what_
         assert mark.parent == tmp_path
         of_others = tmp_path / "elsewhere" / mark.name  # the same path on a disk of its own
         with pytest.raises(SettingsError, match=r"does not see the store.*elsewhere.*one path"):
-            judge.fn(0, Settings(), RECIPE, queue, None, of_others)
+            judge.fn(0, Settings(), RECIPE, queue, of_others)
         with pytest.raises(AttributeError, match="as_judge"):
-            judge.fn(0, Settings(), RECIPE, queue, None, mark)
+            judge.fn(0, Settings(), RECIPE, queue, mark)
     assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]
 
 

@@ -25,7 +25,7 @@ from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
-RECIPE = RecipeReference(recipe_id=RecipeId("r"), model="openai/scripted", demo=False)
+RECIPE = RecipeReference(recipe_id=RecipeId("r"), model="openai/scripted")
 PAIRS = [
     Pair(query=Query.of(f"question {number}"), code=Code.of(f"def f():\n    return {number}"))
     for number in range(5)
@@ -140,7 +140,7 @@ async def test_an_exception_makes_its_pair_failed_and_the_run_goes_on(
 ) -> None:
     sink = Collected(PAIRS)
     chosen = settings(server, tmp_path, poisoned(FAULTS[fault]))
-    failed = await judge_all(sink, chosen, RECIPE, None)
+    failed = await judge_all(sink, chosen, RECIPE)
     assert failed == 1
     assert [item.key for item in sink.annotations] == [pair.key for pair in PAIRS]
     by_key = {item.key: item for item in sink.annotations}
@@ -164,7 +164,7 @@ async def test_failures_of_this_kind_in_a_row_end_the_judge(
     chosen = settings(server, tmp_path, poisoned(FAULTS["KeyError"]), stop_after=3)
     sink = Collected(same)
     with pytest.raises(JudgingError, match=r"3 pairs failed in a row.*KeyError"):
-        await judge_all(sink, chosen, RECIPE, None)
+        await judge_all(sink, chosen, RECIPE)
     assert len(sink.annotations) == 3
 
 
@@ -178,7 +178,7 @@ async def test_an_error_that_every_pair_would_meet_still_ends_the_judge(
     sink = Collected(PAIRS)
     chosen = settings(server, tmp_path, poisoned(lambda: _raise(error("stop"))))
     with pytest.raises(error):
-        await judge_all(sink, chosen, RECIPE, None)
+        await judge_all(sink, chosen, RECIPE)
     assert len(sink.annotations) == 2
 
 
@@ -187,9 +187,9 @@ async def test_a_judge_whose_time_is_over_takes_no_more_pairs_and_finishes_those
 ) -> None:
     source = Collected(PAIRS)
     chosen = settings(server, tmp_path, poisoned(FAULTS["KeyError"]))
-    assert await judge_all(source, chosen, RECIPE, None, lifetime_s=0.0) == 0
+    assert await judge_all(source, chosen, RECIPE, lifetime_s=0.0) == 0
     assert source.annotations == []
-    assert await judge_all(source, chosen, RECIPE, None, lifetime_s=0.05) <= 1
+    assert await judge_all(source, chosen, RECIPE, lifetime_s=0.05) <= 1
     assert 0 < len(source.annotations) < len(PAIRS), "what it began it finished"
 
 
@@ -215,6 +215,6 @@ async def test_requests_in_flight_at_an_error_are_awaited_and_what_they_give_is_
     with ScriptedServer(script) as server:
         chosen = settings(server, tmp_path, poisoned(lambda: _raise(ModelRefusedError("stop"))))
         with pytest.raises(ModelRefusedError):
-            await judge_all(source, chosen, RECIPE, None)
+            await judge_all(source, chosen, RECIPE)
     others = [pair.key for pair in PAIRS if pair is not POISON]
     assert sorted(item.key for item in source.annotations if item.label) == sorted(others)

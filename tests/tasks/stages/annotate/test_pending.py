@@ -11,6 +11,7 @@ from infra.ids import RecipeId, SearchId
 from infra.settings import (
     REASONS,
     AnnotationSettings,
+    LanguageModelSettings,
     ReannotationSettings,
     Reason,
     Settings,
@@ -89,8 +90,8 @@ def test_a_budget_of_nothing_takes_no_pair_of_a_model_that_costs_nothing_either(
 ) -> None:
     store = StoreSettings(folder=tmp_path)
     policy = ReannotationSettings(budgets_usd={"stale": 0.0, "failed": 1.0})
-    settings = Settings(store=store, reannotation=policy)
-    assert settings.llm.is_demo
+    llm = LanguageModelSettings(model="recorded/stdlib-sample")
+    settings = Settings(store=store, reannotation=policy, llm=llm)
     selection = Selection(search_id=SearchId("s"), collection="c", recipe_id=RecipeId("r"))
     groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 3)]
     pending = RoundPending(selection, [], PendingCounts(20, 5, 0, groups))
@@ -123,7 +124,7 @@ def test_judges_of_different_prices_share_the_dollars_of_a_budget(
     groups = [PendingGroup("stale", True, RecipeId("r"), "screener", 10_000)]
     pending = RoundPending(selection, [], PendingCounts(10_000, 0, 0, groups))
     taken: list[Taken] = []
-    recipe = RecipeReference(recipe_id=RecipeId("r"), model="", demo=False)
+    recipe = RecipeReference(recipe_id=RecipeId("r"), model="")
     for of_round in rounds_of(recipe, settings):
         taken += taken_pairs(database, pending, of_round, of_round.settings(settings), taken)
     assert [item.pairs for item in taken] == [number for number in expected if number]

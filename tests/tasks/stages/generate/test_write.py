@@ -10,7 +10,7 @@ import pytest
 from agents.llm.rate_limit import SharedLimiter
 from infra.errors import BudgetExhaustedError, ModelRefusedError, SettingsError
 from infra.records import ExecutionResult
-from infra.settings import Settings
+from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, generated
 from infra.store.controls import set_control
 from sandbox.backends import backends
@@ -131,9 +131,10 @@ def test_a_query_whose_reply_cannot_be_read_is_left_for_the_next_run(
         assert run(database, source, settings) == Generated(verified=1)
 
 
-def test_the_demo_model_is_refused(tmp_path: Path) -> None:
+def test_recorded_replies_write_no_answers() -> None:
+    recorded = LanguageModelSettings(model="recorded/stdlib-sample")
     with pytest.raises(SettingsError, match="name a model with --model"):
-        verifying_settings(Settings())
+        verifying_settings(Settings(llm=recorded))
 
 
 def test_answers_are_written_at_once_also_where_annotation_goes_by_batches(tmp_path: Path) -> None:

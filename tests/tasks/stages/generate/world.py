@@ -57,7 +57,7 @@ def judged_store(folder: Path, rounds: int = 1) -> tuple[Database, CollectedSour
         for n, recipe in enumerate(ROUNDS[:rounds], 1)
     }
     if bodies:
-        recipes.record_recipes(database, bodies, demo=False, used_on="c")
+        recipes.record_recipes(database, bodies, used_on="c")
     for recipe in bodies:
         labels = [judgement(*item.key, recipe_id=recipe) for item in found]
         annotations.add_annotations(database, labels)
