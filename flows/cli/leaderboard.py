@@ -2,11 +2,17 @@
 
 from flows.cli.console import say
 from flows.cli.evaluation_options import DiffOptions, LeaderboardOptions
-from flows.cli.tables import print_table
+from flows.cli.tables import print_block, print_table
 from flows.diff import diff as diff_flow
 from flows.leaderboard import leaderboard as leaderboard_flow
 from flows.runtime.prefect_server import prefect_api
-from tasks.reports.diff import Difference, Flip, ScoreChanges, describe_evidence
+from tasks.reports.diff import (
+    Difference,
+    Flip,
+    ScoreChanges,
+    describe_evidence,
+    score_changes_table,
+)
 from tasks.reports.leaderboard import Leaderboard, MethodRow
 from tasks.stages.preflight import check_scoring, needs_server
 
@@ -90,21 +96,9 @@ def print_difference(change: Difference) -> None:
 
 def print_score_changes(changes: ScoreChanges, page: str) -> None:
     """Print each method's means in both versions and how they changed."""
-    print_table(
-        "scores before and after",
-        ["method", "metric", "before", "after", "change", "p", "shared queries"],
-        [
-            [
-                row.method,
-                row.metric,
-                f"{row.before:.3f}",
-                f"{row.after:.3f}",
-                f"{row.shared:+.3f}",
-                f"{row.p_value:.3f}",
-                f"{row.queries:,}",
-            ]
-            for row in changes.methods
-        ],
+    print_block(
+        score_changes_table(changes),
+        title="scores before and after",
         rest=page,
         note="change and p: over the queries that both versions score",
     )

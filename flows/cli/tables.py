@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 
 from flows.cli.console import say, terminal_width
+from tasks.reports.document import Table, plain
 from tasks.reports.text import visible
 
 _GAP = "  "
 _LABEL_SHARE = 3  # names may take a third of the width before columns are left out
 _ELLIPSIS = "…"
 _LONGEST_CELL = 400
+
+
+def print_block(table: Table, *, rest: str, title: str = "", note: str = "") -> None:
+    """Print a table of a report, beneath another title than its caption where one is given."""
+    rows = [[plain(cell) for cell in row] for row in table.rows]
+    print_table(title or table.caption, table.header, rows, rest=rest, note=note)
 
 
 def print_table(
