@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal, Self
 
-from infra.records import Annotation, Record
+from infra.records import Annotation, Execution, LanguageModelCall, Record
 from infra.summaries import CanaryCounts
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import (
@@ -11,17 +11,17 @@ from tasks.reports.document import (
     Code,
     Document,
     Facts,
+    Listing,
     Paragraph,
     Section,
     Span,
     Table,
     Text,
 )
-from tasks.reports.text import NONE, cost, duration, share, words
+from tasks.reports.text import NONE, cost, count, duration, share, words
 
 _LONGEST_REASON = 200
 _STATUSES = ("labelled", "undecided", "failed")
-_UNDERSPECIFIED = "underspecified: code right for one reading may be wrong for another"
 
 
 class JudgedPair(Record):
@@ -156,13 +156,6 @@ class ClaimLine(Record):
     read: str = ""
     counts: bool = True
 
-    @property
-    def told(self) -> str:
-        """What came of the call, in words."""
-        if self.outcome == "not_run":
-            return f"not run: {self.gave}" if self.gave else "not run"
-        return "as demanded" if self.outcome == "held" else f"gave {self.gave}"
-
 
 class SpecifiedPart(Record):
     """What a pair was judged by.
@@ -192,52 +185,89 @@ class SpecifiedPart(Record):
         return {name: lines for name, lines in parts.items() if lines}
 
 
-def specified_text(part: SpecifiedPart) -> str:
-    """Return the part for a terminal."""
-    return "\n".join(_lines(part))
+def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterator[Block]:
+    """Yield how a pair was judged: what decided it, every model call and every test run."""
+    facts: dict[str, Text] = {
+        "Path": words(one.path),
+        "Decided by": one.decided_by or "nobody",
+        "Reason": one.reason,
+        "Time": duration(one.seconds),
+        "Pair": Span(f"{one.query_id} {one.code_id}", "code"),
+    }
+    yield Facts({name: fact for name, fact in facts.items() if fact})
+    if specified:
+        yield from _specified(specified)
+    if one.calls:
+        yield Paragraph("Model calls", "h4")
+    for call in one.calls:
+        yield from _call(call)
+    if one.executions:
+        yield Paragraph("Test runs", "h4")
+    for run in one.executions:
+        yield from _run(run)
 
 
-def _lines(part: SpecifiedPart) -> Iterator[str]:
-    yield "\n-- what the query demands"
-    if part.specification.is_underspecified:
-        yield _UNDERSPECIFIED
-    for name, lines in part.parts.items():
-        yield f"{name}:"
-        yield from (f"  {line}" for line in lines)
-    if part.verdict:
-        yield f"First reading of the code: {part.verdict.replace('_', ' ')}"
-    yield "Calls:" if part.claims else "Calls: none shows what is demanded"
-    for claim in part.claims:
-        read = f"; a second reader demands {claim.read}" if claim.read else ""
-        yield f"  {claim.call} => {claim.demanded}: {claim.told}{read}"
-
-
-def specified_blocks(part: SpecifiedPart) -> Iterator[Block]:
-    """Yield the part for a page."""
-    demands = "What the query demands"
-    doubt = Span("underspecified", "open")
-    yield Paragraph((demands, doubt) if part.specification.is_underspecified else demands, "h4")
+def _specified(part: SpecifiedPart) -> Iterator[Block]:
+    doubt = [Span("underspecified", "open")] if part.specification.is_underspecified else []
+    yield Paragraph(("What the query demands", *doubt), "h4")
     reading = {"First reading of the code": words(part.verdict)} if part.verdict else {}
     yield Facts({name: "; ".join(lines) for name, lines in part.parts.items()} | reading)
     if not part.claims:
         yield "No call shows what is demanded."
         return
-    header = ("Call", "Demanded", "The function", "Second reader")
-    yield Table(header, [_claim_row(claim) for claim in part.claims], text_columns=4)
+    yield Listing([_claim(claim) for claim in part.claims])
     if part.adapter:
         yield Code(part.adapter)
 
 
-def _claim_row(claim: ClaimLine) -> tuple[Text, ...]:
+def _claim(claim: ClaimLine) -> Text:
     came = {
         "held": Span("as demanded", "yes"),
         "failed": Span("gave", "no"),
         "not_run": Span("not run", "open"),
     }[claim.outcome]
-    read = Span(claim.read, "code") if claim.read else "not asked"
-    return (
-        Span(f"answer({claim.call})", "code"),
-        Span(claim.demanded, "code"),
-        (came, Span(claim.gave, "code")) if claim.gave else came,
-        read if claim.counts else (read, Span("does not count", "no")),
+    call = Span(f"answer({claim.call}) => {claim.demanded}", "code")
+    gave = [Span(claim.gave, "code")] if claim.gave else []
+    read = ["· a second reader demands", Span(claim.read, "code")] if claim.read else []
+    counts = [] if claim.counts else [Span("does not count", "no")]
+    return (call, came, *gave, *read, *counts)
+
+
+def _call(call: LanguageModelCall) -> Iterator[Block]:
+    attempt = (Span(f"attempt {call.attempt}", "soft"),) if call.attempt > 1 else ()
+    unknown = " cost" if call.cost_usd is None else ""
+    spent = "from the store" if call.cached else f"{cost(call.cost_usd)}{unknown}"
+    tokens = f"{count(call.prompt_tokens)} tokens in, {count(call.completion_tokens)} out"
+    about = Span(f"{call.model} · {tokens} · {spent} · {duration(call.seconds)}", "soft")
+    status = Span(call.status, "no" if call.status == "ok" else "open")
+    yield Paragraph((Span(call.role), *attempt, status, about), "step")
+    if call.reply:
+        yield Code(call.reply, "output")
+    if call.error:
+        yield Code(call.error, "error")
+
+
+def _run(run: Execution) -> Iterator[Block]:
+    result = run.result
+    counts = {
+        "tests": result.tests_run,
+        "asserts": result.asserts_executed,
+        "calls of the function": result.target_calls,
+    }
+    memory, needed = result.peak_memory_mb, ", ".join(run.requirements)
+    about = (
+        ", ".join(f"{number} {unit}" for unit, number in counts.items() if number is not None),
+        duration(result.seconds),
+        "" if memory is None else f"{memory:.0f} MB",
+        f"with {needed}" if needed else "",
     )
+    outcome = Span(words(result.outcome), "yes" if result.outcome == "passed" else "no")
+    said = Span(" · ".join(filter(None, about)), "soft")
+    yield Paragraph((Span(f"round {run.round}"), outcome, said), "step")
+    if error := ": ".join(filter(None, (result.error_type, result.message))):
+        yield Code(error, "error")
+    yield Code(run.program)
+    for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
+        if stream:
+            yield name
+            yield Code(stream, "output")

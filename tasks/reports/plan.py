@@ -118,27 +118,22 @@ def _row(item: ReasonPlan) -> tuple[str, ...]:
 
 
 def _amounts(expected: Expected) -> tuple[str, str, str, str]:
+    """Return requests, tokens, money and time, each with its interval where that is known."""
     return (
-        _amount(expected.requests),
-        _amount(expected.tokens),
-        _dollars(expected.usd),
-        _minutes(expected.minutes),
+        _about(expected.requests, "{:,.0f}".format),
+        _about(expected.tokens, "{:,.0f}".format),
+        _about(expected.usd, cost),
+        _about(expected.minutes, lambda number: duration(60 * number)),
     )
 
 
-def _amount(value: Amount) -> str:
-    """Return a number with its interval: "1,200 (1,100 to 1,300)"."""
-    return _with_ends(value, lambda number: f"{number:,.0f}")
-
-
-def _dollars(value: Amount | None) -> str:
-    """Return an amount of money with its interval, if it is known."""
-    return UNKNOWN if value is None else _with_ends(value, cost)
-
-
-def _minutes(value: Amount) -> str:
-    """Return a time with its interval."""
-    return _with_ends(value, lambda number: duration(60 * number))
+def _about(value: Amount | None, text: Callable[[float], str]) -> str:
+    if value is None:
+        return UNKNOWN
+    if value.low is None or value.high is None:
+        return f"about {text(value.expected)}"
+    low, high = text(value.low), text(value.high)
+    return text(value.expected) if low == high else f"{text(value.expected)} ({low} to {high})"
 
 
 def plan_notes(plan: RunPlan) -> list[str]:
@@ -197,19 +192,10 @@ def plan_document(plan: RunPlan) -> Document:
 
 def question_document(plan: RunPlan) -> Document:
     """Return the plan in short, to be approved: it stands in a narrow dialog, above a form."""
-    expected = plan.expected
-    effort = f"cost {_dollars(expected.usd)}, time {_minutes(expected.minutes)}"
-    total = f"{plan.model} judges {plan.taken:,} pairs: {effort}."
-    rows = [
-        (
-            words(item.reason),
-            f"{item.taken:,}",
-            _dollars(item.expected.usd) if item.expected else NONE,
-            _minutes(item.expected.minutes) if item.expected else NONE,
-        )
-        for item in plan.reasons
-        if item.taken
-    ]
+    *_, dollars, time = _amounts(plan.expected)
+    total = f"{plan.model} judges {plan.taken:,} pairs: cost {dollars}, time {time}."
+    taken = [_row(item) for item in plan.reasons if item.taken]
+    rows = [(row[0], row[2], row[5], row[6]) for row in taken]
     return Document(
         title="",
         lead=[
@@ -219,10 +205,3 @@ def question_document(plan: RunPlan) -> Document:
             Listing(plan_notes(plan)),
         ],
     )
-
-
-def _with_ends(value: Amount, text: Callable[[float], str]) -> str:
-    if value.low is None or value.high is None:
-        return f"about {text(value.expected)}"
-    low, high = text(value.low), text(value.high)
-    return text(value.expected) if low == high else f"{text(value.expected)} ({low} to {high})"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from infra.records import Annotation, Execution, LanguageModelCall, Record, SourceInfo
+from infra.records import Annotation, Record, SourceInfo
 from infra.summaries import BehaviourFigures, CanaryCounts, Effort
 from tasks.reports.charts import Bar, bars, steps
 from tasks.reports.document import (
@@ -26,7 +26,7 @@ from tasks.reports.document import (
     Table,
     Text,
 )
-from tasks.reports.judging import SpecifiedPart, specified_blocks
+from tasks.reports.judging import SpecifiedPart, judgement_blocks
 from tasks.reports.text import NONE, cost, count, duration, rate, share, words
 from tasks.statistics.rounds import RoundsAgreement
 
@@ -480,69 +480,12 @@ def _summary(pair: PairEvidence) -> Text:
 
 
 def _evidence(pair: PairEvidence) -> Iterator[Block]:
-    one = pair.annotation
-    cosines = ", ".join(f"{name} {cosine:.3f}" for name, cosine in sorted(pair.by_encoder.items()))
-    facts: dict[str, Text] = {
-        "Path": words(one.path),
-        "Decided by": one.decided_by or "nobody",
-        "Reason": one.reason,
-        "Cosine": cosines,
-        "Time": duration(one.seconds),
-        "Pair": Span(f"{one.query_id} {one.code_id}", "code"),
-    }
-    yield Facts({name: fact for name, fact in facts.items() if fact})
     yield Paragraph(("The function", Span(pair.code_name, "code")), "h4")
     yield Code(pair.code)
-    if pair.specified:
-        yield from specified_blocks(pair.specified)
-    if one.calls:
-        yield Paragraph("Model calls", "h4")
-    for call in one.calls:
-        yield from _call(call)
-    if one.executions:
-        yield Paragraph("Test runs", "h4")
-    for run in one.executions:
-        yield from _run(run)
-
-
-def _call(call: LanguageModelCall) -> Iterator[Block]:
-    attempt = (Span(f"attempt {call.attempt}", "soft"),) if call.attempt > 1 else ()
-    unknown = " cost" if call.cost_usd is None else ""
-    spent = "from the store" if call.cached else f"{cost(call.cost_usd)}{unknown}"
-    tokens = f"{count(call.prompt_tokens)} tokens in, {count(call.completion_tokens)} out"
-    about = Span(f"{call.model} · {tokens} · {spent} · {duration(call.seconds)}", "soft")
-    status = Span(call.status, "no" if call.status == "ok" else "open")
-    yield Paragraph((Span(call.role), *attempt, status, about), "step")
-    if call.reply:
-        yield Code(call.reply, "output")
-    if call.error:
-        yield Code(call.error, "error")
-
-
-def _run(run: Execution) -> Iterator[Block]:
-    result = run.result
-    counts = {
-        "tests": result.tests_run,
-        "asserts": result.asserts_executed,
-        "calls of the function": result.target_calls,
-    }
-    memory, needed = result.peak_memory_mb, ", ".join(run.requirements)
-    about = (
-        ", ".join(f"{number} {unit}" for unit, number in counts.items() if number is not None),
-        duration(result.seconds),
-        "" if memory is None else f"{memory:.0f} MB",
-        f"with {needed}" if needed else "",
-    )
-    outcome = Span(words(result.outcome), "yes" if result.outcome == "passed" else "no")
-    said = Span(" · ".join(filter(None, about)), "soft")
-    yield Paragraph((Span(f"round {run.round}"), outcome, said), "step")
-    if error := ": ".join(filter(None, (result.error_type, result.message))):
-        yield Code(error, "error")
-    yield Code(run.program)
-    for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
-        if stream:
-            yield name
-            yield Code(stream, "output")
+    if pair.by_encoder:
+        cosines = sorted(pair.by_encoder.items())
+        yield f"Cosine: {', '.join(f'{name} {cosine:.3f}' for name, cosine in cosines)}"
+    yield from judgement_blocks(pair.annotation, pair.specified)
 
 
 def _notes(data: ReportData) -> Iterator[Block]:

@@ -358,20 +358,8 @@ def figures_table(report: StudyReport) -> pa.Table:
         for line in section.lines:
             changes = section.differed.get(line.source.partition(",")[0], {})
             note = _joined(_note_of(line), *changes.values(), section.problem)
-            rows.append(
-                {
-                    "study": section.study,
-                    "row": line.row,
-                    "column": line.column,
-                    "ours": line.ours,
-                    "published": line.published,
-                    "difference": line.difference,
-                    "n": line.n,
-                    "note": note,
-                    "source": line.source,
-                    "command": section.command,
-                }
-            )
+            more = {"study": section.study, "command": section.command, "note": note}
+            rows.append(line.model_dump() | more | {"difference": line.difference})
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
