@@ -322,26 +322,27 @@ def difference_document(change: Difference, scores: ScoreChanges | None = None) 
     return Document(
         kind="Difference",
         title=f"{change.before} → {change.after}",
-        lead=[_counts(change)],
+        lead=counted(change),
         sections=[
             Section("recipe", "Changes of the recipe", list(_recipe(change))),
-            Section("turned", "Labels that turned", list(_turned(change))),
+            Section("turned", "Labels that turned", list(turned(change))),
             Section("scores", "Effect on the methods", list(_scores(scores))),
         ],
     )
 
 
-def _counts(change: Difference) -> Table:
-    labels = (
-        f"{change.kept} kept, {len(change.flips)} turned, {len(change.now_undecided)} now "
-        f"undecided; {change.relevant[0]} relevant before, {change.relevant[1]} after"
-    )
+def counted(change: Difference) -> tuple[Table, str]:
+    """Return how many queries, codes and pairs came and went, and what became of the labels."""
     rows = [
-        ("queries", str(len(change.queries_added)), str(len(change.queries_removed)), ""),
-        ("codes", str(len(change.codes_added)), str(len(change.codes_removed)), ""),
-        ("labelled pairs", str(len(change.pairs_added)), str(len(change.pairs_removed)), labels),
+        ("queries", f"{len(change.queries_added):,}", f"{len(change.queries_removed):,}"),
+        ("codes", f"{len(change.codes_added):,}", f"{len(change.codes_removed):,}"),
+        ("labelled pairs", f"{len(change.pairs_added):,}", f"{len(change.pairs_removed):,}"),
     ]
-    return Table(("what", "added", "removed", "labels"), rows)
+    before, after = change.relevant
+    return Table(("what", "added", "removed"), rows), (
+        f"labels: {len(change.flips):,} turned, {change.kept:,} kept, "
+        f"{len(change.now_undecided):,} now undecided; {before:,} relevant before, {after:,} after"
+    )
 
 
 def _recipe(change: Difference) -> Iterator[Block]:
@@ -350,18 +351,19 @@ def _recipe(change: Difference) -> Iterator[Block]:
         yield Table(("setting", "before", "after"), rows, text_columns=3)
 
 
-def _turned(change: Difference) -> Iterator[Block]:
-    for flip in change.flips[:_SHOWN]:
+def turned(change: Difference, most: int = _SHOWN) -> Iterator[Block]:
+    """Yield the first labels that turned, each with its code and the evidence of both versions."""
+    for flip in change.flips[:most]:
         yield Paragraph(f"{flip.before:g} → {flip.after:g}: {flip.query}", "h3")
         lines = flip.code.splitlines()
         cut = ["..."] if len(lines) > _LINES else []
         yield Code("\n".join(lines[:_LINES] + cut))
-        before, after = map(describe_evidence, (flip.evidence_before, flip.evidence_after))
+        before, after = map(_described, (flip.evidence_before, flip.evidence_after))
         recipe = [f"another recipe: {', '.join(flip.changed)}"] if flip.changed else []
         ids = f"query {flip.query_id}, code {flip.code_id}"
         yield Listing([f"before: {before}", f"after: {after}", *recipe, ids])
-    if (more := len(change.flips) - _SHOWN) > 0:
-        yield Paragraph(f"{more} more are in flips.jsonl, with all programs.")
+    if (more := len(change.flips) - most) > 0:
+        yield f"{more:,} more turned; flips.jsonl has them, with all programs."
 
 
 def _scores(changes: ScoreChanges | None) -> Iterator[Block]:
@@ -384,7 +386,7 @@ def score_changes_table(changes: ScoreChanges) -> Table:
     return Table(header, rows, text_columns=2)
 
 
-def describe_evidence(evidence: LabelEvidence) -> str:
+def _described(evidence: LabelEvidence) -> str:
     """Return on one line who gave a label, by which path, why, and how test programs ended."""
     if not evidence.path:
         return "no evidence in the export"

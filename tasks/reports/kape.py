@@ -28,7 +28,7 @@ from tasks.reports.document import (
     Section,
     Table,
 )
-from tasks.reports.kape_paper import KS, MRR, budget_row, score
+from tasks.reports.kape_paper import KS, MRR, score
 from tasks.reports.text import NONE
 from tasks.statistics.rank_correlation import kendall_tau
 
@@ -195,20 +195,17 @@ def table3(report: KapeReport) -> Table:
 
 def table4(studied: StudiedMethod, part: PartFigures, measure: str) -> Table:
     """Return all estimators' estimates at all budgets (Table 4)."""
-    return Table(
-        caption=f"{_place(studied)}: {measure}, truth {score(part.truth[measure])}",
-        header=("estimator", "no labels", *(f"{each}%" for each in BUDGETS)),
-        rows=tuple(_rival_rows(part, measure)),
-    )
+    caption = f"{_place(studied)}: {measure}, truth {score(part.truth[measure])}"
+    return paper.budget_table(caption, _estimates(part, measure))
 
 
-def _rival_rows(part: PartFigures, measure: str) -> Iterator[tuple[str, ...]]:
+def _estimates(part: PartFigures, measure: str) -> Iterator[tuple[str, Sequence[float]]]:
     for rival in part.rivals:
-        yield budget_row(rival.estimator, rival.means[measure])
+        yield rival.estimator, rival.means[measure]
         if not rival.is_stable:
-            yield budget_row(f"{rival.estimator}, deviation", rival.deviations[measure])
+            yield f"{rival.estimator}, deviation", rival.deviations[measure]
     for k in _SHOWN_KS:
-        yield budget_row(f"kape, k = {k}", [part.kape_estimate(k, measure)])
+        yield f"kape, k = {k}", [part.kape_estimate(k, measure)]
 
 
 def table5(report: KapeReport, measure: str = MRR) -> Table:
@@ -217,49 +214,32 @@ def table5(report: KapeReport, measure: str = MRR) -> Table:
     for each in report.studied:
         whole = each.figures.whole
         values = [whole.kape_estimate(k, measure) for k in KS]
-        spread = (score(float(np.mean(values))), score(float(np.std(values))))
-        rows.append((_place(each), score(whole.truth[measure]), *map(score, values), *spread))
-    return Table(
-        caption=f"KAPE's {measure} by its number of neighbours k",
-        header=("data set, method", "truth", *map(str, KS), "mean", "deviation"),
-        rows=rows,
-    )
+        spread = (float(np.mean(values)), float(np.std(values)))
+        rows.append((_place(each), whole.truth[measure], *values, *spread))
+    return paper.k_table(f"KAPE's {measure} by its number of neighbours k", rows)
 
 
 def table6(report: KapeReport) -> Table:
     """Return the fewest and the mean number of neighbours used (Table 6)."""
-    ks = [each.k for each in report.studied[0].figures.neighbours] if report.studied else []
-    return Table(
-        caption="Neighbours used, fewest and mean, by k",
-        header=("data set, method", *map(str, ks)),
-        rows=tuple(
-            (_place(each), *(f"{n.minimum} / {n.mean:.2f}" for n in each.figures.neighbours))
-            for each in report.studied
-        ),
-    )
+    rows = [
+        (_place(each), [n.minimum for n in each.figures.neighbours],
+         [n.mean for n in each.figures.neighbours])
+        for each in report.studied
+    ]  # fmt: skip
+    return paper.neighbours_table("Neighbours used, fewest and mean, by k", rows)
 
 
 def used_table(report: KapeReport) -> Table:
     """Return how many test queries use so many neighbours at k = 10."""
-    numbers = tuple(reversed(KS))
-    return Table(
-        caption="Test queries by the number of neighbours used, k = 10",
-        header=("data set, method", *map(str, numbers)),
-        rows=tuple(
-            (_place(each), *(f"{each.figures.used.get(number, 0):,}" for number in numbers))
-            for each in report.studied
-        ),
-    )
+    rows = [(_place(each), each.figures.used) for each in report.studied]
+    return paper.used_table("Test queries by the number of neighbours used, k = 10", rows)
 
 
-def table7(studied: StudiedMethod, measure: str = MRR) -> Table:
+def table7(studied: StudiedMethod) -> Table:
     """Return the estimates of the four weightings (Table 7)."""
     whole = studied.figures.whole
-    return Table(
-        caption=f"{_place(studied)}: {measure}, truth {score(whole.truth[measure])}",
-        header=("weighting", *map(str, KS)),
-        rows=tuple((name, *map(score, whole.kape[name][measure])) for name in WEIGHTINGS),
-    )
+    caption = f"{_place(studied)}: {MRR}, truth {score(whole.truth[MRR])}"
+    return paper.weighting_table(caption, [(name, whole.kape[name][MRR]) for name in WEIGHTINGS])
 
 
 def half_table(report: KapeReport, measure: str = MRR) -> Table:
@@ -373,9 +353,13 @@ def _data(report: KapeReport) -> Iterator[Block]:
         "estimates from the training set look better than they are for new queries."
     )
     yield truth_table(report)
-    yield Details("The paper's Table 2", [paper.published_truth()])
+    yield _published(2)
     yield table3(report)
     yield "The paper's Table 3."
+
+
+def _published(number: int) -> Details:
+    return Details(f"The paper's Table {number}", paper.published()[number])
 
 
 def _budgets(report: KapeReport) -> Iterator[Block]:
@@ -389,16 +373,15 @@ def _budgets(report: KapeReport) -> Iterator[Block]:
     told = "Bands: one deviation over three seeds, of the estimators that chance has a part in."
     yield told
     yield from (table4(each, each.figures.whole, MRR) for each in report.studied)
-    yield Details("The paper's Table 4", paper.published_budgets())
+    yield _published(4)
 
 
 def _neighbours(report: KapeReport) -> Iterator[Block]:
     yield table5(report)
-    yield Details("The paper's Table 5", [paper.published_by_k()])
+    yield _published(5)
     yield table6(report)
     yield used_table(report)
-    published = [paper.published_neighbours(), paper.published_used()]
-    yield Details("The paper's Table 6", published)
+    yield _published(6)
 
 
 def _weightings(report: KapeReport) -> Iterator[Block]:
@@ -409,7 +392,7 @@ def _weightings(report: KapeReport) -> Iterator[Block]:
     )
     yield Paragraph(told)
     yield from map(table7, report.studied)
-    yield Details("The paper's Table 7", paper.published_weightings())
+    yield _published(7)
 
 
 def _halves(report: KapeReport) -> Iterator[Block]:

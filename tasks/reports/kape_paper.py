@@ -1,7 +1,7 @@
 """The figures that the KAPE paper prints, read from ``kape_paper.toml``, as tables like ours."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +17,6 @@ from tasks.reports.text import NONE
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"
 _FILE = Path(__file__).with_suffix(".toml")
-_SOURCE = "KAPE, Table"
 
 Cell = TypeVar("Cell")
 Values = tuple[float, ...]
@@ -89,85 +88,76 @@ def score(value: float | None) -> str:
     return NONE if value is None else f"{value:.4f}"
 
 
-def budget_row(name: str, values: Sequence[float]) -> tuple[str, ...]:
-    """Return a row of Table 4; a single value is that of an estimator without labels."""
-    if len(values) == 1:
-        return (name, score(values[0]), *[NONE] * len(BUDGETS))
-    return (name, NONE, *map(score, values))
-
-
-def published_truth() -> Table:
-    """Return Table 2: MRR on the validation and on the test sets."""
-    table = published_tables().table2
+def budget_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]]) -> Table:
+    """Return estimates at all budgets (Table 4); a single one is by an estimator without labels."""
     rows = [
-        (model, *(f"{score(valid)} / {score(test)}" for valid, test in by_data.values()))
-        for model, by_data in table.items()
+        (name, score(values[0]), *[NONE] * len(BUDGETS))
+        if len(values) == 1
+        else (name, NONE, *map(score, values))
+        for name, values in estimates
     ]
-    header = ("model", *next(iter(table.values())))
-    return Table(header, rows, caption=f"{_SOURCE} 2: MRR on the validation / test sets")
+    header = ("estimator", "no labels", *(f"{each}%" for each in BUDGETS))
+    return Table(header, rows, caption=caption)
 
 
-def published_budgets() -> list[Table]:
-    """Return Table 4: estimates at all budgets."""
+def k_table(caption: str, estimates: Iterable[tuple[str, *tuple[float, ...]]]) -> Table:
+    """Return truth, KAPE's estimates for all k, their mean and their deviation (Table 5)."""
+    header = ("data set, method", "truth", *map(str, KS), "mean", "deviation")
+    rows = [(name, *map(score, values)) for name, *values in estimates]
+    return Table(header, rows, caption=caption)
+
+
+def neighbours_table(
+    caption: str, used: Iterable[tuple[str, Iterable[int], Iterable[float]]]
+) -> Table:
+    """Return the fewest and the mean number of neighbours used (Table 6)."""
+    rows = [
+        (name, *(f"{low} / {mean:.2f}" for low, mean in zip(fewest, means, strict=True)))
+        for name, fewest, means in used
+    ]
+    return Table(("data set, method", *map(str, KS[2:])), rows, caption=caption)
+
+
+def used_table(caption: str, used: Iterable[tuple[str, Mapping[int, int]]]) -> Table:
+    """Return how many queries use so many neighbours."""
+    numbers = KS[::-1]
+    rows = [(name, *(f"{queries.get(n, 0):,}" for n in numbers)) for name, queries in used]
+    return Table(("data set, method", *map(str, numbers)), rows, caption=caption)
+
+
+def weighting_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]]) -> Table:
+    """Return the estimates of the weightings (Table 7)."""
+    rows = [(name, *map(score, values)) for name, values in estimates]
+    return Table(("weighting", *map(str, KS)), rows, caption=caption)
+
+
+def published() -> dict[int, list[Table]]:
+    """Return the paper's Tables 2 and 4 to 7 by their numbers."""
     paper = published_tables()
-    header = ("estimator", "no labels", *(f"{each}%" for each in paper.budgets))
-    return [
-        Table(header, [budget_row(*row) for row in estimates.items()], caption=_of(4, name, model))
-        for name, model, estimates in cells_of(paper.table4)
+    truth = {(name, model): test for model, name, (_, test) in cells_of(paper.table2)}
+
+    def caption(number: int, name: str, model: str) -> str:
+        return f"KAPE, Table {number}: {name}, {model}, truth {score(truth[name, model])}"
+
+    both = [
+        (model, *(f"{score(valid)} / {score(test)}" for valid, test in by_data.values()))
+        for model, by_data in paper.table2.items()
     ]
-
-
-def published_by_k() -> Table:
-    """Return Table 5: KAPE's estimates for all k."""
-    rows = [
-        (
-            f"{name}, {model}",
-            _truth(name, model),
-            *map(score, (*row.values, row.mean, row.deviation)),
-        )
-        for model, name, row in cells_of(published_tables().table5)
+    by_k = [
+        (f"{name}, {model}", truth[name, model], *row.values, row.mean, row.deviation)
+        for model, name, row in cells_of(paper.table5)
     ]
-    header = ("data set, model", "truth", *map(str, KS), "mean", "deviation")
-    return Table(header, rows, caption=f"{_SOURCE} 5: MRR by k")
-
-
-def published_neighbours() -> Table:
-    """Return Table 6: neighbours used."""
-    rows = [
-        (f"{name}, {model}",
-         *(f"{low} / {mean:.2f}" for low, mean in zip(row.minimum, row.mean, strict=True)))
-        for name, model, row in cells_of(published_tables().table6)
-    ]  # fmt: skip
-    caption = f"{_SOURCE} 6: neighbours used, fewest / mean, by k"
-    return Table(("data set, model", *map(str, KS[2:])), rows, caption=caption)
-
-
-def published_used() -> Table:
-    """Return the queries by the number of neighbours used at k = 10."""
-    numbers = tuple(reversed(KS))
-    rows = [
-        (f"{name}, {model}", *(f"{used.get(number, 0):,}" for number in numbers))
-        for name, model, used in cells_of(published_tables().used)
-    ]
-    caption = "KAPE, beside Table 6: test queries by the number of neighbours used, k = 10"
-    return Table(("data set, model", *map(str, numbers)), rows, caption=caption)
-
-
-def published_weightings() -> list[Table]:
-    """Return Table 7: the estimates of the four weightings."""
-    return [
-        Table(
-            ("weighting", *map(str, KS)),
-            [(weighting, *map(score, values)) for weighting, values in rows.items()],
-            caption=_of(7, name, model),
-        )
-        for name, model, rows in cells_of(published_tables().table7)
-    ]
-
-
-def _of(number: int, name: str, model: str) -> str:
-    return f"{_SOURCE} {number}: {name}, {model}, truth {_truth(name, model)}"
-
-
-def _truth(name: str, model: str) -> str:
-    return score(published_tables().table2[model][name][1])
+    neighbours = [(f"{n}, {m}", row.minimum, row.mean) for n, m, row in cells_of(paper.table6)]
+    used = [(f"{name}, {model}", queries) for name, model, queries in cells_of(paper.used)]
+    header = ("model", *next(iter(paper.table2.values())))
+    beside = "KAPE, beside Table 6: test queries by the number of neighbours used, k = 10"
+    return {
+        2: [Table(header, both, caption="KAPE, Table 2: MRR on the validation / test sets")],
+        4: [budget_table(caption(4, n, m), e.items()) for n, m, e in cells_of(paper.table4)],
+        5: [k_table("KAPE, Table 5: MRR by k", by_k)],
+        6: [
+            neighbours_table("KAPE, Table 6: neighbours used, fewest / mean, by k", neighbours),
+            used_table(beside, used),
+        ],
+        7: [weighting_table(caption(7, n, m), e.items()) for n, m, e in cells_of(paper.table7)],
+    }
