@@ -60,13 +60,7 @@ def write_kape_report(
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_kape_report(load_studied(database, data, references), now)
     folder = settings.folder.resolve() / "kape-studies" / _folder_name(report.names)
-    document = kape_document(report)
-    text = markdown_page(document)
-    with space_on(folder, OTHER_OUTPUT), atomic_folder(folder, lambda _: _FILES) as partial:
-        (partial / PAGE).write_text(html_page(document), encoding="utf-8")
-        (partial / MARKDOWN).write_text(text, encoding="utf-8")
-        (partial / REPORT).write_text(report.model_dump_json(indent=1), encoding="utf-8")
-        pq.write_table(figures_table(report), partial / FIGURES)
+    text = _write(report, folder)
     description = f"KAPE on {', '.join(report.names)}"
     key = artifact_key("study-kape", "-".join(report.names))
     create_markdown_artifact(text, key=key, description=description)
@@ -85,6 +79,18 @@ def _folder_name(names: Sequence[str]) -> str:
     """Return the data sets' names, or the first and a digest where a file's name is too short."""
     joined = "+".join(names)
     return joined if len(joined) <= _LONGEST else f"{names[0]}+{len(names) - 1}-{mark(*names)}"
+
+
+def _write(report: KapeReport, folder: Path) -> str:
+    """Write all files, or none, in place of the whole folder; return the report as Markdown."""
+    document = kape_document(report)
+    text = markdown_page(document)
+    with space_on(folder, OTHER_OUTPUT), atomic_folder(folder, lambda _: _FILES) as partial:
+        (partial / PAGE).write_text(html_page(document), encoding="utf-8")
+        (partial / MARKDOWN).write_text(text, encoding="utf-8")
+        (partial / REPORT).write_text(report.model_dump_json(indent=1), encoding="utf-8")
+        pq.write_table(figures_table(report), partial / FIGURES)
+    return text
 
 
 def read_kape_report(folder: Path) -> KapeReport:

@@ -103,20 +103,26 @@ def write_study(
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     report = build_report(evidence, title, now, demo=demo)
     folder = settings.publish.folder.resolve() / "studies" / source.main.name
-    document = study_document(report)
-    text = markdown_page(document)
-    written = {
-        PAGE: html_page(document),
-        MARKDOWN: text,
-        REPORT: report.model_dump_json(indent=1),
-        FIGURES: figures_table(report),
-    }
-    write_outputs(folder, written)
+    text = _write(report, folder)
     key = artifact_key("study", source.main.name)
     create_markdown_artifact(text, key=key, description=title)
     get_run_logger().info("study: %s", folder / PAGE)
     computed = sum(not section.problem for section in report.sections)
     return WrittenStudy(folder=folder, computed=computed, sections=len(report.sections))
+
+
+def _write(report: StudyReport, folder: Path) -> str:
+    """Write all files; return the report as Markdown."""
+    document = study_document(report)
+    text = markdown_page(document)
+    files = {
+        PAGE: html_page(document),
+        MARKDOWN: text,
+        REPORT: report.model_dump_json(indent=1),
+        FIGURES: figures_table(report),
+    }
+    write_outputs(folder, files)
+    return text
 
 
 def read_report(folder: Path) -> StudyReport:
