@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from infra.records import Annotation, Record, SourceInfo
 from infra.summaries import BehaviourFigures, CanaryCounts, Effort
@@ -87,16 +87,8 @@ class Histogram(Record):
     """Number of values in each bin (the last bin includes its right edge)."""
 
     name: str
-    edges: tuple[float, ...] = Field(min_length=2)
+    edges: tuple[float, ...]
     counts: tuple[int, ...]
-
-    @model_validator(mode="after")
-    def _edges_enclose_counts(self) -> Self:
-        if len(self.edges) != len(self.counts) + 1:
-            raise ValueError(f"{len(self.edges)} edges do not enclose {len(self.counts)} counts")
-        if any(right <= left for left, right in zip(self.edges, self.edges[1:], strict=False)):
-            raise ValueError("edges must rise")
-        return self
 
     @classmethod
     def of(
