@@ -228,7 +228,9 @@ def _claim(claim: ClaimLine) -> Text:
     }[claim.outcome]
     call = Span(f"answer({claim.call}) => {claim.demanded}", "code")
     gave = [Span(claim.gave, "code")] if claim.gave else []
-    read = ["· a second reader demands", Span(claim.read, "code")] if claim.read else []
+    read: list[str | Span] = []
+    if claim.read:
+        read = ["· a second reader demands", Span(claim.read, "code")]
     counts = [] if claim.counts else [Span("does not count", "no")]
     return (call, came, *gave, *read, *counts)
 

@@ -215,7 +215,7 @@ def table5(report: KapeReport, measure: str = MRR) -> Table:
         whole = each.figures.whole
         values = [whole.kape_estimate(k, measure) for k in KS]
         spread = (float(np.mean(values)), float(np.std(values)))
-        rows.append((_place(each), whole.truth[measure], *values, *spread))
+        rows.append((_place(each), (whole.truth[measure], *values, *spread)))
     return paper.k_table(f"KAPE's {measure} by its number of neighbours k", rows)
 
 

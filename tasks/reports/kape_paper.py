@@ -100,10 +100,10 @@ def budget_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]])
     return Table(header, rows, caption=caption)
 
 
-def k_table(caption: str, estimates: Iterable[tuple[str, *tuple[float, ...]]]) -> Table:
+def k_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]]) -> Table:
     """Return truth, KAPE's estimates for all k, their mean and their deviation (Table 5)."""
     header = ("data set, method", "truth", *map(str, KS), "mean", "deviation")
-    rows = [(name, *map(score, values)) for name, *values in estimates]
+    rows = [(name, *map(score, values)) for name, values in estimates]
     return Table(header, rows, caption=caption)
 
 
@@ -144,7 +144,7 @@ def published() -> dict[int, list[Table]]:
         for model, by_data in paper.table2.items()
     ]
     by_k = [
-        (f"{name}, {model}", truth[name, model], *row.values, row.mean, row.deviation)
+        (f"{name}, {model}", (truth[name, model], *row.values, row.mean, row.deviation))
         for model, name, row in cells_of(paper.table5)
     ]
     neighbours = [(f"{n}, {m}", row.minimum, row.mean) for n, m, row in cells_of(paper.table6)]

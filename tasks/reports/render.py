@@ -32,7 +32,7 @@ from tasks.reports.document import (
 )
 from tasks.reports.text import visible
 
-# Characters shown of a text; files beside the report have all of it.
+# Characters shown of a text, which files beside the report have whole; of a `Span` those of a line.
 _LINE, _PARAGRAPH, _CODE = 400, 4_000, 16_000
 _SHORT_LINE, _SHORT_PARAGRAPH = 200, 2_000  # in Markdown
 _HEADINGS = {"h3": "### ", "h4": "#### "}
@@ -87,15 +87,15 @@ def _inline(text: Text, longest: int = _LINE) -> Markup:
 def _span(piece: str | Span, longest: int) -> Markup:
     if isinstance(piece, str):
         return escape(visible(piece, longest))
+    text = visible(piece.text, _LINE)
     if piece.href:
-        name = visible(piece.text, longest)
         link = '<a href="{1}" rel="noreferrer">{0}</a>' if _is_safe(piece.href) else "{0}"
         shown = Markup(link + "<br><code>{1}</code>")  # noqa: S704 - a constant
-        return shown.format(name, visible(piece.href, _PARAGRAPH))
+        return shown.format(text, visible(piece.href, _PARAGRAPH))
     kind = f"badge {piece.kind}" if piece.kind in _BADGES else piece.kind
     tag = {"strong": "b", "best": "b", "code": "code"}.get(piece.kind, "span")
     shown = Markup('<{0} class="{1}">{2}</{0}>')
-    return shown.format(tag, kind, visible(piece.text, longest))
+    return shown.format(tag, kind, text)
 
 
 def _is_safe(address: str) -> bool:
@@ -147,7 +147,7 @@ def _line(text: Text, longest: int = _SHORT_LINE) -> str:
 def _piece(piece: str | Span, longest: int) -> str:
     if isinstance(piece, str):
         return markdown_text(visible(piece, longest))
-    text = markdown_text(visible(piece.text, longest))
+    text = markdown_text(visible(piece.text, _LINE))
     if piece.href:
         is_web = _WEB_ADDRESS.fullmatch(piece.href)
         return f"[{text}](<{piece.href}>)" if is_web else f"{text}: {_piece(piece.href, longest)}"
