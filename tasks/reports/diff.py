@@ -7,15 +7,7 @@ import numpy as np
 
 from infra.records import Annotation, Execution, Record
 from tasks.benchmarks import Benchmark
-from tasks.reports.document import (
-    Block,
-    Code,
-    Document,
-    Listing,
-    Paragraph,
-    Section,
-    Table,
-)
+from tasks.reports.document import Block, Code, Document, Listing, Paragraph, Section, Table
 from tasks.reports.leaderboard import Leaderboard, MethodRow, Values
 from tasks.reports.text import words
 from tasks.statistics.comparisons import randomisation_test

@@ -5,16 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from infra.records import Record
 from tasks.estimation.records import Density, Difference, MethodComparison, MethodEstimate
 from tasks.reports.charts import STYLES, Line, Mark, Row, intervals, lines, steps
-from tasks.reports.document import (
-    Block,
-    Chart,
-    Document,
-    Key,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-)
+from tasks.reports.document import Block, Chart, Document, Key, Paragraph, Section, Span, Table
 from tasks.reports.text import NONE, UNKNOWN, cost, count
 from tasks.statistics.intervals import Interval
 

@@ -19,16 +19,7 @@ from tasks.benchmarks import Benchmark
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
 from tasks.reports.charts import FIFTHS, STYLES, Line, Mark, Row, intervals, lines
-from tasks.reports.document import (
-    Block,
-    Chart,
-    Document,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-    Text,
-)
+from tasks.reports.document import Block, Chart, Document, Paragraph, Section, Span, Table, Text
 from tasks.statistics.agreement import average_variance, by_matches, cronbach_alpha
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
@@ -273,9 +264,7 @@ def _consistency(metric: str, values: Values, matches: Mapping[str, int]) -> Con
         [by_matches(metrics[metric], matches, MATCHES) for metrics in values.values()]
     )
     return Consistency(
-        metric=metric,
-        alpha=cronbach_alpha(by_method.T),
-        variance=average_variance(by_method),
+        metric=metric, alpha=cronbach_alpha(by_method.T), variance=average_variance(by_method)
     )
 
 

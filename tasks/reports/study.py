@@ -372,11 +372,7 @@ def study_document(report: StudyReport) -> Document:
         title=report.title,
         lead=list(_about(report)),
         sections=[
-            Section(
-                "conditions",
-                "Conditions",
-                [conditions_table(report), f"{papers}."],
-            ),
+            Section("conditions", "Conditions", [conditions_table(report), f"{papers}."]),
             *(
                 Section(f"s{number}", section.title, list(_blocks(section)))
                 for number, section in enumerate(report.sections, 1)
